@@ -1,0 +1,1 @@
+"""Thinking: the task graph, personas, models, gates, memory. Knows no database."""

@@ -1,0 +1,1 @@
+"""Running untrusted code: the contract, its backends, limits, images and package supply."""
