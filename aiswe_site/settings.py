@@ -1,0 +1,201 @@
+"""Settings, read once from the environment, failing loudly. Every name is listed in docs/configuration.md."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import environ
+from csp.constants import NONCE, NONE, SELF
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+# Everything the product writes lies below this folder; nothing else is touched.
+AISWE_HOME = Path(env.str("AISWE_HOME", default=str(BASE_DIR / ".aiswe"))).expanduser().resolve()
+AISWE_HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def kept_secret(name: str) -> str:
+    """A random secret made at first start and kept in a file only its owner can read."""
+    path = AISWE_HOME / name
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
+    return path.read_text().strip()
+
+
+DEBUG = env.bool("AISWE_DEBUG", default=False)
+SECRET_KEY = env.str("AISWE_SECRET_KEY", default="") or kept_secret("secret_key")
+ALLOWED_HOSTS = env.list("AISWE_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("AISWE_ORIGINS", default=[])
+HTTPS = env.bool("AISWE_HTTPS", default=False)  # set behind a TLS proxy: secure cookies, HSTS
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "template_partials",
+    "django_htmx",
+    "csp",
+    "channels",
+    "projects",
+    "dashboard",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "aiswe_site.urls"
+ASGI_APPLICATION = "aiswe_site.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "dashboard.context.shell",
+            ],
+        },
+    }
+]
+
+# SQLite by default; PostgreSQL by DATABASE_URL when scaled out.
+DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{AISWE_HOME / 'db.sqlite3'}")}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        # IMMEDIATE: a writer waits for its turn at BEGIN instead of failing in the middle of a transaction.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY;",
+    }
+    # Threads (worker, live server) need a file also in tests: an in-memory database belongs to one thread.
+    DATABASES["default"]["TEST"] = {"NAME": str(AISWE_HOME / "test.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env.str("REDIS_URL", default="")  # "" = one process, no services
+if REDIS_URL:
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": "aiswe"},
+        }
+    }
+else:
+    CHANNEL_LAYERS = {
+        "default": {"BACKEND": "aiswe_site.channel_layer.ThreadBridgeLayer", "CONFIG": {"capacity": 10_000}}
+    }
+
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+# Longer than any lease: a job seen twice is harmless (the lease refuses the second), a job lost is found by the sweep.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else {}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "projects.jobs.sweep", "schedule": env.float("AISWE_SWEEP_SECONDS", default=20.0)}
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "projects"
+LOGOUT_REDIRECT_URL = "sign-in"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = AISWE_HOME / "staticfiles"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# A PRD may be 5 MB (agents.documents says the rest); anything larger is refused before it is read into memory.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_NAME = "aiswe_session"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+X_FRAME_OPTIONS = "DENY"
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# --- the engine ---
+OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default="") or "http://127.0.0.1:11434")
+MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
+MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
+SANDBOX_BACKEND = env.str("AISWE_SANDBOX", default="auto")
+WORKER_CONCURRENCY = env.int("AISWE_WORKERS", default=4)
+LEASE_SECONDS = env.float("AISWE_LEASE_SECONDS", default=30.0)  # a dead worker's task waits at most this long
+DEMO_TOKENS_PER_S = env.float("AISWE_DEMO_TOKENS_PER_S", default=60.0)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.str("AISWE_LOG_LEVEL", default="WARNING")},
+}

@@ -1,0 +1,33 @@
+"""Refusals a person may read: their text is safe to show."""
+
+
+class ProjectsError(Exception):
+    """A request was refused; the text says what was wrong and the way out."""
+
+
+class IllegalMove(ProjectsError):
+    """The state machine has no such move."""
+
+
+class LostRace(ProjectsError):
+    """Somebody else changed the row first; look again."""
+
+
+class StaleVersion(ProjectsError):
+    """The decision was made on a version that is no longer the current one."""
+
+
+class NotAllowed(ProjectsError):
+    """The person's role does not include this."""
+
+
+class BadInput(ProjectsError):
+    """What was given cannot be used; the text names it and the way out."""
+
+
+class LimitReached(ProjectsError):
+    """A budget (retries, iterations, tokens, time) is used up."""
+
+
+class LeaseLost(ProjectsError):
+    """The task is somebody else's now; nothing more may be written for it."""

@@ -1,0 +1,107 @@
+"""A project and who may do what in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser, User
+
+
+class Autonomy(models.TextChoices):
+    """How far the agents go before a person must say yes."""
+
+    PLAN_ONLY = "plan_only", "Plan only"
+    PLAN_AND_GATES = "plan_gates", "Plan + gates"
+    GATES_ONLY = "gates_only", "Gates only"
+    NONE = "none", "No approval"
+
+
+class Role(models.TextChoices):
+    """What a member is in a project; see docs/security.md for the table of rights."""
+
+    MANAGER = "manager", "Manager"
+    ARCHITECT = "architect", "Architect"
+    DEVELOPER = "developer", "Developer"
+    SECURITY = "security", "Security"
+    AUDITOR = "auditor", "Auditor"
+    VIEWER = "viewer", "Viewer"
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    """Access is decided where the row is fetched."""
+
+    def visible_to(self, user: User | AnonymousUser) -> ProjectQuerySet:
+        """Projects the user is a member of; all of them for a superuser; none for a stranger."""
+        if not user.is_authenticated:
+            return self.none()
+        if user.is_superuser:
+            return self
+        return self.filter(memberships__user=user).distinct()
+
+    def with_role(self, user: User | AnonymousUser, *roles: str) -> ProjectQuerySet:
+        """Projects in which the user holds one of the roles."""
+        if not user.is_authenticated:
+            return self.none()
+        if user.is_superuser:
+            return self
+        return self.filter(memberships__user=user, memberships__role__in=roles).distinct()
+
+
+def default_limits() -> dict[str, Any]:
+    """Budgets of a project; sources: SWE-FR-09 (5 retries), ACA-1 (15 iterations, warning at 12)."""
+    return {
+        "max_retries": 5,
+        "max_iterations": 15,
+        "warn_iterations": 12,
+        "task_tokens": 400_000,
+        "task_seconds": 3_600,
+        "run_tokens": 4_000_000,
+        "run_seconds": 24 * 3_600,
+        "parallel_tasks": 2,
+    }
+
+
+class Project(models.Model):
+    """One product to be built, with its own git repository."""
+
+    name = models.CharField(max_length=120)
+    slug = models.SlugField(max_length=80, unique=True)
+    autonomy = models.CharField(max_length=12, choices=Autonomy.choices, default=Autonomy.PLAN_AND_GATES)
+    limits = models.JSONField(default=default_limits)
+    house_rules = models.TextField(blank=True, help_text="Patterns every task must obey, in Markdown.")
+    sandbox_backend = models.CharField(max_length=20, default="auto")
+    # Which model connection builds it: "" = the configured model; "scripted:<scenario>" = a recording.
+    model = models.CharField(max_length=120, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_recording(self) -> bool:
+        """True when the model's words are played from a recording."""
+        return self.model.startswith("scripted:")
+
+
+class Membership(models.Model):
+    """A user's role in a project."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=12, choices=Role.choices)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "user", "role"], name="one_role_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role} of {self.project}"

@@ -1,0 +1,100 @@
+"""What scanners found and what people decided."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from projects.models.project import Project
+from projects.models.run import Run, Task
+
+
+class Finding(models.Model):
+    """One thing a gate found in a task's change."""
+
+    class State(models.TextChoices):
+        """Whether it is still there."""
+
+        NEW = "new", "New"
+        OLD = "old", "Already known"
+        FIXED = "fixed", "Fixed"
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="findings")
+    attempt_number = models.PositiveIntegerField(default=1)
+    tool = models.CharField(max_length=30)
+    rule = models.CharField(max_length=160)
+    severity = models.CharField(max_length=10)
+    confidence = models.CharField(max_length=10)
+    cwe = models.CharField(max_length=20, blank=True)
+    path = models.CharField(max_length=400)
+    line = models.PositiveIntegerField(default=0)
+    message = models.TextField()
+    remediation = models.TextField(blank=True)
+    fingerprint = models.CharField(max_length=64)
+    state = models.CharField(max_length=6, choices=State.choices, default=State.NEW)
+    blocks = models.BooleanField(default=False)
+    disposition = models.CharField(max_length=20, blank=True, help_text="accepted, false_positive, wont_fix, override")
+    reason = models.TextField(blank=True)
+    expires_at = models.DateTimeField(null=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
+    seconded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    fixed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["task", "fingerprint"], name="finding_once")]
+
+    def __str__(self) -> str:
+        return f"{self.tool} {self.rule} {self.path}:{self.line}"
+
+
+class Approval(models.Model):
+    """Something that waits for a person, or was decided by one. Silence means no."""
+
+    class Kind(models.TextChoices):
+        """What is asked."""
+
+        PLAN = "plan", "Plan"
+        PACKAGE = "package", "Package"
+        GATE = "gate", "Gate"
+        ESCALATION = "escalation", "Escalation"
+
+    class Status(models.TextChoices):
+        """How it was answered."""
+
+        PENDING = "pending", "Pending"
+        APPROVED = "approved", "Approved"
+        REJECTED = "rejected", "Rejected"
+        CLOSED = "closed", "Closed"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="approvals")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="approvals", null=True)
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="approvals", null=True)
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    # What exactly was asked: a plan's content hash, a package name, a finding's fingerprint. A yes binds to this alone.
+    subject = models.CharField(max_length=200)
+    title = models.CharField(max_length=200)
+    why = models.TextField(blank=True)
+    on_yes = models.CharField(max_length=300, blank=True)
+    on_no = models.CharField(max_length=300, blank=True)
+    payload = models.JSONField(default=dict)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    reason = models.TextField(blank=True)
+    requested_at = models.DateTimeField(auto_now_add=True)
+    decided_at = models.DateTimeField(null=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
+
+    class Meta:
+        ordering = ["requested_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "run", "task", "kind", "subject"],
+                condition=models.Q(status="pending"),
+                name="asked_once_at_a_time",
+                nulls_distinct=False,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.title
