@@ -1,0 +1,252 @@
+"""Calls to models for synchronous code: stoppable, retried with care, and held off a server that is down."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import aclosing, contextmanager, suppress
+from typing import Any, TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from agents.llm.base import (
+    Cancelled,
+    Completion,
+    ContextTooLong,
+    LLMError,
+    Message,
+    ModelTimeout,
+    ModelUnavailable,
+    Provider,
+)
+from agents.llm.breaker import Breaker
+from agents.llm.mailbox import Mailbox
+from agents.llm.tokens import count_messages
+
+T = TypeVar("T")
+POLL_S = 0.2  # how often a waiting call asks whether it was stopped
+DELTA_S = 0.05  # twenty updates a second are as many as anyone can see
+REPLY_RESERVE = 512  # tokens that must be left for an answer when the caller sets no limit
+LONGEST_WAIT_S = 30.0  # a server asking for more is not waited for here: the task is parked instead
+
+
+class ModelRunner:
+    """One background event loop for all model calls of a process. Make one, share it, `close` it at the end."""
+
+    def __init__(
+        self, *, attempts: int = 3, backoff: float = 0.5, breaker_failures: int = 5, breaker_cooldown: float = 15.0
+    ) -> None:
+        self._attempts, self._backoff = attempts, backoff
+        self._breaker_options: dict[str, Any] = {"failures": breaker_failures, "cooldown": breaker_cooldown}
+        self._breakers: dict[str, Breaker] = {}
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def __enter__(self) -> ModelRunner:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def breaker(self, server: str) -> Breaker:
+        """The breaker all calls to this server share."""
+        with self._lock:
+            return self._breakers.setdefault(server, Breaker(server, **self._breaker_options))
+
+    def complete(
+        self,
+        provider: Provider,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any] | None = None,
+        temperature: float = 0.2,
+        seed: int | None = None,
+        max_tokens: int | None = None,
+        on_delta: Callable[[str], None] | None = None,
+        on_retry: Callable[[LLMError], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Completion:
+        """Ask and wait for the whole reply; raises the `LLMError` tree.
+
+        `on_delta`, `on_retry` and `cancelled` are called in the caller's thread. `on_delta` gets text at most twenty
+        times a second. After `on_retry` the reply starts again from nothing, so what was shown of it is void.
+        `cancelled` is asked every 0.2 s; once true, the connection is dropped and `Cancelled` raised.
+        """
+        need = count_messages(messages) + (max_tokens or REPLY_RESERVE)
+        if need > provider.window:
+            raise ContextTooLong(need, provider.window)
+        mailbox = Mailbox()
+
+        async def attempt() -> Completion:
+            stream = provider.stream(messages, schema=schema, temperature=temperature, seed=seed, max_tokens=max_tokens)
+            async with aclosing(stream) as items:  # type: ignore[type-var]
+                async for item in items:
+                    if isinstance(item, Completion):
+                        return item
+                    mailbox.put(item.text)
+            raise ModelUnavailable("The model server ended its reply without saying so.")
+
+        future = self._submit(self._with_retries(provider, attempt, mailbox.start_over))
+        future.add_done_callback(lambda _: mailbox.close())
+        with self._stopping(future):
+            last = 0.0
+            while True:
+                mailbox.wait(POLL_S)
+                if cancelled is not None and cancelled():
+                    raise Cancelled
+                early = last + DELTA_S - time.monotonic()
+                if early > 0:
+                    mailbox.wait(early, until_closed=True)
+                closed = mailbox.closed
+                errors, text = mailbox.take()
+                for error in errors:
+                    if on_retry is not None:
+                        on_retry(error)
+                if text and on_delta is not None:
+                    on_delta(text)
+                last = time.monotonic() if text else last
+                if closed:
+                    return self._result(future)
+
+    def embed(
+        self, provider: Provider, texts: Sequence[str], *, cancelled: Callable[[], bool] | None = None
+    ) -> list[list[float]]:
+        """Turn texts into vectors; retried and stoppable like `complete`."""
+
+        async def attempt() -> list[list[float]]:
+            return await provider.embed(texts)
+
+        future = self._submit(self._with_retries(provider, attempt, lambda error: None))
+        with self._stopping(future):
+            while True:
+                with suppress(FutureTimeout):
+                    future.exception(POLL_S)
+                    return self._result(future)
+                if cancelled is not None and cancelled():
+                    raise Cancelled
+
+    def close(self) -> None:
+        """Stop every call in flight and end the background thread; safe to call twice."""
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+            self._closed = True
+        if loop is None or thread is None:
+            return
+        loop.call_soon_threadsafe(_cancel_all, loop)
+        thread.join(timeout=5)
+
+    async def _with_retries(
+        self, provider: Provider, attempt: Callable[[], Coroutine[Any, Any, T]], again: Callable[[LLMError], None]
+    ) -> T:
+        breaker = self.breaker(provider.server)
+        end = time.monotonic() + provider.timeouts.total
+
+        def worth_it(error: BaseException) -> bool:
+            if breaker.state == "open" or time.monotonic() > end:
+                return False
+            if isinstance(error, ModelTimeout):
+                return error.stage != "total"
+            return isinstance(error, ModelUnavailable) and (error.retry_after or 0.0) <= LONGEST_WAIT_S
+
+        jitter = wait_random_exponential(multiplier=self._backoff, max=LONGEST_WAIT_S)
+
+        def wait(state: RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            asked = error.retry_after or 0.0 if isinstance(error, ModelUnavailable) else 0.0
+            return asked + jitter(state)
+
+        def before_sleep(state: RetryCallState) -> None:
+            error = state.outcome.exception() if state.outcome else None
+            if isinstance(error, LLMError):
+                again(error)
+
+        async for turn in AsyncRetrying(
+            stop=stop_after_attempt(self._attempts),
+            retry=retry_if_exception(worth_it),
+            wait=wait,
+            before_sleep=before_sleep,
+            reraise=True,
+        ):
+            with turn:
+                breaker.enter()
+                with _judged(breaker):
+                    return await attempt()
+        raise ModelUnavailable("The model server was not asked.")  # pragma: no cover - tenacity always asks once
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        with self._lock:
+            if self._closed:
+                work.close()
+                raise Cancelled("The program is shutting down, so no model is asked any more.")
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name="model-runner", daemon=True)
+                self._thread.start()
+            if threading.current_thread() is self._thread:
+                work.close()
+                raise RuntimeError("ModelRunner is for synchronous threads; in its own loop use the provider itself.")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    @contextmanager
+    def _stopping(self, future: Future[Any]) -> Iterator[None]:
+        """Whatever ends the wait (a stop, an error in a callback), nothing goes on behind it."""
+        try:
+            yield
+        finally:
+            if not future.done():
+                future.cancel()
+
+    @staticmethod
+    def _result(future: Future[T]) -> T:
+        try:
+            return future.result()
+        except CancelledError:
+            raise Cancelled from None
+
+
+@contextmanager
+def _judged(breaker: Breaker) -> Iterator[None]:
+    """Tell the breaker how a call ended; an answer that says no is still an answer."""
+    try:
+        yield
+    except ModelUnavailable as error:
+        breaker.failed(error.retry_after)
+        raise
+    except ModelTimeout:
+        breaker.failed()
+        raise
+    except LLMError:
+        breaker.succeeded()
+        raise
+    except BaseException:
+        breaker.left()
+        raise
+    breaker.succeeded()
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+
+    async def finish() -> None:
+        me = asyncio.current_task()
+        await asyncio.wait([task for task in tasks if task is not me], timeout=2) if tasks else None
+        loop.stop()
+
+    loop.create_task(finish())

@@ -1,0 +1,69 @@
+"""Things that go wrong with model servers, to order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+FaultKind = Literal["hang", "stall", "drip", "close", "garbage", "half_json", "error_line", "flood", "status"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong with a call to `path`.
+
+    hang: no answer at all · stall: silence after `after` pieces · drip: `seconds` between pieces · close: hang up
+    after `after` pieces · garbage: bytes that are no JSON · half_json: hang up in the middle of a line · error_line:
+    an error after `after` pieces · flood: `size` bytes of text · status: HTTP `status` with `retry_after`.
+    """
+
+    kind: FaultKind
+    path: str = "/api/chat"
+    after: int = 3
+    seconds: float = 60.0
+    size: int = 2_500_000
+    status: int = 503
+    retry_after: float | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Fault:
+        """Build from a JSON object; raises ValueError naming what is wrong."""
+        kinds = get_args(FaultKind)
+        if data.get("kind") not in kinds:
+            raise ValueError(f"kind must be one of {', '.join(kinds)}")
+        unknown = set(data) - set(cls.__dataclass_fields__) - {"times"}
+        if unknown:
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+        return cls(**{key: value for key, value in data.items() if key != "times"})
+
+
+class Faults:
+    """The faults waiting to happen, oldest first; each is used up by one call."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Fault] = []
+        self._lock = threading.Lock()
+
+    def add(self, kind: FaultKind, *, times: int = 1, **details: Any) -> None:
+        """Order a fault for the next `times` calls; details as in `Fault`."""
+        self.order(Fault(kind, **details), times)
+
+    def order(self, fault: Fault, times: int = 1) -> None:
+        """Order a ready-made fault."""
+        with self._lock:
+            self._waiting += [fault] * times
+
+    def take(self, path: str) -> Fault | None:
+        """The next fault for a path, if any; it is used up."""
+        with self._lock:
+            for index, fault in enumerate(self._waiting):
+                if fault.path == path:
+                    return self._waiting.pop(index)
+        return None
+
+    def clear(self) -> None:
+        """Forget all faults still waiting."""
+        with self._lock:
+            self._waiting.clear()
