@@ -1,5 +1,4 @@
-"""Wiring: settings, addresses, the server, the worker and the command line."""
+"""Wiring: settings, addresses, the server, the worker and the command line.
 
-from aiswe_site.celery import app as celery_app
-
-__all__ = ["celery_app"]
+Nothing is imported here, so that `aiswe --help` answers at once; `aiswe_site.apps` loads Celery when Django starts.
+"""

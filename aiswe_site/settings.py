@@ -14,6 +14,7 @@ env = environ.Env()
 # Everything the product writes lies below this folder; nothing else is touched.
 AISWE_HOME = Path(env.str("AISWE_HOME", default=str(BASE_DIR / ".aiswe"))).expanduser().resolve()
 AISWE_HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
+(AISWE_HOME / "logs").mkdir(exist_ok=True)
 
 
 def kept_secret(name: str) -> str:
@@ -46,6 +47,7 @@ INSTALLED_APPS = [
     "channels",
     "projects",
     "dashboard",
+    "aiswe_site",
 ]
 
 MIDDLEWARE = [
@@ -117,7 +119,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 # Longer than any lease: a job seen twice is harmless (the lease refuses the second), a job lost is found by the sweep.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else {}
+# In memory: look often, it costs no I/O; the default would let each job wait up to a second.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "projects.jobs.sweep", "schedule": env.float("AISWE_SWEEP_SECONDS", default=20.0)}
 }
@@ -142,6 +145,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = AISWE_HOME / "staticfiles"
+STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns about a folder that is not there
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 STORAGES = {
@@ -195,7 +199,22 @@ DEMO_TOKENS_PER_S = env.float("AISWE_DEMO_TOKENS_PER_S", default=60.0)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.str("AISWE_LOG_LEVEL", default="WARNING")},
+    "formatters": {
+        "line": {"()": "aiswe_site.logs.OneLineFormatter"},
+        "whole": {"format": "{asctime} {levelname} {process} {name}: {message}", "style": "{"},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
+        "file": {
+            "class": "logging.handlers.RotatingFileHandler",
+            "formatter": "whole",
+            "filename": AISWE_HOME / "logs" / "aiswe.log",
+            "maxBytes": 5_000_000,
+            "backupCount": 3,
+            "delay": True,
+        },
+    },
+    "root": {"handlers": ["stderr", "file"], "level": env.str("AISWE_LOG_LEVEL", default="WARNING")},
+    # It warns that memory:// names no host.
+    "loggers": {"kombu.connection": {"level": "ERROR"}},
 }

@@ -1,0 +1,120 @@
+"""The child: web server in the main thread, job worker and clock in threads of their own.
+
+Started by the supervisor, never by hand. Threads and not processes, because the queue and the doorbell live in memory;
+the truth lies in the database, so what dies here is found again at the next start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+from aiswe_site.running.embedded import EmbeddedWorker
+from aiswe_site.running.home import note
+from aiswe_site.running.supervisor import CANNOT_START
+
+log = logging.getLogger("aiswe.child")
+STOP_GRACE_S = 10.0
+
+
+def main() -> int:
+    """Serve until SIGTERM. Exit code 78: starting again would not help."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("--listen-fd", "--life-fd", "--ready-fd"):
+        parser.add_argument(name, type=int, required=True)
+    options = parser.parse_args()
+    threading.Thread(target=leave_with_parent, args=(options.life_fd,), name="lifeline", daemon=True).start()
+    try:
+        # Daphne's module installs the asyncio reactor; it must come before anything else that knows Twisted.
+        server_module = importlib.import_module("daphne.server")
+        prepare()
+        worker = start_worker()
+    except Exception as error:  # noqa: BLE001  whatever it is, a restart would meet it again
+        place = note(error)
+        print(f"aiswe: cannot start: {type(error).__name__}: {error}\n  details: {place}", file=sys.stderr)  # noqa: T201
+        return CANNOT_START
+    recover()
+    try:
+        serve(server_module, options.listen_fd, options.ready_fd)
+    finally:
+        warm = worker.stop(STOP_GRACE_S)
+    if not warm:
+        # A thread cannot be killed; its step is repeated at the next start.
+        logging.shutdown()
+        os._exit(0)
+    return 0
+
+
+def prepare() -> None:
+    """Django, and a database that fits this version."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def start_worker() -> EmbeddedWorker:
+    """The job worker of this process, already taking jobs."""
+    from django.conf import settings
+
+    from aiswe_site.celery import app
+
+    worker = EmbeddedWorker(app, concurrency=settings.WORKER_CONCURRENCY)
+    worker.start()
+    return worker
+
+
+def recover() -> None:
+    """Take up again what a dead worker left; the sweep does the same later should this fail."""
+    if importlib.util.find_spec("projects.jobs") is None:
+        return
+    try:
+        importlib.import_module("projects.jobs").recover_now()
+    except Exception as error:  # noqa: BLE001  pages must be served even then
+        log.error("recovery at start-up failed (%s); the sweep will try again; details: %s", error, note(error))
+
+
+def serve(server_module: Any, listen_fd: int, ready_fd: int) -> None:
+    """Run Daphne on the parent's socket until SIGTERM or SIGINT."""
+    from channels.layers import get_channel_layer
+    from twisted.internet import reactor
+
+    from aiswe_site.asgi import application
+
+    def ready() -> None:
+        os.write(ready_fd, b"r")
+        os.close(ready_fd)
+
+    layer = get_channel_layer()
+    if hasattr(layer, "bind"):
+        reactor.callWhenRunning(lambda: layer.bind(server_module.twisted_loop))
+    reactor.callWhenRunning(ready)
+    server_module.Server(
+        application,
+        endpoints=[f"fd:fileno={listen_fd}"],
+        signal_handlers=True,
+        application_close_timeout=5,
+        server_name="",
+    ).run()
+
+
+def leave_with_parent(life_fd: int) -> None:
+    """Wait for the parent's end of the pipe to close, then stop in order."""
+    with contextlib.suppress(OSError):
+        while os.read(life_fd, 1):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
