@@ -1,0 +1,42 @@
+"""aiswe up: serve the dashboard and work."""
+
+from __future__ import annotations
+
+import click
+
+from aiswe_site.cli import output
+from aiswe_site.cli.problems import CliError
+from aiswe_site.running.home import Home, HomeLock, HomeTaken
+from aiswe_site.running.supervisor import PortBusy, StartFailed, Supervisor, address_of, listen
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+def command(host: str, port: int) -> None:
+    """Serve the dashboard and work, in one process tree, until Ctrl-C or SIGTERM.
+
+    A worker that dies is started again and goes on where it stopped.
+    """
+    home = Home.from_environment()
+    try:
+        with HomeLock(home), listen(host, port) as listener:
+            address = address_of(listener)
+            if host not in LOCAL:
+                output.note(f"Warning: {host} can be reached from other machines; put TLS in front (docs/security.md).")
+
+            def ready(first: bool) -> None:
+                output.say(f"AI SWE is up: {address}" if first else f"AI SWE is up again: {address}")
+                if first:
+                    output.say("Open it in a browser; the first visit makes the administrator. Ctrl-C stops it.")
+
+            Supervisor(home, listener, output.note, ready).run()
+    except HomeTaken as taken:
+        raise CliError(str(taken), "Use that one, stop it, or set AISWE_HOME to another folder.") from None
+    except PortBusy as busy:
+        raise CliError(str(busy), "Choose another with --port, or --port 0 for a free one.") from None
+    except StartFailed as failed:
+        raise CliError(str(failed), f"Logs are in {home.logs}.") from None
+    output.note("Stopped.")

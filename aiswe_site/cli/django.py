@@ -1,0 +1,57 @@
+"""Django for commands that need the database."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from aiswe_site.cli.problems import WrongUse
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+OPERATOR = "operator"
+
+
+def start(*, migrate: bool = True) -> None:
+    """Load Django and bring the database up to date."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
+    import django
+
+    django.setup()
+    if migrate:
+        from django.core.management import call_command
+
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def acting_user(name: str) -> User:
+    """The user a command acts as: the named one, else the first superuser, else a new "operator".
+
+    Whoever may run the command owns the database file already, so this gives nobody a right they lacked. The operator
+    has no password: nobody can sign in as it.
+    """
+    from django.contrib.auth import get_user_model
+
+    users = get_user_model().objects
+    if name:
+        found = users.filter(username=name).first()
+        if found is None:
+            raise WrongUse(f"There is no user {name!r}.", "Leave out --as, or name a user of this installation.")
+        return found
+    first = users.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    if first is not None:
+        return first
+    user, made = users.get_or_create(username=OPERATOR)
+    if made:
+        user.set_unusable_password()
+        user.save()
+    return user
+
+
+def row(model: Any, key: int, word: str) -> Any:
+    """A row by its number, or a refusal that names it."""
+    found = model.objects.filter(pk=key).first()
+    if found is None:
+        raise WrongUse(f"There is no {word} {key}.", "`aiswe history` lists what there is.")
+    return found

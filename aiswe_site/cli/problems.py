@@ -1,0 +1,73 @@
+"""From an error of any room to a sentence, a way out and an exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DONE, NO, WRONG_USE, MISSING = 0, 1, 2, 3
+
+OUR_ROOMS = ("sandbox", "agents", "projects", "dashboard", "aiswe_site")
+# Errors that mean "something needed is not there"; every other one of ours means "the answer is no".
+MEANS_MISSING = {"SandboxUnavailable", "ModelUnavailable", "ModelMissing", "ModelTimeout", "Missing"}
+WAYS_OUT = {
+    "SandboxUnavailable": "`aiswe doctor` says what the sandbox needs.",
+    "ModelUnavailable": "Start the model server (`ollama serve`), or watch the recorded run: `aiswe demo`.",
+    "ModelTimeout": "Try again; `aiswe doctor` measures the model server.",
+}
+
+
+class CliError(Exception):
+    """An answer that ends the command: what is wrong, the way out, the exit code."""
+
+    exit_code = NO
+
+    def __init__(self, message: str, way_out: str = "") -> None:
+        super().__init__(message)
+        self.way_out = way_out
+
+
+class WrongUse(CliError):
+    """What was asked makes no sense."""
+
+    exit_code = WRONG_USE
+
+
+class Missing(CliError):
+    """Something needed is not there."""
+
+    exit_code = MISSING
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a person is told."""
+
+    message: str
+    way_out: str
+    exit_code: int
+
+
+def problem_from(error: BaseException) -> Problem:
+    """Our own errors speak for themselves; anything else is kept in a log file and named in one line."""
+    kind = type(error)
+    names = {base.__name__ for base in kind.__mro__}
+    if isinstance(error, CliError):
+        return Problem(str(error), error.way_out, error.exit_code)
+    if kind.__module__.split(".")[0] in OUR_ROOMS:
+        way_out = str(getattr(error, "way_out", "")) or next((WAYS_OUT[name] for name in WAYS_OUT if name in names), "")
+        message = str(error) or kind.__name__
+        return Problem(
+            message, "" if way_out and way_out in message else way_out, MISSING if names & MEANS_MISSING else NO
+        )
+    from aiswe_site.running.home import note
+
+    try:
+        kept = f"Details are in {note(error)}; please report them."
+    except OSError as no_room:
+        kept = f"Details could not be written ({no_room})."
+    return Problem(f"Something went wrong inside aiswe: {kind.__name__}: {first_line(error)}", kept, NO)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text."""
+    return (str(error).splitlines() or [""])[0][:300]

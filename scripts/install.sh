@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Install the product (and with `dev` what testing needs). May be run again at any time: what is there is left alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/common.sh
+
+missing=()
+command -v git >/dev/null || missing+=(git)
+if ! command -v bwrap >/dev/null && ! docker info >/dev/null 2>&1; then missing+=(bubblewrap); fi
+PYTHON=$(find_python) || missing+=(python3 python3-venv)
+system_packages "${missing[@]}"
+PYTHON=$(find_python) || die "Python 3.11 or newer with its venv module was not found." \
+    "install it, or name one: AISWE_PYTHON=/path/to/python3.12 make install"
+export PYTHON
+
+fill_env .venv requirements/base.lock.txt
+fill_env .venv-semgrep requirements/semgrep.lock.txt
+fill_env .venv-sandbox requirements/sandbox.lock.txt
+.venv/bin/python scripts/link_project.py
+if [ "${1:-}" = dev ]; then
+    fill_env .venv requirements/dev.lock.txt
+fi
