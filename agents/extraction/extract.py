@@ -1,0 +1,60 @@
+"""From a document to its requirements, by rules alone: the same text always gives the same answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agents.documents import Document
+from agents.extraction.blocks import parse_blocks
+from agents.extraction.drafts import Draft, settle
+from agents.extraction.model import Extraction, Paragraph, Requirement
+from agents.extraction.sentences import tidy
+from agents.extraction.walker import Walker
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def extract(source: Document | str) -> Extraction:
+    """Every requirement that is written down in `source`, and every paragraph that is none.
+
+    Texts are the document's own words, with whitespace and list markers tidied; nothing is added. Lines count from 1.
+    """
+    lines: Sequence[str] = source.lines if isinstance(source, Document) else _NEWLINE.split(source)
+    walker = Walker(parse_blocks(lines))
+    walker.walk()
+    drafts: list[Draft] = []
+    left: list[Paragraph] = list(walker.unmapped)
+    for draft in walker.drafts:
+        draft.weak = draft.weak or (bool(draft.key) and draft.is_mention())
+        if draft.kind is None or not (draft.text or draft.acceptance):
+            left += _paragraphs(draft)
+        else:
+            drafts.append(draft)
+    settled, repeated = settle(drafts)
+    for draft in repeated:
+        left += _paragraphs(draft)
+    mapped = sum(len({block[1:3] for block in draft.blocks}) for draft, _ in settled)
+    total = mapped + len(left)
+    headings = [
+        Paragraph(tidy(s.title), (s.line, s.line), "heading") for s in walker.headings if not s.used and not _defines(s.line, settled)
+    ]
+    return Extraction(
+        requirements=tuple(sorted((r for _, r in settled), key=lambda r: r.lines)),
+        unmapped=tuple(sorted(left + headings, key=lambda p: p.lines)),
+        paragraphs=total,
+    )
+
+
+def _paragraphs(draft: Draft) -> list[Paragraph]:
+    if len(draft.blocks) == 1:
+        return [Paragraph(draft.text or draft.key, (draft.a, draft.b), _kind(draft.blocks[0][0]), draft.section)]
+    return [Paragraph(tidy(text), (a, b), _kind(kind), draft.section) for kind, a, b, text in draft.blocks]
+
+
+def _kind(block_kind: str) -> str:
+    return block_kind if block_kind in ("item", "code", "table", "heading") else "text"
+
+
+def _defines(line: int, settled: list[tuple[Draft, Requirement]]) -> bool:
+    return any(d.source == "heading" and d.a == line for d, _ in settled)
