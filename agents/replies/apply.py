@@ -1,0 +1,99 @@
+"""Turning a reply into new file contents. Strict: what is not exactly clear is refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from agents.replies.edit import EditRefused, apply_edit
+from agents.replies.paths import BadPath, check_path
+from agents.replies.placeholders import find_placeholder
+from agents.replies.types import EditBlock, FileBlock, Reply
+
+MAX_FILES = 100
+MAX_FILE_BYTES = 1_000_000
+
+ReadOnly = Iterable[str] | Callable[[str], bool]
+
+
+@dataclass
+class Applied:
+    """`files` holds new contents by path (only what changed); `refused` the rest, with reasons meant for the model."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Refused(Exception):
+    """A file of a reply is not taken."""
+
+
+def apply_reply(reply: Reply, current: Mapping[str, str], *, read_only: ReadOnly = ()) -> Applied:
+    """Work out what the files would be after this reply; nothing is written.
+
+    `current` maps paths to contents; `read_only` is glob patterns (`*` also matches `/`) or a function. A file is
+    taken with all its parts or not at all.
+    """
+    forbidden = _as_function(read_only)
+    out = Applied()
+    by_path: dict[str, list[FileBlock | EditBlock]] = {}
+    everything: list[FileBlock | EditBlock] = [*reply.files, *reply.edits]
+    for part in everything:
+        try:
+            by_path.setdefault(check_path(part.path), []).append(part)
+        except BadPath as error:
+            out.refused.append((part.path[:200], str(error)))
+    taken = set(current)
+    for path, parts in by_path.items():
+        try:
+            if len(out.files) >= MAX_FILES:
+                raise _Refused(f"A reply may change {MAX_FILES} files at most.")
+            if forbidden(path):
+                raise _Refused("This file is read-only in this step; change other files instead.")
+            _check_place(path, taken)
+            content = _content(path, parts, current.get(path))
+        except (_Refused, EditRefused) as error:
+            out.refused.append((path, str(error)))
+            continue
+        taken.add(path)
+        if content != current.get(path):
+            out.files[path] = content
+    return out
+
+
+def _content(path: str, parts: list[FileBlock | EditBlock], before: str | None) -> str:
+    content = before
+    for part in parts:
+        if isinstance(part, FileBlock):
+            if before and before.strip() and not part.content.strip():
+                raise _Refused("The block is empty and would wipe the file: send the whole file.")
+            content = part.content
+        else:
+            content = apply_edit(content, part)
+    content = content or ""
+    if "\x00" in content or any("\ud800" <= char <= "\udfff" for char in content):
+        raise _Refused("The content holds NUL or broken characters.")
+    if len(content.encode()) > MAX_FILE_BYTES:
+        raise _Refused(f"The file would be larger than {MAX_FILE_BYTES} bytes.")
+    if found := find_placeholder(path, content, before or ""):
+        row, line = found
+        raise _Refused(f"Line {row} is a placeholder ({line!r}): write the code out, nothing may be left out.")
+    return content
+
+
+def _check_place(path: str, taken: set[str]) -> None:
+    """A file cannot stand where a folder is, nor below a file."""
+    if any(other.startswith(f"{path}/") for other in taken):
+        raise _Refused("There is a folder of this name.")
+    parts = path.split("/")
+    for depth in range(1, len(parts)):
+        if "/".join(parts[:depth]) in taken:
+            raise _Refused(f"{'/'.join(parts[:depth])} is a file, so nothing can be below it.")
+
+
+def _as_function(read_only: ReadOnly) -> Callable[[str], bool]:
+    if callable(read_only):
+        return read_only
+    patterns = tuple(read_only)
+    return lambda path: any(fnmatchcase(path, pattern) for pattern in patterns)

@@ -1,0 +1,89 @@
+"""One search/replace edit: its lines must stand in the file exactly once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+
+from agents.replies.types import EditBlock
+
+_QUOTED_LINES = 8
+_MAX_COMPARED = 5000
+
+
+class EditRefused(Exception):
+    """An edit does not fit its file; the text helps the model to write one that does."""
+
+
+def apply_edit(content: str | None, edit: EditBlock) -> str:
+    """The file after the edit (`content` None: there is no such file); raises `EditRefused`.
+
+    Lines are compared exactly first, then without blanks at their ends. The file keeps its own line ends.
+    """
+    if not edit.search.strip():
+        if content is not None and content.strip():
+            raise EditRefused("The SEARCH part is empty though the file is not: quote the lines to replace.")
+        return edit.replace
+    if content is None:
+        raise EditRefused("There is no such file: send it as a whole file instead of an edit.")
+    if edit.search == edit.replace:
+        raise EditRefused("SEARCH and REPLACE are the same: nothing would change.")
+    newline = "\r\n" if "\r\n" in content else "\n"
+    lines = content.split("\n")
+    search, replace = edit.search.removesuffix("\n").split("\n"), edit.replace.removesuffix("\n").split("\n")
+    if not edit.replace:
+        replace = []
+    at = _place(lines, search, lambda line: line.removesuffix("\r"))
+    if at is None:
+        at = _place(lines, search, str.rstrip)
+    if at is None:
+        raise EditRefused(_not_found(lines, search))
+    ending = "\r" if newline == "\r\n" else ""
+    last = at + len(search) == len(lines)
+    new = [line + ending for line in replace]
+    if last and new and not content.endswith("\n"):
+        new[-1] = replace[-1]  # the file had no line end at its end and gets none
+    return "\n".join([*lines[:at], *new, *lines[at + len(search) :]])
+
+
+def _place(lines: Sequence[str], search: Sequence[str], same: Callable[[str], str]) -> int | None:
+    """Where the searched lines stand; None when nowhere."""
+    have, want = [same(line) for line in lines], [same(line) for line in search]
+    rows = [row for row, line in enumerate(have) if line == want[0] and have[row : row + len(want)] == want]
+    if len(rows) > 1:
+        where = ", ".join(str(row + 1) for row in rows[:10])
+        raise EditRefused(
+            f"The SEARCH lines stand {len(rows)} times in the file (lines {where}): quote more lines around the one meant."
+        )
+    return rows[0] if rows else None
+
+
+def _not_found(lines: Sequence[str], search: Sequence[str]) -> str:
+    """Say that the lines are not there, and quote the nearest ones so that the next try can copy them."""
+    text = "The SEARCH lines are not in the file as quoted; copy them exactly."
+    near = _nearest(lines, search)
+    if near is None:
+        return f"{text} Nothing similar was found."
+    part = lines[near : near + min(max(len(search), 3), _QUOTED_LINES)]
+    quoted = "\n".join(f"{near + row + 1}: {line.rstrip()[:200]}" for row, line in enumerate(part))
+    return f"{text} The nearest lines are:\n{quoted}"
+
+
+def _nearest(lines: Sequence[str], search: Sequence[str]) -> int | None:
+    """The row where most of the searched lines stand if blanks are ignored, or one line like the first of them."""
+    want = [line.strip() for line in search[:200]]
+    offsets: dict[str, list[int]] = {}
+    for offset, line in enumerate(want):
+        if line:
+            offsets.setdefault(line, []).append(offset)
+    votes: Counter[int] = Counter()
+    for row, line in enumerate(lines[:_MAX_COMPARED]):
+        for offset in offsets.get(line.strip(), ())[:5]:
+            votes[max(0, row - offset)] += 1
+    if votes:
+        return min(votes, key=lambda row: (-votes[row], row))
+    first = next((line for line in want if line), "")[:200]
+    stripped = [line.strip()[:200] for line in lines[:_MAX_COMPARED]]
+    close = get_close_matches(first, [line for line in dict.fromkeys(stripped) if line], n=1, cutoff=0.5)
+    return stripped.index(close[0]) if close else None

@@ -1,0 +1,187 @@
+"""Splitting a reply into prose and fenced blocks, the way models write them rather than as the standard says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agents.replies.where import info_language, info_path, is_markdown
+
+_FENCE = re.compile(r"^([ \t]{0,12})(`{3,}|~{3,})[ \t]*([^\n]*)$")
+SEARCH = re.compile(r"^<{5,9} ?SEARCH\s*$")
+DIVIDER = re.compile(r"^={5,9}\s*$")
+REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
+
+
+@dataclass
+class Block:
+    """A fenced block (or bare search/replace lines). `first` is its line number, `closed` false at a cut end."""
+
+    info: str
+    lines: list[str]
+    above: str
+    first: int
+    closed: bool = True
+
+
+@dataclass
+class Split:
+    """A reply in order: prose lines, the blocks between them, and what was thought aloud."""
+
+    prose: list[str] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Fence:
+    indent: int
+    mark: str
+    info: str
+
+    def closes(self, opening: _Fence) -> bool:
+        return (
+            not self.info
+            and self.mark[0] == opening.mark[0]
+            and len(self.mark) >= len(opening.mark)
+            and self.indent <= opening.indent + 3
+        )
+
+
+def split(text: str) -> Split:
+    """Take a reply apart; never raises, and no line of it is lost."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    ends = _Ends(lines)
+    out = Split()
+    row = 0
+    while row < len(lines):
+        line = lines[row]
+        after = _thinking(lines, row, ends, out)
+        if after is not None:
+            row = after
+        elif (fence := _fence(line)) is not None:
+            end, closed = _end(lines, row, fence, ends)
+            body = [_outdent(each, fence.indent) for each in lines[row + 1 : end]]
+            out.blocks.append(Block(fence.info, body, _above(out.prose), row + 1, closed))
+            out.prose.append("")
+            row = end + 1 if closed else end
+        elif SEARCH.match(line) and (last := ends.replace_after(row)) is not None:
+            out.blocks.append(Block("", lines[row : last + 1], _above(out.prose), row + 1))
+            out.prose.append("")
+            row = last + 1
+        else:
+            out.prose.append(line)
+            row += 1
+    return out
+
+
+class _Ends:
+    """Line numbers of closing marks, looked up instead of searched for again and again."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._next_replace: list[int | None] = [None] * (len(lines) + 1)
+        self._next_think: list[int | None] = [None] * (len(lines) + 1)
+        for row in range(len(lines) - 1, -1, -1):
+            self._next_replace[row] = row if REPLACE.match(lines[row]) else self._next_replace[row + 1]
+            self._next_think[row] = row if "</think>" in lines[row] else self._next_think[row + 1]
+
+    def replace_after(self, row: int) -> int | None:
+        return self._next_replace[row]
+
+    def think_after(self, row: int) -> int | None:
+        return self._next_think[row]
+
+
+def _thinking(lines: Sequence[str], row: int, ends: _Ends, out: Split) -> int | None:
+    """Move thoughts aloud out of the way; the row to go on with, or None when this is no such line."""
+    line = lines[row]
+    if line.strip() == "</think>":
+        # Some templates open the tag in the prompt: everything so far was thinking, drafts of files too.
+        for block in out.blocks:
+            out.thinking += block.lines
+        out.thinking += out.prose
+        out.prose, out.blocks = [], []
+        return row + 1
+    if not line.lstrip().startswith("<think>"):
+        return None
+    end = ends.think_after(row)
+    if end is None:
+        out.problems.append("The reply opens <think> and never closes it.")
+        out.prose.append(line.replace("<think>", "", 1))
+        return row + 1
+    whole = "\n".join(lines[row : end + 1])
+    thought, _, rest = whole.partition("</think>")
+    out.thinking.append(thought.replace("<think>", "", 1))
+    if rest.strip():
+        out.prose.append(rest)
+    return end + 1
+
+
+def _fence(line: str) -> _Fence | None:
+    match = _FENCE.match(line)
+    if match is None or (match[2][0] == "`" and "`" in match[3]):
+        return None
+    return _Fence(len(match[1].expandtabs(4)), match[2], match[3].strip())
+
+
+def _end(lines: Sequence[str], start: int, opening: _Fence, ends: _Ends) -> tuple[int, bool]:
+    """The row of the closing fence, or where an unclosed block stops, and whether it was closed."""
+    nested: list[_Fence] = []
+    first_close: int | None = None
+    markdown = is_markdown(info_path(opening.info), info_language(opening.info))
+    row = start + 1
+    while row < len(lines):
+        line = lines[row]
+        if SEARCH.match(line) and (after := ends.replace_after(row)) is not None:
+            row = after + 1  # an edit of a Markdown file holds fences of its own
+            continue
+        fence = _fence(line)
+        if fence is None:
+            row += 1
+            continue
+        if fence.info and info_path(fence.info) and not markdown and fence.indent <= opening.indent:
+            return (first_close, True) if first_close is not None else (row, False)
+        if fence.closes(opening):
+            first_close = row if first_close is None else first_close
+        if nested and fence.closes(nested[-1]):
+            nested.pop()
+        elif fence.closes(opening):
+            if not (markdown and _opens_inside(lines, row)):
+                return row, True
+            nested.append(fence)
+        elif fence.info and fence.mark[0] == opening.mark[0]:
+            nested.append(fence)
+        row += 1
+    return (first_close, True) if first_close is not None else (len(lines), False)
+
+
+def _opens_inside(lines: Sequence[str], row: int) -> bool:
+    """Is a bare fence in a Markdown file the start of an inner block? Only if two more follow before anything else."""
+    if row + 1 >= len(lines) or not lines[row + 1].strip():
+        return False
+    bare = 0
+    for line in lines[row + 1 : row + 400]:
+        fence = _fence(line)
+        if fence is None:
+            continue
+        if fence.info:
+            return False
+        bare += 1
+        if bare == 2:
+            return True
+    return False
+
+
+def _above(prose: Sequence[str]) -> str:
+    """The last written line before a block; one blank line between them is common."""
+    for line in reversed(prose[-2:]):
+        if line.strip():
+            return line
+    return ""
+
+
+def _outdent(line: str, indent: int) -> str:
+    """Take a list item's indentation off a line of its block."""
+    return line[min(indent, len(line) - len(line.lstrip(" "))) :] if indent else line

@@ -1,0 +1,124 @@
+"""JSON from a model: fenced, half, or with parts left out; never evaluated, always bounded."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeVar, overload
+
+import json_repair
+import jsonschema
+import pydantic
+
+from agents.replies.shape import Shaper
+
+MAX_CHARS = 1_000_000
+MAX_REPAIR_CHARS = 200_000  # repairing is slow and recursive; a bigger broken document is asked for again
+MAX_DEPTH = 40
+MAX_PROBLEMS = 20
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.M | re.S)
+
+M = TypeVar("M", bound=pydantic.BaseModel)
+
+
+@overload
+def parse_json(text: str, schema: type[M]) -> tuple[M | None, list[str]]: ...
+@overload
+def parse_json(text: str, schema: dict[str, Any] | None = None) -> tuple[Any, list[str]]: ...
+
+
+def parse_json(text: str, schema: dict[str, Any] | type[pydantic.BaseModel] | None = None) -> tuple[Any, list[str]]:
+    """Read the JSON in a reply; gives the object and what is wrong with it, in words the model can act on.
+
+    The object is None when there is none, or when it does not fit a pydantic model. Missing values are filled with
+    empty ones of the right type, and each is a problem; so are wrong types, which are kept as they came.
+    """
+    problems: list[str] = []
+    found, value = _read(text, problems)
+    if not found:
+        return None, problems[:MAX_PROBLEMS]
+    if schema is None:
+        return value, problems[:MAX_PROBLEMS]
+    try:
+        if isinstance(schema, dict):
+            value = Shaper(schema, problems).shape(value)
+            _validate(value, schema, problems)
+        else:
+            value = Shaper(schema.model_json_schema(), problems).shape(value)
+            value = schema.model_validate(value)
+    except pydantic.ValidationError as error:
+        for item in error.errors(include_url=False, include_input=False, include_context=False)[:MAX_PROBLEMS]:
+            problems.append(f"{_where(item['loc'])}: {item['msg']}")
+        value = None
+    except RecursionError:
+        return None, [*problems, "The JSON is nested too deeply."][:MAX_PROBLEMS]
+    return value, list(dict.fromkeys(problems))[:MAX_PROBLEMS]
+
+
+def _read(text: str, problems: list[str]) -> tuple[bool, Any]:
+    if len(text) > MAX_CHARS:
+        problems.append(f"The JSON is longer than {MAX_CHARS} characters.")
+        return False, None
+    text = re.sub(r"^\s*<think>.*?</think>", "", text, count=1, flags=re.S).strip().lstrip("\ufeff")
+    if _depth(text) > MAX_DEPTH:
+        problems.append(f"The JSON is nested more than {MAX_DEPTH} levels deep.")
+        return False, None
+    fenced = [match[2] for match in _FENCED.finditer(text)]
+    start = re.search(r"[{\[]", text)
+    candidates = [text, *fenced, *([text[start.start() :]] if start else [])]
+    for candidate in candidates:
+        try:
+            value = json.loads(candidate, parse_constant=lambda name: None)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict | list) or candidate is text:
+            return True, value
+    rest = next((each for each in [*fenced, *candidates[-1:]] if "{" in each or "[" in each), "")
+    if not rest.strip():
+        problems.append("The reply holds no JSON.")
+        return False, None
+    return _repair(rest, problems)
+
+
+def _repair(text: str, problems: list[str]) -> tuple[bool, Any]:
+    """What can be saved of broken JSON; only an object or a list counts as found."""
+    if len(text) > MAX_REPAIR_CHARS:
+        problems.append("The JSON is broken and too long to be mended.")
+        return False, None
+    value: Any = None
+    try:
+        value = json_repair.loads(text, skip_json_loads=True)
+        value = json.loads(json.dumps(value), parse_constant=lambda name: None)
+    except (ValueError, RecursionError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
+        value = None
+    if not isinstance(value, dict | list) or not value:
+        problems.append("The reply holds no JSON that can be read.")
+        return False, None
+    problems.append("The JSON was broken and had to be mended: close every bracket and quote.")
+    return True, value
+
+
+def _validate(value: Any, schema: dict[str, Any], problems: list[str]) -> None:
+    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    for row, error in enumerate(kind(schema).iter_errors(value)):
+        if row >= MAX_PROBLEMS:
+            break
+        problems.append(f"{_where(tuple(error.absolute_path))}: {error.message[:200]}")
+
+
+def _where(path: tuple[Any, ...]) -> str:
+    return (
+        "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")[:120] or "the JSON"
+    )
+
+
+def _depth(text: str) -> int:
+    """How deep brackets go, strings aside, without recursion."""
+    deepest = depth = 0
+    for match in re.finditer(r'"(?:[^"\\\n]|\\.)*"|[\[{]|[\]}]', text):
+        if match[0] in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif match[0] in "]}":
+            depth = max(0, depth - 1)
+    return deepest
