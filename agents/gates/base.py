@@ -1,0 +1,155 @@
+"""What every gate speaks: findings, reports, the policy that turns them into a verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Any, Literal
+
+Verdict = Literal["pass", "blocked"]
+MediumPolicy = Literal["disposition", "block", "report"]
+
+
+class GateError(ValueError):
+    """The gate was asked for something that it cannot do (unknown tool, no such folder); the text is safe to show."""
+
+
+class Severity(IntEnum):
+    """How bad a finding is; ordered, so `>=` compares."""
+
+    INFO = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+    CRITICAL = 4
+
+    @classmethod
+    def read(cls, word: str) -> Severity:
+        """Translate any scanner's word; an unknown word counts as HIGH, so that a new word cannot open the gate."""
+        other = {"UNDEFINED": cls.INFO, "NOTE": cls.INFO, "WARNING": cls.MEDIUM, "ERROR": cls.HIGH}
+        return {**cls.__members__, **other}.get(word.strip().upper(), cls.HIGH)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a scanner saw, at a line of a file of the project (`line` counts from 1, 0 = the whole file)."""
+
+    tool: str
+    rule: str
+    severity: Severity
+    confidence: str
+    cwe: str
+    path: str
+    line: int
+    message: str
+    remediation: str
+    fingerprint: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape that the command line prints and the dashboard stores."""
+        return {
+            "tool": self.tool,
+            "rule": self.rule,
+            "severity": self.severity.name,
+            "confidence": self.confidence,
+            "cwe": self.cwe,
+            "path": self.path,
+            "line": self.line,
+            "message": self.message,
+            "remediation": self.remediation,
+            "fingerprint": self.fingerprint,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReport:
+    """What one scanner did. `problem` says why its silence proves nothing; it blocks whatever was found."""
+
+    name: str
+    ran: bool
+    version: str = ""
+    files_scanned: int = 0
+    problem: str = ""
+    findings: tuple[Finding, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """The verdict over a folder, with its reasons, most serious first."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    tools: Mapping[str, ToolReport]
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True when nothing stands against a merge."""
+        return self.verdict == "pass"
+
+    @property
+    def style_clean(self) -> bool:
+        """True when the style tool ran and had nothing to say (the reward distinguishes this)."""
+        style = self.tools.get("style")
+        return style is not None and style.ran and not style.problem and not style.findings
+
+    def to_json(self) -> dict[str, Any]:
+        """The stable document of `aiswe gate --json`."""
+        return {
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "tools": {
+                name: {"ran": tool.ran, "version": tool.version, "files_scanned": tool.files_scanned}
+                for name, tool in self.tools.items()
+            },
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Disposition:
+    """A person's decision to live with one finding, until `expires` (an aware moment)."""
+
+    reason: str
+    expires: datetime
+
+    def holds(self, now: datetime | None = None) -> bool:
+        """False once expired, without a reason, or with a moment that names no time zone."""
+        if not self.reason.strip() or self.expires.tzinfo is None:
+            return False
+        return (now or datetime.now(UTC)) < self.expires
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What blocks, and how much is scanned. Comes from the product only, never from the scanned folder."""
+
+    block_at: Severity = Severity.HIGH
+    medium: MediumPolicy = "disposition"
+    # A person may overrule HIGH findings too (with reason and expiry); automation never writes dispositions.
+    high_may_be_disposed: bool = True
+    skip_dependencies: bool = False
+    max_files: int = 5_000
+    max_file_bytes: int = 2_000_000
+    max_total_bytes: int = 100_000_000
+    timeout_seconds: float = 120.0
+    line_length: int = 120
+    extra_secrets: tuple[str, ...] = field(default=(), repr=False)
+
+
+_SPACE = re.compile(rb"\s+")
+
+
+def fingerprint(rule: str, path: str, code_line: bytes, occurrence: int = 0) -> str:
+    """An identity that survives line moves and re-indentation.
+
+    `occurrence` numbers equal lines of one file: without it, one disposition would also cover a later copy.
+    """
+    normal = _SPACE.sub(b" ", code_line).strip()
+    text = b"\0".join([rule.encode(), path.encode(errors="surrogateescape"), normal, str(occurrence).encode()])
+    return hashlib.sha256(text).hexdigest()[:32]

@@ -1,0 +1,170 @@
+"""Run the gates over a folder and give one verdict: blocked, unless every scanner proved that it looked."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from agents.gates import bandit_tool, secrets_tool
+from agents.gates.bandit_tool import BanditScanner
+from agents.gates.base import Disposition, Finding, GateError, GateReport, Policy, Severity, ToolReport, fingerprint
+from agents.gates.containers_tool import ContainersScanner
+from agents.gates.scanner import RawFinding, Scan, Scanner, Stage
+from agents.gates.secrets_tool import SecretsScanner
+from agents.gates.semgrep_tool import SemgrepScanner
+from agents.gates.source import Tree, Unit, collect, is_test_path
+from agents.gates.style_tool import StyleScanner
+from agents.gates.syntax_tool import SyntaxScanner
+
+SCANNERS: Mapping[str, Callable[[], Scanner]] = {
+    "bandit": BanditScanner,
+    "semgrep": SemgrepScanner,
+    "secrets": SecretsScanner,
+    "syntax": SyntaxScanner,
+    "style": StyleScanner,
+    "containers": ContainersScanner,
+}
+DEFAULT_POLICY = Policy()
+_NO_DISPOSITIONS: Mapping[str, Disposition] = {}
+
+
+def run_gates(
+    root: Path,
+    *,
+    tools: Sequence[str] | None = None,
+    paths: Sequence[str] | None = None,
+    policy: Policy = DEFAULT_POLICY,
+    dispositions: Mapping[str, Disposition] = _NO_DISPOSITIONS,
+) -> GateReport:
+    """Scan `root` (or only the files `paths` below it) and decide.
+
+    `dispositions` maps fingerprints to a person's decisions. Trouble with a scanner or a file blocks and is named in
+    the reasons. Raises `GateError` only for a wrong request: unknown tool, missing folder, path outside the folder.
+    """
+    chosen = _choose(tools)
+    tree = collect(root, policy, paths)
+    with tempfile.TemporaryDirectory(prefix="aiswe-gate-") as scratch, ThreadPoolExecutor(max_workers=2) as pool:
+        # Semgrep waits for a process of its own; starting it first lets the others run beside it.
+        order = sorted(chosen, key=lambda scanner: scanner.name != "semgrep")
+        futures = {s.name: pool.submit(_run_one, s, tree, policy, Path(scratch) / s.name) for s in order}
+        reports = {scanner.name: futures[scanner.name].result() for scanner in chosen}
+    reports["files"] = ToolReport("files", True, "1", tree.files, "; ".join(tree.problems), _with_fingerprints(tree))
+    return _decide(reports, policy, dispositions)
+
+
+def _choose(tools: Sequence[str] | None) -> list[Scanner]:
+    names = list(SCANNERS) if tools is None else list(dict.fromkeys(tools))
+    unknown = [name for name in names if name not in SCANNERS]
+    if unknown or not names:
+        known = ", ".join(SCANNERS)
+        raise GateError(f"unknown gate {unknown[0]!r}; known: {known}" if unknown else f"no gate named; known: {known}")
+    return [SCANNERS[name]() for name in names]
+
+
+def _run_one(scanner: Scanner, tree: Tree, policy: Policy, scratch: Path) -> ToolReport:
+    started = time.monotonic()
+    canaries = [canary.unit for canary in scanner.canaries]
+    units = {unit.name: unit for unit in tree.units if unit.language in scanner.languages}
+    scratch.mkdir()
+    stage = Stage(scratch, [*units.values(), *canaries], policy, started + policy.timeout_seconds)
+    try:
+        scan = scanner.scan(stage)
+        problem = scan.problem or _doubt(scanner, units, scan)
+        findings = _map(scanner, units, scan)
+    except Exception as error:  # noqa: BLE001 - a scanner may fail in any way; each one blocks
+        scan, findings = Scan(), ()
+        problem = f"crashed ({type(error).__name__})"
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    paths = {unit.path for name, unit in units.items() if name in scan.scanned}
+    ran = scan.ran and not (problem and not scan.scanned)
+    return ToolReport(scanner.name, ran, scan.version, len(paths), problem, findings, time.monotonic() - started)
+
+
+def _doubt(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> str:
+    """Why the scan proves nothing: it did not finish, missed its canary, or left a file out."""
+    if not scan.ran:
+        return "did not run"
+    fired = Counter((raw.unit, raw.rule) for raw in scan.findings)
+    for canary in scanner.canaries:
+        missed = sorted(rule for rule in canary.rules if not fired[canary.unit.name, rule])
+        if missed:
+            return f"did not catch its known-bad canary ({', '.join(missed)}): its silence proves nothing"
+    left_out = sorted({unit.path for name, unit in units.items() if name not in scan.scanned})
+    if left_out:
+        more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        return f"did not scan {left_out[0]}{more}"
+    return ""
+
+
+def _map(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> tuple[Finding, ...]:
+    findings: list[Finding] = []
+    seen: Counter[tuple[str, str, bytes]] = Counter()
+    for raw in sorted(set(scan.findings), key=lambda raw: (raw.unit, raw.line, raw.rule, raw.message)):
+        unit = units.get(raw.unit)
+        judged = _judge(scanner.name, raw, unit) if unit else None
+        if unit is None or judged is None:
+            continue
+        lines = unit.data.split(b"\n")
+        code = lines[raw.line - 1] if 0 < raw.line <= len(lines) else b""
+        key = (raw.rule, unit.path, b" ".join(code.split()))
+        mark = fingerprint(raw.rule, unit.path, code, seen[key])
+        seen[key] += 1
+        findings.append(
+            Finding(
+                *(scanner.name, raw.rule, judged.severity, judged.confidence, raw.cwe, unit.path),
+                *(unit.line_in_file(raw.line), raw.message, raw.remediation, mark),
+            )
+        )
+    return tuple(findings)
+
+
+def _judge(tool: str, raw: RawFinding, unit: Unit) -> RawFinding | None:
+    in_tests = is_test_path(unit.path)
+    if raw.skip_in_tests and in_tests:
+        return None
+    if tool == "bandit":
+        return bandit_tool.judge(raw, unit, in_tests)
+    return secrets_tool.judge(raw, in_tests) if tool == "secrets" else raw
+
+
+def _with_fingerprints(tree: Tree) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            *(f.tool, f.rule, f.severity, f.confidence, f.cwe, f.path, f.line, f.message, f.remediation),
+            fingerprint(f.rule, f.path, b""),
+        )
+        for f in tree.findings
+    )
+
+
+def _decide(reports: Mapping[str, ToolReport], policy: Policy, dispositions: Mapping[str, Disposition]) -> GateReport:
+    findings = sorted(
+        (finding for report in reports.values() for finding in report.findings),
+        key=lambda f: (-f.severity, f.path, f.line, f.tool, f.rule),
+    )
+    reasons = [f"{r.name} {r.problem}" for r in reports.values() if r.problem]
+    reasons += [f"{r.name} did not run" for r in reports.values() if not r.ran and not r.problem]
+    reasons += [
+        f"{f.severity.name} {f.tool} {f.rule} at {f.path}:{f.line}: {f.message}"
+        for f in findings
+        if _blocks(f, policy, dispositions)
+    ]
+    return GateReport("blocked" if reasons else "pass", tuple(reasons), reports, tuple(findings))
+
+
+def _blocks(finding: Finding, policy: Policy, dispositions: Mapping[str, Disposition]) -> bool:
+    if finding.tool == "style":
+        return False
+    disposition = dispositions.get(finding.fingerprint)
+    disposed = disposition is not None and disposition.holds()
+    if finding.severity >= policy.block_at:
+        return not (disposed and policy.high_may_be_disposed)
+    if finding.severity == Severity.MEDIUM:
+        return policy.medium == "block" or (policy.medium == "disposition" and not disposed)
+    return False

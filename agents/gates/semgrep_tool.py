@@ -1,0 +1,184 @@
+"""Semgrep with the product's own rules, from an environment of its own.
+
+The engine is called without its Python front (`--experimental`): equal findings and errors on 290 files, a tenth of
+the time for one file. It does not resolve YAML aliases, so the rules are handed over expanded, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from agents.gates.base import Severity
+from agents.gates.scanner import RawFinding, Scan, Stage, canary
+
+RULES = Path(__file__).parent / "rules"
+_REPO = Path(__file__).parents[2]
+_MAX_OUTPUT = 64 * 1024 * 1024
+WAY_OUT = (
+    "install it into an environment of its own (python -m venv .venv-semgrep && "
+    ".venv-semgrep/bin/pip install -r requirements/semgrep.lock.txt) or set AISWE_SEMGREP to the program"
+)
+
+
+@cache
+def rules_json() -> str:
+    """Every rule of the product as one JSON document."""
+    rules: list[Any] = []
+    for file in sorted(RULES.glob("*.yaml")):
+        rules.extend(yaml.safe_load(file.read_text(encoding="utf-8"))["rules"])
+    return json.dumps({"rules": rules})
+
+
+def find_semgrep() -> Path | None:
+    """The program named by AISWE_SEMGREP, else the one beside the product, else the one on PATH."""
+    named = os.environ.get("AISWE_SEMGREP")
+    if named:
+        return Path(named) if os.access(named, os.X_OK) else None
+    beside = _REPO / ".venv-semgrep" / "bin" / "semgrep"
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which("semgrep")
+    return Path(found) if found else None
+
+
+class SemgrepScanner:
+    """Own rules for Python, JavaScript, TypeScript and templates. `# nosemgrep` has no effect; nothing is sent."""
+
+    name = "semgrep"
+    languages = frozenset({"python", "javascript", "typescript", "template"})
+    canaries = (
+        canary(
+            "semgrep.py",
+            "python",
+            "@app.get('/')\ndef show(name: str):\n    db.execute(f'select {name}')  # nosemgrep\n    eval(name)  # nosemgrep\n",
+            "py-sql-injection",
+            "py-dynamic-code",
+        ),
+        canary("semgrep.js", "javascript", "eval(text); // nosemgrep\n", "js-code-from-text"),
+        canary("semgrep.ts", "typescript", "eval(text as string); // nosemgrep\n", "js-code-from-text"),
+        canary("semgrep.html", "template", "{{ text|safe }}\n", "tpl-escaping-off"),
+    )
+
+    def scan(self, stage: Stage) -> Scan:
+        """Scan all units and canaries in one call of the engine."""
+        scan = Scan()
+        program = find_semgrep()
+        if program is None:
+            scan.problem = f"is not installed: {WAY_OUT}"
+            return scan
+        folder = stage.write()
+        # An ignore file of our own replaces the engine's default one, which leaves tests and build folders out.
+        (folder / ".semgrepignore").write_text("", encoding="utf-8")
+        (stage.scratch / "rules.json").write_text(rules_json(), encoding="utf-8")
+        try:
+            document = json.loads(_run(program, stage))
+            scan.version = str(document["version"])
+            scan.ran = True
+            self._read(document, stage, scan)
+        except TimeoutError:
+            scan.problem = "timed out"
+        except OSError as error:
+            scan.problem = f"could not be started ({error.strerror or error}): {WAY_OUT}"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            scan.ran, scan.problem = False, "crashed: its answer is not the expected JSON"
+        return scan
+
+    def _read(self, document: dict[str, Any], stage: Stage, scan: Scan) -> None:
+        paths = {unit.name: unit.path or "the canary" for unit in stage.units}
+        scan.scanned = {Path(path).name for path in document["paths"]["scanned"]} & paths.keys()
+        for error in document["errors"]:
+            name = Path(error.get("path") or "").name
+            if not scan.problem:
+                what = " ".join(str(error.get("message", "unknown error")).replace(name or "\0", "").split())[:200]
+                scan.problem = f"could not read all of {paths.get(name, 'the code')}: {what}"
+            scan.scanned.discard(name)
+        if document.get("skipped_rules"):
+            scan.problem = scan.problem or "skipped some of its rules"
+        for result in document["results"]:
+            extra, meta = result["extra"], result["extra"]["metadata"]
+            scan.findings.append(
+                RawFinding(
+                    unit=Path(result["path"]).name,
+                    line=int(result["start"]["line"]),
+                    rule=str(result["check_id"]).rpartition(".")[2],
+                    severity=Severity.read(str(extra["severity"])),
+                    confidence=str(meta["confidence"]),
+                    cwe=str(meta["cwe"]),
+                    message=str(extra["message"]),
+                    remediation=str(meta["remediation"]),
+                    skip_in_tests=meta.get("skip_in_tests") is True,
+                )
+            )
+
+
+def _run(program: Path, stage: Stage) -> bytes:
+    home = stage.scratch / "home"
+    home.mkdir()
+    # Nothing of this process's environment is passed on: no tokens, no proxies, no settings.
+    environment = {
+        "PATH": os.defpath,
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "XDG_CACHE_HOME": str(home),
+        "SEMGREP_SEND_METRICS": "off",
+        "SEMGREP_ENABLE_VERSION_CHECK": "0",
+        "SEMGREP_SETTINGS_FILE": str(home / "settings.yml"),
+        "SEMGREP_LOG_FILE": str(home / "log"),
+        "LANG": "C.UTF-8",
+    }
+    arguments = [
+        *(str(program), "scan", "--experimental", "--json", "--quiet", "--metrics", "off", "--disable-version-check"),
+        *(
+            "--disable-nosem",
+            "--no-git-ignore",
+            "--max-target-bytes",
+            "0",
+            "--timeout",
+            "30",
+            "--timeout-threshold",
+            "0",
+        ),
+        *("--jobs", "2", "--config", str(stage.scratch / "rules.json"), str(stage.scratch / "code")),
+    ]
+    output = stage.scratch / "out.json"
+    with output.open("wb") as sink:
+        process = subprocess.Popen(
+            arguments,
+            cwd=home,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            process.wait(max(0.1, stage.deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
+        finally:
+            _end(process)
+    if output.stat().st_size > _MAX_OUTPUT:
+        raise ValueError("too much output")
+    return output.read_bytes()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the engine and whatever it started; they share a session of their own."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except PermissionError:  # macOS answers so for a group that is only zombies
+        pass
+    process.wait()
