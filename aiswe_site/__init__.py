@@ -2,3 +2,5 @@
 
 Nothing is imported here, so that `aiswe --help` answers at once; `aiswe_site.apps` loads Celery when Django starts.
 """
+
+VERSION = "0.1.0"

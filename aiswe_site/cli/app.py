@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from aiswe_site import VERSION
 from aiswe_site.cli import output
 from aiswe_site.cli.problems import WRONG_USE, problem_from
 
@@ -56,7 +57,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done · 1 the answer is no · 2 wrong use · 3 something needed is missing.",
 )
-@click.version_option(None, "--version", package_name=None, prog_name="aiswe", message="%(prog)s 0.1.0")
+@click.version_option(VERSION, "--version", prog_name="aiswe", message="%(prog)s %(version)s")
 def cli() -> None:
     """AI SWE: from a requirements document to an approved plan to tested, gated, traceable code. All on this machine."""
 

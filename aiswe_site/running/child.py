@@ -31,7 +31,7 @@ def main() -> int:
     for name in ("--listen-fd", "--life-fd", "--ready-fd"):
         parser.add_argument(name, type=int, required=True)
     options = parser.parse_args()
-    threading.Thread(target=leave_with_parent, args=(options.life_fd,), name="lifeline", daemon=True).start()
+    threading.Thread(target=follow_parent, args=(options.life_fd,), name="lifeline", daemon=True).start()
     try:
         # Daphne's module installs the asyncio reactor; it must come before anything else that knows Twisted.
         server_module = importlib.import_module("daphne.server")
@@ -108,12 +108,19 @@ def serve(server_module: Any, listen_fd: int, ready_fd: int) -> None:
     ).run()
 
 
-def leave_with_parent(life_fd: int) -> None:
-    """Wait for the parent's end of the pipe to close, then stop in order."""
+def follow_parent(life_fd: int) -> None:
+    """A byte from the parent means that there is work in the database; the end of the pipe that the parent is gone."""
     with contextlib.suppress(OSError):
         while os.read(life_fd, 1):
-            pass
+            look_for_work()
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def look_for_work() -> None:
+    """Run the sweep now instead of at its next turn."""
+    from projects.services.queue import send
+
+    send("projects.jobs.sweep", ())
 
 
 if __name__ == "__main__":

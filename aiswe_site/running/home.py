@@ -5,8 +5,10 @@ Works without Django: the command line and the supervisor stay small and fast.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import signal
 import time
 import traceback
 from dataclasses import dataclass
@@ -94,6 +96,20 @@ class HomeLock:
         pid, address = read_text(self.home.supervisor_pid_file), read_text(self.home.address_file)
         at = f" at {address}" if address else ""
         return f"Another aiswe already works on {self.home.path} (process {pid or 'unknown'}{at})."
+
+
+def wake_worker(home: Home) -> bool:
+    """Tell the running `aiswe up` that there is work; False when none runs on this folder."""
+    with contextlib.suppress(HomeTaken), HomeLock(home):
+        return False
+    # The lock is held, so the process id in the file is that of a living supervisor, not of a stranger.
+    pid = read_text(home.supervisor_pid_file)
+    if not pid.isdecimal():
+        return False
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(int(pid), signal.SIGUSR1)
+        return True
+    return False
 
 
 def read_text(path: Path) -> str:

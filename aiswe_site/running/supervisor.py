@@ -79,12 +79,16 @@ class Supervisor:
         # SimpleQueue.put is safe inside a signal handler.
         self._events: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
         self._child: subprocess.Popen[bytes] | None = None
-        self._lifeline: int | None = None
+        self._lifeline = -1  # our end of the pipe to the child
         self.restarts = 0
 
     def stop(self) -> None:
         """Ask it to end; may be called from a signal handler or another thread."""
         self._events.put(("stop", 0))
+
+    def wake(self) -> None:
+        """Tell the child that another process left work in the database; may be called from a signal handler."""
+        self._events.put(("wake", 0))
 
     def run(self) -> int:
         """Serve until stopped; returns the exit code. Raises StartFailed when the child cannot live."""
@@ -103,6 +107,10 @@ class Supervisor:
             if event == "ready":
                 self.on_ready(first)
                 first = False
+                continue
+            if event == "wake":
+                with contextlib.suppress(OSError):  # a child that just died looks for work anyway when it is back
+                    os.write(self._lifeline, b"w")
                 continue
             if value == CANNOT_START:
                 raise StartFailed("The server could not start; the reason is in the lines above.")
@@ -148,6 +156,7 @@ class Supervisor:
         )
         os.close(life_read)
         os.close(ready_write)
+        self._drop_lifeline()
         self._lifeline = life_write
         self.home.worker_pid_file.write_text(f"{self._child.pid}\n")
         threading.Thread(target=self._watch, args=(self._child, ready_read), daemon=True).start()
@@ -170,16 +179,20 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
-        if self._lifeline is not None:
+        self._drop_lifeline()
+
+    def _drop_lifeline(self) -> None:
+        if self._lifeline >= 0:
             os.close(self._lifeline)
-            self._lifeline = None
+            self._lifeline = -1
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        old = {number: signal.signal(number, lambda *_: self.stop()) for number in (signal.SIGINT, signal.SIGTERM)}
+        wishes = {signal.SIGINT: self.stop, signal.SIGTERM: self.stop, signal.SIGUSR1: self.wake}
+        old = {number: signal.signal(number, lambda *_, do=do: do()) for number, do in wishes.items()}
         try:
             yield
         finally:

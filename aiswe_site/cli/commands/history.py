@@ -1,0 +1,60 @@
+"""aiswe history: what ran."""
+
+from __future__ import annotations
+
+import click
+
+from aiswe_site.cli import django, output
+
+
+@click.command()
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many, newest first.")
+@output.json_option
+def command(limit: int, as_json: bool) -> None:
+    """List runs, newest first."""
+    django.start()
+    from django.db.models import Count, Q
+
+    from projects.models import Run, Task
+
+    runs = Run.objects.select_related("project").annotate(
+        all_tasks=Count("tasks"), merged=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED))
+    )[:limit]
+    document = [
+        {
+            "run": run.pk,
+            "kind": run.kind,
+            "project": run.project.slug,
+            "status": run.status,
+            "why": run.why,
+            "recording": run.recording,
+            "plan": run.plan_id,
+            "tasks": run.all_tasks,
+            "merged": run.merged,
+            "events": run.last_seq,
+            "created_at": run.created_at,
+            "finished_at": run.finished_at,
+        }
+        for run in runs
+    ]
+
+    def people() -> None:
+        rows = [
+            (
+                row["run"],
+                row["project"],
+                row["kind"] + (" (recording)" if row["recording"] else ""),
+                row["status"],
+                f"{row['merged']}/{row['tasks']}" if row["tasks"] else "–",
+                row["events"],
+                row["why"],
+            )
+            for row in document
+        ]
+        output.table(
+            ("Run", "Project", "Kind", "Status", "Merged", "Events", "Why"),
+            rows,
+            nothing="No runs yet. `aiswe demo` shows one.",
+        )
+
+    output.answer(document, as_json=as_json, people=people)

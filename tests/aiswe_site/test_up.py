@@ -1,0 +1,87 @@
+"""aiswe up: one process tree that serves, comes back, and ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+from tests.aiswe_site.running import WAIT_S, aiswe, alive, up
+
+
+def gone(pid: int) -> bool:
+    until = time.monotonic() + WAIT_S
+    while alive(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    return not alive(pid)
+
+
+def test_it_serves_says_where_and_stops_on_sigterm(tmp_path: Path) -> None:
+    with up(tmp_path) as server:
+        assert server.answers() == 200
+        worker = server.worker
+        assert server.stop() == 0
+        assert not alive(worker)
+        assert not (tmp_path / "run" / "worker.pid").exists()
+
+
+def test_a_killed_worker_is_started_again_at_the_same_address(tmp_path: Path) -> None:
+    with up(tmp_path) as server:
+        assert server.answers() == 200
+        first = server.worker
+        os.kill(first, signal.SIGKILL)
+        server.wait_for("ended by signal SIGKILL; starting it again")
+        # Asked in the gap: the parent holds the socket, so this waits instead of being refused.
+        assert server.answers() == 200
+        server.wait_for("is up again")
+        assert server.worker != first
+        assert alive(server.worker)
+
+
+def test_the_worker_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    with up(tmp_path) as server:
+        assert server.answers() == 200
+        worker = server.worker
+        server.stop(signal.SIGKILL)
+        assert gone(worker)
+
+
+def test_a_second_one_on_the_same_folder_is_refused_and_names_the_first(tmp_path: Path) -> None:
+    with up(tmp_path) as server:
+        address = server.address
+        second = aiswe("up", "--port", "0", home=tmp_path)
+        assert second.returncode == 1
+        assert address in second.stderr
+        assert str(server.process.pid) in second.stderr
+        assert "AISWE_HOME" in second.stderr
+        assert server.answers() == 200
+
+
+def test_a_folder_can_be_used_again_after_a_crash(tmp_path: Path) -> None:
+    with up(tmp_path) as server:
+        assert server.address
+        server.stop(signal.SIGKILL)
+    with up(tmp_path) as server:
+        assert server.answers() == 200
+
+
+def test_a_busy_port_is_named_with_a_way_out(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = aiswe("up", "--port", str(port), home=tmp_path)
+    assert refused.returncode == 1
+    assert f"127.0.0.1:{port}" in refused.stderr
+    assert "--port" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_child_that_cannot_start_is_not_tried_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "db.sqlite3").write_bytes(b"this is no database" * 100)
+    refused = aiswe("up", "--port", "0", home=tmp_path)
+    assert refused.returncode == 1
+    assert "cannot start" in refused.stderr
+    assert "not a database" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "starting it again" not in refused.stderr
