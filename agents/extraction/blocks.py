@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.extraction.ids import defined_id
+from agents.extraction.ids import IdMatch, defined_id
 from agents.extraction.sections import heading_number, is_known_title, step_label
 from agents.extraction.sentences import is_modal, label_of
 from agents.extraction.tables import Table, flat_table, pipe_table
@@ -26,7 +26,7 @@ class Block:
     """One block: `kind` is heading, item, para, code or table; lines a to b, counted from 1.
 
     `level` is a heading's depth; `indent` the columns before an item or paragraph; `after_blank` whether a blank line
-    stands before it.
+    stands before it; `defines` the id that it begins by defining.
     """
 
     kind: str
@@ -38,6 +38,7 @@ class Block:
     marker: str = ""
     after_blank: bool = False
     table: Table | None = None
+    defines: IdMatch | None = None
 
 
 def parse_blocks(source: Sequence[str]) -> list[Block]:
@@ -101,7 +102,10 @@ class _Parser:
         return self._text(at)
 
     def _add(self, kind: str, first: int, last: int, text: str, **more: int | str) -> None:
-        self.blocks.append(Block(kind, first + 1, last + 1, text, **more))  # type: ignore[arg-type]
+        block = Block(kind, first + 1, last + 1, text, **more)  # type: ignore[arg-type]
+        if kind != "code":
+            block.defines = defined_id(text, heading=kind == "heading")
+        self.blocks.append(block)
 
     def _code(self, at: int) -> int:
         end = self.fences[at]

@@ -18,8 +18,37 @@ from agents.extraction.sentences import tidy
 
 _ID_WORD = re.compile(r"\b[A-Z][A-Za-z]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_.]?\d{1,4}(?:[.-]\d{1,3}){0,3}\b")
 _MENTION_WORDS = frozenset(
-    "covered by see and or the implements implemented satisfied satisfies verified test tests task tasks traces to "
-    "maps via requirement requirements for also related depends on yes no done".split()
+    [
+        "covered",
+        "by",
+        "see",
+        "and",
+        "or",
+        "the",
+        "implements",
+        "implemented",
+        "satisfied",
+        "satisfies",
+        "verified",
+        "test",
+        "tests",
+        "task",
+        "tasks",
+        "traces",
+        "to",
+        "maps",
+        "via",
+        "requirement",
+        "requirements",
+        "for",
+        "also",
+        "related",
+        "depends",
+        "on",
+        "yes",
+        "no",
+        "done",
+    ]
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from agents.documents import Document
 from agents.extraction.blocks import parse_blocks
 from agents.extraction.drafts import Draft, settle
-from agents.extraction.model import Extraction, Paragraph, Requirement
+from agents.extraction.model import Extraction, Paragraph
 from agents.extraction.sentences import tidy
 from agents.extraction.walker import Walker
 
@@ -36,8 +36,11 @@ def extract(source: Document | str) -> Extraction:
         left += _paragraphs(draft)
     mapped = sum(len({block[1:3] for block in draft.blocks}) for draft, _ in settled)
     total = mapped + len(left)
+    defining = {draft.a for draft, _ in settled if draft.source == "heading"}
     headings = [
-        Paragraph(tidy(s.title), (s.line, s.line), "heading") for s in walker.headings if not s.used and not _defines(s.line, settled)
+        Paragraph(tidy(s.title), (s.line, s.line), "heading")
+        for s in walker.headings
+        if not s.used and s.line not in defining
     ]
     return Extraction(
         requirements=tuple(sorted((r for _, r in settled), key=lambda r: r.lines)),
@@ -54,7 +57,3 @@ def _paragraphs(draft: Draft) -> list[Paragraph]:
 
 def _kind(block_kind: str) -> str:
     return block_kind if block_kind in ("item", "code", "table", "heading") else "text"
-
-
-def _defines(line: int, settled: list[tuple[Draft, Requirement]]) -> bool:
-    return any(d.source == "heading" and d.a == line for d, _ in settled)

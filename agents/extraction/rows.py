@@ -9,9 +9,22 @@ from agents.extraction.sections import Role, heading_role
 from agents.extraction.tables import Row, Table
 
 _ASIDE = frozenset(
-    "priority status owner estimate effort persona role actor phase sprint source notes note moscow version risk".split()
+    ["priority", "status", "owner", "estimate", "effort", "persona", "actor", "phase", "sprint", "moscow"]
 )
-_TRACE = ("test", "cover", "trace", "task", "verif", "implement", "module", "component", "maps", "owner", "status", "file")
+_TRACE = (
+    "test",
+    "cover",
+    "trace",
+    "task",
+    "verif",
+    "implement",
+    "module",
+    "component",
+    "maps",
+    "owner",
+    "status",
+    "file",
+)
 
 
 def table_drafts(table: Table, role: Role, families: frozenset[str], *, design: bool) -> list[Draft]:
@@ -31,9 +44,7 @@ def table_drafts(table: Table, role: Role, families: frozenset[str], *, design: 
     return [_draft(row, kind, _text(row, names, set()), names) for row in table.rows if any(map(any, row.cells))]
 
 
-def _rows_with_ids(
-    table: Table, role: Role, names: list[str], ids: int, matches: list[IdMatch | None]
-) -> list[Draft]:
+def _rows_with_ids(table: Table, role: Role, names: list[str], ids: int, matches: list[IdMatch | None]) -> list[Draft]:
     weak = role == "mute" or _is_trace(names, ids)
     drafts: list[Draft] = []
     for row, found in zip(table.rows, matches, strict=True):
@@ -60,7 +71,9 @@ def _rows_with_ids(
 def _id_of(cell: str, families: frozenset[str]) -> IdMatch | None:
     found = defined_id(f"{bare_id(cell)}: x") if bare_id(cell) else None
     # Ids in a column are a family by standing in it.
-    return found if found and (found.known or found.prefix in families or "-" in found.key or "_" in found.key) else None
+    return (
+        found if found and (found.known or found.prefix in families or "-" in found.key or "_" in found.key) else None
+    )
 
 
 def _is_trace(names: list[str], ids: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from agents.extraction.model import Kind
@@ -11,68 +12,90 @@ from agents.extraction.model import Kind
 Role = Kind | Literal["prose", "mute", "design"]
 
 _NUMBER = re.compile(r"^(\d{1,3}(?:\.\d{1,3}){0,5})[.):]?\s+")
-_STEP = re.compile(r"^(step|phase|stage|part|release|milestone|iteration|sprint|epic|module)\s+(\d{1,3})\b", re.IGNORECASE)
+_STEP = re.compile(
+    r"^(step|phase|stage|part|release|milestone|iteration|sprint|epic|module)\s+(\d{1,3})\b", re.IGNORECASE
+)
 _QUALITIES = frozenset(
-    "performance security reliability availability scalability usability accessibility observability compliance "
-    "privacy maintainability portability localisation localization internationalization robustness trust quality "
-    "safety resilience efficiency durability compatibility responsiveness".split()
+    [
+        "performance",
+        "security",
+        "reliability",
+        "availability",
+        "scalability",
+        "usability",
+        "accessibility",
+        "observability",
+        "compliance",
+        "privacy",
+        "maintainability",
+        "portability",
+        "localisation",
+        "localization",
+        "internationalization",
+        "robustness",
+        "trust",
+        "quality",
+        "safety",
+        "resilience",
+        "efficiency",
+        "durability",
+        "compatibility",
+        "responsiveness",
+    ]
 )
-_FILLERS = frozenset("and & requirements requirement the of".split())
+_FILLERS = frozenset(["and", "&", "requirements", "requirement", "the", "of"])
 
-_RULES: tuple[tuple[Role, re.Pattern[str]], ...] = tuple(
-    (role, re.compile(pattern))
-    for role, pattern in (
-        (
-            "non_goal",
-            r"\bout[- ]of[- ]scope\b|\bnon[- ]?goals?\b|\bnot in scope\b|\bwon'?t have\b|\bwill not have\b|\bexclusions?\b"
-            r"|\bexcluded\b|\bfuture (?:work|enhancements?|considerations?|features?|scope|versions?|releases?|improvements?)\b"
-            r"|\bpost[- ]mvp\b|\banti[- ]goals?\b|\bnot (?:included|planned)\b",
-        ),
-        (
-            "prose",
-            r"\boverview\b|\brequirements?,? (?:document|specification)\b|\bprd\b|^(?:executive )?summary\b"
-            r"|^introduction\b|^background\b|^usage\b|^document purpose\b|^high[- ]level requirements? summary\b",
-        ),
-        (
-            "mute",
-            r"\btraceability\b|\bpersonas?\b|\brisks?\b|\bopen questions?\b|\bvalue proposition\b|\bstrategic alignment\b"
-            r"|\bproblem statement\b|\broadmap\b|\btimeline\b|\bmilestones\b|\bimplementation (?:plan|priority|phases|roadmap)\b"
-            r"|\brevision history\b|\bchange ?log\b|\bglossary\b|\bterms?/?concepts?\b|\bterminology\b|\bdefinitions\b"
-            r"|\breferences\b|\bworks cited\b|\bbibliography\b|\bappendix\b|\bappendices\b|\btable of contents\b|^contents$"
-            r"|\bconclusions?\b|\binsights$|\bstakeholders?\b|^files to reference\b|^license$|^faq$|\btarget (?:users|audience)\b"
-            r"|\bmarket\b|\bcompetit",
-        ),
-        ("story", r"\buser stor(?:y|ies)\b|\buse[- ]cases?\b|^scenarios?$"),
-        ("acceptance", r"\bacceptance (?:criteria|criterion|tests?)\b|\bdefinition of done\b|\bexit criteria\b"),
-        (
-            "non_functional",
-            r"\bnon[- ]?functional\b|\bquality (?:attributes?|requirements?)\b|\bdesign and user interface\b"
-            r"|\blook and feel\b|^design requirements\b|\bui(?:/ux)? requirements\b",
-        ),
-        (
-            "constraint",
-            r"\bconstraints?\b|\b(?:tech|technology|technical|technologies|software) stack\b|^dependenc(?:y|ies)\b"
-            r"|\btechnical (?:implementation )?requirements?\b|\b(?:environment|platform|hardware|runtime|data|interface"
-            r"|infrastructure|deployment) requirements?\b|^prerequisites$|^limitations$|^assumptions\b|^technolog(?:y|ies)$",
-        ),
-        (
-            "goal",
-            r"\bgoals?\b|\bobjectives?\b|\bsuccess (?:metrics|criteria)\b|\bkpis?\b|\bkey performance indicators\b|^mission$"
-            r"|^scope$|^purpose$|^user benefit$|^benefits?$|\bokrs?\b",
-        ),
-        (
-            "functional",
-            r"\bfunctional\b|\bfeatures?\b|\bfunctionalit(?:y|ies)\b|\brequirements?\b|\bcapabilit(?:y|ies)\b|\bin[- ]scope\b"
-            r"|\bmust[- ]haves?\b|\bshould[- ]haves?\b|\bcommand[- ]line (?:configuration )?arguments\b|\bcli (?:arguments|options)\b"
-            r"|^business rules$|^specifications?$|^behaviou?r$|^functions$|^what (?:it|the \w+) (?:does|must do)$",
-        ),
-        (
-            "design",
-            r"\barchitecture\b|\bdesign\b|\bschema\b|\b(?:file|directory|project) structure\b|\bconfiguration\b|\binterface\b"
-            r"|\bset-?up\b|\bdata model\b|\bframework\b|\bdeep dive\b|\bcorrection\b|\bprotocol\b",
-        ),
-    )
+_PATTERNS: tuple[tuple[Role, str], ...] = (
+    (
+        "non_goal",
+        r"\bout[- ]of[- ]scope\b|\bnon[- ]?goals?\b|\bnot in scope\b|\bwon'?t have\b|\bwill not have\b|\bexclusions?\b"
+        r"|\bexcluded\b|\bfuture (?:work|enhancements?|considerations?|features?|scope|versions?|releases?|improvements?)\b"
+        r"|\bpost[- ]mvp\b|\banti[- ]goals?\b|\bnot (?:included|planned)\b",
+    ),
+    (
+        "prose",
+        r"\boverview\b|\brequirements?,? (?:document|specification)\b|\bprd\b|^(?:executive )?summary\b"
+        r"|^introduction\b|^background\b|^usage\b|^document purpose\b|^high[- ]level requirements? summary\b",
+    ),
+    (
+        "mute",
+        r"\btraceability\b|\bpersonas?\b|\brisks?\b|\bopen questions?\b|\bvalue proposition\b|\bstrategic alignment\b"
+        r"|\bproblem statement\b|\broadmap\b|\btimeline\b|\bmilestones\b|\bimplementation (?:plan|priority|phases|roadmap)\b"
+        r"|\brevision history\b|\bchange ?log\b|\bglossary\b|\bterms?/?concepts?\b|\bterminology\b|\bdefinitions\b"
+        r"|\breferences\b|\bworks cited\b|\bbibliography\b|\bappendix\b|\bappendices\b|\btable of contents\b|^contents$"
+        r"|\bconclusions?\b|\binsights$|\bstakeholders?\b|^files to reference\b|^license$|^faq$|\btarget (?:users|audience)\b",
+    ),
+    ("story", r"\buser stor(?:y|ies)\b|\buse[- ]cases?\b|^scenarios?$"),
+    ("acceptance", r"\bacceptance (?:criteria|criterion|tests?)\b|\bdefinition of done\b|\bexit criteria\b"),
+    (
+        "non_functional",
+        r"\bnon[- ]?functional\b|\bquality (?:attributes?|requirements?)\b|\bdesign and user interface\b"
+        r"|\blook and feel\b|^design requirements\b|\bui(?:/ux)? requirements\b",
+    ),
+    (
+        "constraint",
+        r"\bconstraints?\b|\b(?:tech|technology|technical|technologies|software) stack\b|^dependenc(?:y|ies)\b"
+        r"|\btechnical (?:implementation )?requirements?\b|\b(?:environment|platform|hardware|runtime|data|interface"
+        r"|infrastructure|deployment) requirements?\b|^prerequisites$|^limitations$|^assumptions\b|^technolog(?:y|ies)$",
+    ),
+    (
+        "goal",
+        r"\bgoals?\b|\bobjectives?\b|\bsuccess (?:metrics|criteria)\b|\bkpis?\b|\bkey performance indicators\b|^mission$"
+        r"|^scope$|^purpose$|^user benefit$|^benefits?$|\bokrs?\b",
+    ),
+    (
+        "functional",
+        r"\bfunctional\b|\bfeatures?\b|\bfunctionalit(?:y|ies)\b|\brequirements?\b|\bcapabilit(?:y|ies)\b|\bin[- ]scope\b"
+        r"|\bmust[- ]haves?\b|\bshould[- ]haves?\b|\bcommand[- ]line (?:configuration )?arguments\b|\bcli (?:arguments|options)\b"
+        r"|^business rules$|^specifications?$|^behaviou?r$|^functions$|^what (?:it|the \w+) (?:does|must do)$",
+    ),
+    (
+        "design",
+        r"\barchitecture\b|\bdesign\b|\bschema\b|\b(?:file|directory|project) structure\b|\bconfiguration\b|\binterface\b"
+        r"|\bset-?up\b|\bdata model\b|\bframework\b|\bdeep dive\b|\bcorrection\b|\bprotocol\b",
+    ),
 )
+_RULES = tuple((role, re.compile(pattern)) for role, pattern in _PATTERNS)
 # In a plain text these words on a line of their own are headings.
 _ALONE = re.compile(
     r"^(?:(?:basic |core |key |main |system |product |user |business |technical |strategic )?"
@@ -95,6 +118,7 @@ def plain_title(heading: str) -> str:
     return " ".join(text.strip("*_: ").lower().split())
 
 
+@lru_cache(maxsize=4096)
 def heading_role(heading: str) -> Role | None:
     """What the heading promises; None when it says nothing (the section above decides then)."""
     title = plain_title(heading)
@@ -129,7 +153,9 @@ def step_label(heading: str) -> str:
 def slug(heading: str) -> str:
     """A short key part from the words of a heading: TECHNICAL-CONSTRAINTS."""
     words = re.findall(r"[a-z0-9]+", re.sub(r"\([^()]*\)", "", plain_title(heading)))
-    words = [w for w in words if w not in ("and", "the", "of", "a", "an", "for", "to", "in", "with", "or")] or words
+    words = [
+        w for w in words if w not in ("and", "the", "of", "a", "an", "as", "for", "to", "in", "with", "or")
+    ] or words
     kept: list[str] = []
     for word in words[:3]:
         if kept and len("-".join([*kept, word])) > 28:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 _MODAL = re.compile(
     r"\b(?:shall|must|should|needs to|is required|are required|has to)\b|\bSHALL\b|\bMUST\b", re.IGNORECASE
@@ -52,7 +53,8 @@ def split_sentences(text: str) -> list[str]:
 
 def user_story(text: str) -> str:
     """The story "As a … I want …" inside the text, from its first word on; empty when there is none."""
-    for wish in _WISH.finditer(text):
+    # A paragraph with more wishes than this is no story, and may be there to cost time.
+    for wish in islice(_WISH.finditer(text), 50):
         before = max(0, wish.start() - 200)
         openings = list(_AS_A.finditer(text, before, wish.start()))
         if openings:
@@ -76,7 +78,7 @@ def label_of(text: str) -> tuple[str, str]:
 
 def _without_quotes(text: str, start: int) -> str:
     story = text[start:]
-    if start and text[start - 1] in "\"“":
+    if start and text[start - 1] in '"“':
         end = max(story.rfind('"'), story.rfind("”"))
         return story[:end] if end > 0 else story
     return story

@@ -11,8 +11,11 @@ from agents.extraction.sections import heading_number, is_known_title
 
 _SEPARATOR = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _CELL_END = re.compile(r"(?<!\\)\|")
-_ID_HEADER = re.compile(r"^(?:id|#|no\.?|ref\.?|key|(?:req(?:uirement)?|story|us|fr|nfr)[ -]?(?:id|no\.?|#|number)?)$", re.I)
+_ID_HEADER = re.compile(
+    r"^(?:id|#|no\.?|ref\.?|key|(?:req(?:uirement)?|story|us|fr|nfr)[ -]?(?:id|no\.?|#|number)?)$", re.I
+)
 _MAX_COLUMNS = 8
+_MAX_PIPES = 100
 _MAX_HEADER = 48
 
 
@@ -50,13 +53,17 @@ class Table:
 def pipe_table(lines: Sequence[str], start: int) -> Table | None:
     """The Markdown table that begins at index `start`, if one does."""
     first = lines[start].strip()
-    if "|" not in first or start + 1 >= len(lines):
+    if start + 1 >= len(lines) or not 0 < first.count("|") <= _MAX_PIPES:
         return None
     has_header = "|" in lines[start + 1] and bool(_SEPARATOR.match(lines[start + 1][:2000]))
     if not has_header and not (first.startswith("|") and first.endswith("|") and len(first) > 1):
         return None
     stop, rows = start, []
-    while stop < len(lines) and "|" in lines[stop] and (has_header or lines[stop].strip().startswith("|")):
+    while (
+        stop < len(lines)
+        and 0 < lines[stop].count("|") <= _MAX_PIPES
+        and (has_header or lines[stop].strip().startswith("|"))
+    ):
         line = lines[stop].strip()
         if not _SEPARATOR.match(line[:2000]):
             rows.append(Row(stop + 1, stop + 1, [_cell_parts(c) for c in _cells(line)]))

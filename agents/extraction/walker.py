@@ -8,19 +8,36 @@ from typing import get_args
 
 from agents.extraction.blocks import Block
 from agents.extraction.drafts import Draft, Section, new_section
-from agents.extraction.ids import IdMatch, defined_id, worded_id
+from agents.extraction.ids import IdMatch, worded_id
 from agents.extraction.model import Kind, Paragraph
 from agents.extraction.rows import table_drafts
-from agents.extraction.sections import Role, heading_number, heading_role
-from agents.extraction.sentences import is_modal, label_of, modal_sentences, tidy, user_story
+from agents.extraction.sections import Role, heading_number, heading_role, plain_title
+from agents.extraction.sentences import is_modal, label_of, modal_sentences, split_sentences, tidy, user_story
 
 _KINDS = frozenset(get_args(Kind))
 _SCENARIO = re.compile(r"^(?:Scenario(?: Outline)?:|Given\s)")
 _STEP_WORD = re.compile(r"^(?:Given|When|Then|And|But|Examples:)\b|^\|")
 _BELONGS = frozenset(
-    "target example examples note notes rationale log-schema schema details default priority estimate status".split()
+    [
+        "target",
+        "example",
+        "examples",
+        "note",
+        "notes",
+        "rationale",
+        "log-schema",
+        "schema",
+        "details",
+        "default",
+        "priority",
+        "estimate",
+        "status",
+    ]
 )
-_ACTOR = re.compile(r"\b(?:systems?|agents?|applications?|apps?|tools?|loop|mechanism|services?|users?)\b", re.IGNORECASE)
+_ANNOUNCES = re.compile(r"\b(?:the following|as follows|listed below)\b", re.IGNORECASE)
+_ACTOR = re.compile(
+    r"\b(?:systems?|agents?|applications?|apps?|tools?|loop|mechanism|services?|users?)\b", re.IGNORECASE
+)
 
 
 class Walker:
@@ -63,7 +80,7 @@ class Walker:
     def _heading(self, block: Block) -> None:
         self._close()
         self.scenario = False
-        found = self._id(defined_id(block.text, heading=True))
+        found = self._id(block.defines)
         if self.container and block.level > self.container_level and not found:
             self.criteria = heading_role(block.text) == "acceptance"
             self.container.b = max(self.container.b, block.b)
@@ -73,6 +90,9 @@ class Walker:
         above = self._role()
         own = heading_role(block.text)
         if own == "design" and (not self.design or above in _KINDS):
+            own = None
+        if above in _KINDS and own in ("prose", "mute") and len(plain_title(block.text).split()) > 2:
+            # "2.4 PRD Generation Module" is a part of the requirements, "Usage" or "Risks" is not.
             own = None
         if above in ("non_goal", "mute") and own not in ("story", "acceptance", "non_goal"):
             own = above if above == "non_goal" or own in (None, "design", "functional") else own
@@ -92,19 +112,32 @@ class Walker:
         """Close the sections that this heading ends: numbers decide before depth, since depth is often wrong."""
         number = heading_number(block.text)
         if number:
-            for index in range(len(self.sections) - 1, -1, -1):
-                other = self.sections[index]
-                if not other.number:
-                    continue
-                sibling = other.number[: len(number) - 1] == number[:-1] and len(other.number) >= len(number)
-                if sibling and (other.level == block.level or number[-1] > other.number[len(number) - 1]):
-                    del self.sections[index:]
-                    return
-                if number[: len(other.number)] == other.number and len(number) > len(other.number):
-                    del self.sections[index + 1 :]
-                    return
+            cut = self._numbered_place(number, block.level)
+            if cut is not None:
+                del self.sections[cut:]
+                return
         while self.sections and self.sections[-1].level >= block.level:
             self.sections.pop()
+
+    def _numbered_place(self, number: tuple[int, ...], level: int) -> int | None:
+        """How many open sections stay open above a heading with this number; None when numbers do not tell."""
+        siblings = [
+            index
+            for index, other in enumerate(self.sections)
+            if len(other.number) >= len(number) and other.number[: len(number) - 1] == number[:-1]
+        ]
+        for index in reversed(siblings):
+            other = self.sections[index]
+            if other.level == level and len(other.number) == len(number):
+                return index
+        for index in siblings:
+            if number[-1] > self.sections[index].number[len(number) - 1]:
+                return index
+        for index in range(len(self.sections) - 1, -1, -1):
+            other = self.sections[index]
+            if other.number and len(number) > len(other.number) and number[: len(other.number)] == other.number:
+                return index + 1
+        return None
 
     def _role(self) -> Role:
         for section in reversed(self.sections):
@@ -117,7 +150,7 @@ class Walker:
     def _text(self, block: Block, following: Block | None) -> None:
         if self._scenario_step(block, following):
             return
-        found = self._id(defined_id(block.text) or worded_id(block.text))
+        found = self._id(block.defines or worded_id(block.text))
         if found and self._is_criterion(found, block):
             return
         if found and (self._role() != "mute" or found.certain):
@@ -173,7 +206,7 @@ class Walker:
             # A list under "FR-01: The system shall support:" is the rest of that sentence.
             introduced = draft.source == "para" and (draft.parts[-1].endswith(":") or not block.after_blank)
             listed = draft.source == "para" and len(draft.blocks) > 1 and draft.blocks[-1][0] == "item"
-            return deeper and draft.source == "item" or introduced or (listed and not block.after_blank)
+            return (deeper and draft.source == "item") or introduced or (listed and not block.after_blank)
         if deeper and draft.source == "item":
             return True
         label = label_of(block.text)[0].lower().replace(" ", "-")
@@ -216,18 +249,18 @@ class Walker:
         role = self.list_role or self._role()
         label, rest = label_of(block.text)
         labelled = heading_role(label) if label else None
-        if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story"):
+        if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story", "goal"):
             role = labelled or role
         if block.kind == "item":
             kind = "constraint" if role == "design" else role if role in _KINDS else None
             draft = self._draft(block, _kind_of(role) if kind is None and role != "prose" else _as_kind(kind))
             draft.source, draft.title = "item", label if rest else ""
             draft.weak = role == "mute"
-            if role == "mute":
+            if role == "mute" or (role == "design" and label.lower().startswith("example")):
                 draft.kind = None
             self._open(draft, keep=True)
             return
-        if block.text.rstrip("*_ ").endswith(":"):
+        if _introduces(block.text) and not (role in _KINDS and rest):
             intro = heading_role(block.text)
             if intro in ("non_goal", "acceptance") or (len(block.text.split()) <= 6 and intro in _KINDS):
                 self.list_role = intro
@@ -236,7 +269,7 @@ class Walker:
             draft = self._draft(block, _kind_of(role))
             draft.title = label if rest else ""
             self._open(draft)
-        elif role == "design" and (is_modal(block.text) or len(block.text) > 40) and _ACTOR.search(block.text):
+        elif role == "design" and (is_modal(block.text) or _ACTOR.search(block.text)):
             self._keep(self._draft(block, "functional"))
         elif role != "mute" and is_modal(block.text):
             for sentence in modal_sentences(tidy(block.text)):
@@ -287,7 +320,9 @@ class Walker:
         if not made:
             table = block.table
             if self.container:
-                self.container.add(" ".join(c for r in table.rows for p in r.cells for c in p), ("table", table.a, table.b, ""))
+                self.container.add(
+                    " ".join(c for r in table.rows for p in r.cells for c in p), ("table", table.a, table.b, "")
+                )
                 return
             for row in table.rows:
                 text = " | ".join(" ".join(cell) for cell in row.cells)
@@ -342,6 +377,16 @@ class Walker:
         self.unmapped.append(Paragraph(tidy(block.text), (block.a, block.b), kind, self._place()[0]))
 
 
+def _introduces(text: str) -> bool:
+    """Whether a paragraph only announces what comes after it."""
+    if text.startswith("**") and text.endswith("**") and text.count("**") == 2:
+        return True
+    text = text.rstrip("*_ ")
+    if text.endswith(":"):
+        return len(split_sentences(text)) == 1
+    return bool(_ANNOUNCES.search(text)) and len(split_sentences(text)) == 1 and not is_modal(text)
+
+
 def _span(block: Block) -> tuple[str, int, int, str]:
     return block.kind, block.a, block.b, block.text
 
@@ -357,14 +402,10 @@ def _kind_of(role: Role | None) -> Kind:
 def _families(blocks: list[Block]) -> frozenset[str]:
     """Unknown prefixes that define at least two different ids: PAY-1, PAY-2."""
     found: Counter[str] = Counter()
-    for key, prefix in {(m.key, m.prefix) for b in blocks for m in [_any_id(b)] if m and not m.known}:
+    for key, prefix in {(m.key, m.prefix) for b in blocks if (m := b.defines) and not m.known}:
         if key:
             found[prefix] += 1
     return frozenset(prefix for prefix, count in found.items() if count > 1)
-
-
-def _any_id(block: Block) -> IdMatch | None:
-    return defined_id(block.text, heading=block.kind == "heading")
 
 
 def _is_design_document(blocks: list[Block], families: frozenset[str]) -> bool:
@@ -372,7 +413,7 @@ def _is_design_document(blocks: list[Block], families: frozenset[str]) -> bool:
     headings = [b for b in blocks if b.kind == "heading"]
     top = min((b.level for b in headings), default=0)
     for block in blocks:
-        found = _any_id(block)
+        found = block.defines
         if found and (found.certain or found.prefix in families):
             return False
         if block.table and block.table.id_column() >= 0:
