@@ -1,0 +1,92 @@
+"""Database triggers that make the audit tables insert-only, on SQLite and PostgreSQL.
+
+Whoever owns the database can drop them; that is what the hash chain is for. They stop everything short of that: a
+bug, an admin's click, an ORM call in a shell.
+"""
+
+from __future__ import annotations
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+TABLES = ("projects_event", "projects_blob", "projects_transition")
+
+# INSERT OR REPLACE deletes without firing a DELETE trigger on SQLite, so an insert over an existing row is refused too.
+# The same blob again is no change: it is ignored.
+SQLITE_OVERWRITES = {
+    "projects_event": (
+        "EXISTS (SELECT 1 FROM projects_event WHERE id = NEW.id) "
+        "OR EXISTS (SELECT 1 FROM projects_event WHERE run_id = NEW.run_id AND seq = NEW.seq) "
+        'OR EXISTS (SELECT 1 FROM projects_event WHERE run_id = NEW.run_id AND "key" = NEW."key")',
+        "ABORT, 'projects_event is insert-only'",
+    ),
+    "projects_blob": ("EXISTS (SELECT 1 FROM projects_blob WHERE sha256 = NEW.sha256)", "IGNORE"),
+    "projects_transition": (
+        "EXISTS (SELECT 1 FROM projects_transition WHERE id = NEW.id)",
+        "ABORT, 'projects_transition is insert-only'",
+    ),
+}
+
+
+def create_statements(vendor: str) -> list[str]:
+    """SQL that makes the tables insert-only; running it twice changes nothing."""
+    if vendor == "sqlite":
+        made = []
+        for table in TABLES:
+            for verb in ("UPDATE", "DELETE"):
+                made.append(
+                    f"CREATE TRIGGER IF NOT EXISTS {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+                    f"BEGIN SELECT RAISE(ABORT, '{table} is insert-only'); END"
+                )
+            when, action = SQLITE_OVERWRITES[table]
+            made.append(
+                f"CREATE TRIGGER IF NOT EXISTS {table}_no_overwrite BEFORE INSERT ON {table} WHEN {when} "
+                f"BEGIN SELECT RAISE({action}); END"
+            )
+        return made
+    if vendor == "postgresql":
+        made = [
+            "CREATE OR REPLACE FUNCTION projects_insert_only() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION '% is insert-only', TG_TABLE_NAME; END $$"
+        ]
+        for table in TABLES:
+            made.append(
+                f"CREATE OR REPLACE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table} "
+                "FOR EACH ROW EXECUTE FUNCTION projects_insert_only()"
+            )
+            made.append(
+                f"CREATE OR REPLACE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
+                "FOR EACH STATEMENT EXECUTE FUNCTION projects_insert_only()"
+            )
+        return made
+    raise ValueError(f"the audit tables cannot be made insert-only on {vendor}: use SQLite or PostgreSQL")
+
+
+def drop_statements(vendor: str) -> list[str]:
+    """SQL that takes the triggers away: for undoing the migration, and for tests that clear the tables."""
+    if vendor == "sqlite":
+        names = ("no_update", "no_delete", "no_overwrite")
+        return [f"DROP TRIGGER IF EXISTS {table}_{name}" for table in TABLES for name in names]
+    return [
+        f"DROP TRIGGER IF EXISTS {table}_{name} ON {table}" for table in TABLES for name in ("no_change", "no_truncate")
+    ]
+
+
+def run_statements(connection: BaseDatabaseWrapper, statements: list[str]) -> None:
+    """Execute each statement on its own."""
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
+    """Names of the triggers that should be there and are not; empty when the tables are guarded."""
+    if connection.vendor == "sqlite":
+        wanted = {f"{table}_{name}" for table in TABLES for name in ("no_update", "no_delete", "no_overwrite")}
+        query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    else:
+        wanted = {f"{table}_{name}" for table in TABLES for name in ("no_change", "no_truncate")}
+        query = "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        found = {str(row[0]) for row in cursor.fetchall()}
+    return sorted(wanted - found)

@@ -1,0 +1,1 @@
+"""The doors: every change of the truth goes through one of these verbs."""

@@ -1,0 +1,43 @@
+"""The first account."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+
+from projects.errors import BadInput, NotAllowed
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+def needs_first_admin() -> bool:
+    """Whether nobody can sign in yet."""
+    return not get_user_model().objects.exists()
+
+
+def create_first_admin(username: str, password: str, email: str = "") -> User:
+    """Create the administrator, only while there is no user at all.
+
+    Raises NotAllowed once anybody exists and BadInput for a name or password that cannot be used.
+    """
+    model = get_user_model()
+    name = username.strip()
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                # Two browsers at once: the second waits here and then sees the first one's user.
+                cursor.execute("LOCK TABLE auth_user IN SHARE ROW EXCLUSIVE MODE")
+        if model.objects.exists():
+            raise NotAllowed("There is an account already. Sign in, or ask an administrator for one.")
+        candidate = model(username=name, email=email.strip())
+        try:
+            candidate.clean_fields(exclude=["password"])
+            validate_password(password, candidate)
+        except ValidationError as problem:
+            raise BadInput(" ".join(problem.messages)) from problem
+        return model.objects.create_superuser(username=name, email=email.strip(), password=password)

@@ -1,0 +1,167 @@
+"""Writing and reading the spine: one append-only, gapless, hash-chained stream of events per run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.redaction import redact
+from projects.errors import BadInput
+from projects.models import Blob, Event, Run
+from projects.services.canonical import clean_json, clean_line, clean_text
+from projects.services.chain import ChainReport, export_events, verify_chain
+from projects.services.doorbell import announce
+from projects.services.hashing import GENESIS, event_hash
+from projects.services.locks import lock_run
+
+__all__ = [
+    "ChainReport",
+    "emit",
+    "event_at",
+    "event_blobs",
+    "events_after",
+    "export_events",
+    "read_blob",
+    "verify_chain",
+]
+
+MAX_SUMMARY = 400
+MAX_BLOB = 4_000_000  # characters; of longer content the beginning and the end are kept
+MAX_NUMBER = 2_147_483_647
+
+BlobInput = Mapping[str, str | Sequence[str]]
+
+
+def emit(
+    run_id: int,
+    type: str,
+    *,
+    summary: str,
+    role: str = "",
+    actor: str = "",
+    task_id: int | None = None,
+    attempt: int = 0,
+    payload: Mapping[str, Any] | None = None,
+    blobs: BlobInput | None = None,
+    outcome: str = "",
+    error_signature: str = "",
+    tokens: int = 0,
+    duration_ms: int = 0,
+    key: str | None = None,
+) -> Event:
+    """Add one event to a run's stream and poke its viewers after the commit.
+
+    Secrets are taken out of summary, payload and blobs before anything is hashed or stored. With a `key`, a second
+    call returns the first row unchanged. `blobs` holds texts ({"prompt": [text, …], "output": text}); the row keeps
+    their sha256s. Raises BadInput when there is no such run.
+    """
+    # Redaction and cleaning before the lock: other writers of the run need not wait for them.
+    clean_payload = clean_json(redact(clean_json(dict(payload or {}))))
+    clean_summary = clean_line(str(redact(summary)), MAX_SUMMARY)
+    contents, references = _prepare_blobs(blobs or {})
+    stored_key = _fit_key(key)
+    with transaction.atomic():
+        run = lock_run(run_id)
+        if stored_key is not None:
+            earlier = Event.objects.filter(run_id=run_id, key=stored_key).first()
+            if earlier is not None:
+                return earlier
+        if contents:
+            Blob.objects.bulk_create(
+                [Blob(sha256=name, content=text) for name, text in contents.items()], ignore_conflicts=True
+            )
+        event = Event(
+            run_id=run_id,
+            seq=run.last_seq + 1,
+            at=timezone.now(),
+            type=clean_line(type, 40),
+            role=clean_line(role, 20),
+            actor=clean_line(actor, 120),
+            task_id=task_id,
+            attempt=_fit_number(attempt),
+            summary=clean_summary,
+            payload=clean_payload,
+            blobs=references,
+            outcome=clean_line(outcome, 20),
+            error_signature=clean_line(error_signature, 64),
+            tokens=_fit_number(tokens),
+            duration_ms=_fit_number(duration_ms),
+            key=stored_key,
+            prev_hash=run.head_hash or GENESIS,
+        )
+        event.hash = event_hash(event)
+        event.save(force_insert=True)
+        Run.objects.filter(pk=run_id).update(last_seq=event.seq, head_hash=event.hash)
+        transaction.on_commit(partial(announce, run_id, event.seq))
+    return event
+
+
+def _prepare_blobs(blobs: BlobInput) -> tuple[dict[str, str], dict[str, Any]]:
+    """Texts by their sha256, and the same shape with sha256s in place of texts."""
+    contents: dict[str, str] = {}
+
+    def keep(text: str) -> str:
+        safe = clean_text(str(redact(text)))
+        if len(safe) > MAX_BLOB:
+            half = MAX_BLOB // 2
+            safe = f"{safe[:half]}\n… [{len(safe) - 2 * half} characters cut] …\n{safe[-half:]}"
+        name = hashlib.sha256(safe.encode()).hexdigest()
+        contents[name] = safe
+        return name
+
+    references: dict[str, Any] = {
+        clean_text(name, 40): keep(value) if isinstance(value, str) else [keep(text) for text in value]
+        for name, value in blobs.items()
+    }
+    return contents, references
+
+
+def _fit_key(key: str | None) -> str | None:
+    if key is None or len(key) <= 200:
+        return None if key is None else clean_text(key)
+    return "sha256:" + hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def _fit_number(number: float) -> int:
+    return max(0, min(int(number), MAX_NUMBER))
+
+
+def read_blob(sha256: str) -> str:
+    """The content stored under a hash. Raises BadInput when there is none."""
+    blob = Blob.objects.filter(pk=sha256).first()
+    if blob is None:
+        raise BadInput(f"There is no stored content {sha256[:12]}.")
+    return blob.content
+
+
+def event_blobs(event: Event) -> dict[str, str | list[str]]:
+    """An event's texts, in the shape they were given: a prompt is a list of messages."""
+    wanted: set[str] = set()
+    for value in event.blobs.values():
+        wanted.update([value] if isinstance(value, str) else value)
+    texts = dict(Blob.objects.filter(pk__in=wanted).values_list("sha256", "content"))
+    return {
+        name: texts.get(value, "") if isinstance(value, str) else [texts.get(item, "") for item in value]
+        for name, value in event.blobs.items()
+    }
+
+
+def events_after(run_id: int, seq: int, *, limit: int = 500, types: Iterable[str] | None = None) -> list[Event]:
+    """At most `limit` events (never more than 2,000) after `seq`, oldest first; only of `types` when given."""
+    rows = Event.objects.filter(run_id=run_id, seq__gt=seq)
+    if types is not None:
+        rows = rows.filter(type__in=list(types))
+    return list(rows.select_related("task").order_by("seq")[: max(1, min(limit, 2_000))])
+
+
+def event_at(run_id: int, seq: int) -> Event:
+    """The event at one place in the stream. Raises BadInput when the stream has no such place."""
+    event = Event.objects.select_related("task").filter(run_id=run_id, seq=seq).first()
+    if event is None:
+        raise BadInput(f"Run {run_id} has no event {seq}.")
+    return event

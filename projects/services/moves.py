@@ -1,0 +1,159 @@
+"""The one guarded door through which tasks, runs and plans change state.
+
+Every move is a compare-and-set, leaves a Transition row and, where there is a stream, an event, all in one transaction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from projects.errors import IllegalMove, LeaseLost, LostRace
+from projects.models import Event, Plan, Run, Task, Transition
+from projects.services.canonical import clean_line
+from projects.services.events import emit
+from projects.services.leases import lost
+from projects.services.locks import lock_run
+
+TASK_EVENTS: dict[str, tuple[str, str]] = {
+    Task.Status.QUEUED: ("task.queued", ""),
+    Task.Status.READY: ("task.ready", ""),
+    Task.Status.RUNNING: ("task.started", ""),
+    Task.Status.NEEDS_YOU: ("task.blocked", "needs_you"),
+    Task.Status.BLOCKED: ("task.blocked", "blocked"),
+    Task.Status.MERGED: ("task.done", "merged"),
+    Task.Status.SKIPPED: ("task.done", "skipped"),
+    Task.Status.ESCALATED: ("task.failed", "escalated"),
+    Task.Status.CANCELLED: ("task.failed", "cancelled"),
+}
+RUN_EVENTS: dict[str, tuple[str, str]] = {
+    Run.Status.QUEUED: ("run.queued", ""),
+    Run.Status.RUNNING: ("run.started", ""),
+    Run.Status.PAUSED: ("run.paused", ""),
+    Run.Status.NEEDS_YOU: ("run.paused", "needs_you"),
+    Run.Status.FINISHED: ("run.finished", "ok"),
+    Run.Status.FAILED: ("run.finished", "fail"),
+    Run.Status.CANCELLED: ("run.finished", "cancelled"),
+}
+TASK_OVER = (Task.Status.MERGED, Task.Status.SKIPPED, Task.Status.ESCALATED, Task.Status.CANCELLED)
+
+
+def check_move(moves: dict[str, tuple[str, ...]], old: str, to: str, what: str) -> None:
+    """Refuse a step the state machine does not have; the text names the steps it has."""
+    if to not in moves.get(old, ()):
+        ways = ", ".join(str(way) for way in moves.get(old, ())) or "nothing: it is over"
+        raise IllegalMove(f"{what} cannot go from {old} to {to}. Possible: {ways}.")
+
+
+def record(kind: str, pk: int, old: str, new: str, *, reason: str, actor: str) -> Transition:
+    """Add the history row of a move."""
+    return Transition.objects.create(
+        kind=kind, object_id=pk, old=old, new=new, reason=clean_line(reason, 300), actor=clean_line(actor, 120)
+    )
+
+
+def move_task(task: Task, to: str, *, reason: str = "", actor: str = "", token: int | None = None) -> Event:
+    """Move a task along its state machine, record why, and tell the stream.
+
+    With a `token` the move is refused (LeaseLost) unless it is the task's current lease token. Raises IllegalMove for a
+    step the machine does not have and LostRace when the task's state is no longer the one in `task`.
+    """
+    old = task.status
+    check_move(Task.MOVES, old, to, f"Task {task.key}")
+    now = timezone.now()
+    changes: dict[str, Any] = {"status": str(to), "why": clean_line(reason, 300)}
+    if to == Task.Status.RUNNING and task.started_at is None:
+        changes["started_at"] = now
+    if to in TASK_OVER:
+        changes["finished_at"] = now
+    elif task.finished_at is not None:
+        changes["finished_at"] = None
+    with transaction.atomic():
+        lock_run(task.run_id)
+        rows = Task.objects.filter(pk=task.pk, status=old)
+        if token is not None:
+            rows = rows.filter(lease_token=token).exclude(lease_owner="")
+        if not rows.update(**changes):
+            raise _refusal(task, old, token)
+        record("task", task.pk, old, str(to), reason=reason, actor=actor)
+        kind, outcome = TASK_EVENTS[to]
+        text = f"{task.key} {task.title}: {Task.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
+        event = emit(
+            task.run_id,
+            kind,
+            summary=text,
+            role="runtime",
+            actor=actor,
+            task_id=task.pk,
+            outcome=outcome,
+            payload={"key": task.key, "from": str(old), "to": str(to), "reason": reason},
+        )
+    for name, value in changes.items():
+        setattr(task, name, value)
+    return event
+
+
+def _refusal(task: Task, old: str, token: int | None) -> LeaseLost | LostRace:
+    now = Task.objects.filter(pk=task.pk).values_list("status", "lease_token", "lease_owner").first()
+    if now is not None and token is not None and (now[1] != token or not now[2]):
+        return lost(Task, task.pk)
+    return LostRace(f"Task {task.key} is no longer {old}; it is {now[0] if now else 'gone'}. Look again.")
+
+
+def move_run(run: Run, to: str, *, reason: str = "", actor: str = "") -> Event:
+    """Move a run along its state machine, record why, and tell the stream.
+
+    Raises IllegalMove for a step the machine does not have and LostRace when somebody else moved the run first.
+    """
+    old = run.status
+    check_move(Run.MOVES, old, to, f"Run {run.pk}")
+    now = timezone.now()
+    changes: dict[str, Any] = {"status": str(to), "why": clean_line(reason, 300), "why_since": now if reason else None}
+    first = run.started_at is None
+    if to == Run.Status.RUNNING and first:
+        changes["started_at"] = now
+    if to in Run.OVER:
+        changes["finished_at"] = now
+    elif run.finished_at is not None:
+        changes["finished_at"] = None
+    with transaction.atomic():
+        lock_run(run.pk)
+        if not Run.objects.filter(pk=run.pk, status=old).update(**changes):
+            raise LostRace(f"Run {run.pk} is no longer {old}. Look again.")
+        record("run", run.pk, old, str(to), reason=reason, actor=actor)
+        kind, outcome = RUN_EVENTS[to]
+        if to == Run.Status.RUNNING and not first:
+            kind = "run.resumed"
+        text = f"Run {run.pk}: {Run.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
+        event = emit(
+            run.pk,
+            kind,
+            summary=text,
+            role="runtime",
+            actor=actor,
+            outcome=outcome,
+            payload={"from": str(old), "to": str(to), "reason": reason},
+        )
+    for name, value in changes.items():
+        setattr(run, name, value)
+    return event
+
+
+def move_plan(plan: Plan, to: str, *, reason: str = "", actor: str = "", **changes: Any) -> None:
+    """Move a plan along its state machine and record why; `changes` are columns set with it.
+
+    The plan's content hash is compared too, so a decision never lands on another content. Raises IllegalMove and
+    LostRace as the other moves do. Call it inside the transaction that also writes the plan's event.
+    """
+    old = plan.status
+    check_move(Plan.MOVES, old, to, f"Plan v{plan.version}")
+    with transaction.atomic():
+        rows = Plan.objects.filter(pk=plan.pk, status=old, content_hash=plan.content_hash)
+        if not rows.update(status=str(to), **changes):
+            raise LostRace(f"Plan v{plan.version} is no longer {old}. Look again.")
+        record("plan", plan.pk, old, str(to), reason=reason, actor=actor)
+    plan.status = str(to)
+    for name, value in changes.items():
+        setattr(plan, name, value)

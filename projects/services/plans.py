@@ -1,0 +1,240 @@
+"""Verbs on plans: propose, edit, approve, send back. A yes binds to one content hash and to nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from projects.errors import BadInput, LostRace, StaleVersion
+from projects.models import Approval, Plan, Requirement, RequirementDocument, Run
+from projects.models.project import Autonomy
+from projects.services.asking import ask, close_questions, settle
+from projects.services.canonical import clean_json, clean_text
+from projects.services.events import emit
+from projects.services.locks import lock_project
+from projects.services.moves import move_plan
+from projects.services.plan_rules import examine, layout_of
+from projects.services.rights import require
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = [
+    "approve_plan",
+    "ask_for_changes",
+    "edit_plan",
+    "layout_of",
+    "newest_plan",
+    "propose_plan",
+    "requirement_keys",
+]
+
+NO_APPROVAL = (Autonomy.GATES_ONLY, Autonomy.NONE)
+
+
+def requirement_keys(document: RequirementDocument) -> dict[str, str]:
+    """Key → kind of the requirements a plan must answer to: all that were not rejected."""
+    rows = document.requirements.exclude(status=Requirement.Status.REJECTED)
+    return dict(rows.values_list("key", "kind"))
+
+
+def newest_plan(document: RequirementDocument) -> Plan | None:
+    """The document's latest version of a plan, whatever its state."""
+    return Plan.objects.filter(document=document).order_by("-version").first()
+
+
+def propose_plan(
+    document: RequirementDocument,
+    *,
+    content: Mapping[str, Any],
+    by: User | None = None,
+    comment: str = "",
+    run: Run | None = None,
+) -> Plan:
+    """Store a plan as the next version and ask for the yes; `by` is None when the planner made it.
+
+    A plan that validation refuses is stored as INVALID with its problems. The same content as the newest version
+    returns that version. Where the project's autonomy waives the yes, the plan is approved at once and says so.
+    """
+    if by is not None:
+        require(by, document.project, "plan.edit")
+    return _store(document, content, by=by, comment=comment, run=run, base=None, verb="proposed")
+
+
+def edit_plan(
+    plan: Plan, *, content: Mapping[str, Any], by: User, comment: str = "", base_hash: str, run: Run | None = None
+) -> Plan:
+    """Store a changed plan as a new version; `base_hash` is the content hash the editor started from.
+
+    Raises NotAllowed, and StaleVersion when that is not the newest version any more.
+    """
+    require(by, plan.project, "plan.edit")
+    return _store(plan.document, content, by=by, comment=comment, run=run, base=base_hash, verb="edited")
+
+
+def _store(
+    document: RequirementDocument,
+    content: Mapping[str, Any],
+    *,
+    by: User | None,
+    comment: str,
+    run: Run | None,
+    base: str | None,
+    verb: str,
+) -> Plan:
+    given = clean_json(dict(content))
+    digest, problems = examine(given, requirement_keys(document))
+    invalid = any(problem["severity"] == "error" for problem in problems)
+    actor = by.get_username() if by is not None else ""
+    with transaction.atomic():
+        project = lock_project(document.project_id)
+        newest = newest_plan(document)
+        if base is not None and (newest is None or newest.content_hash != base):
+            version = f"v{newest.version}" if newest else "gone"
+            raise StaleVersion(f"The plan was changed meanwhile; the newest version is {version}. Look at it first.")
+        usable = (Plan.Status.PROPOSED, Plan.Status.INVALID, Plan.Status.APPROVED)
+        if newest is not None and newest.content_hash == digest and newest.status in usable:
+            return newest
+        last = Plan.objects.filter(project=project).order_by("-version").values_list("version", flat=True).first() or 0
+        plan = Plan.objects.create(
+            project=project,
+            document=document,
+            version=last + 1,
+            content=given,
+            content_hash=digest,
+            problems=problems,
+            comment=clean_text(comment, 4_000),
+            created_by=by,
+        )
+        for older in Plan.objects.filter(
+            project=project, status__in=(Plan.Status.DRAFTING, Plan.Status.PROPOSED, Plan.Status.INVALID)
+        ).exclude(pk=plan.pk):
+            move_plan(older, Plan.Status.SUPERSEDED, reason=f"v{plan.version} took its place", actor=actor)
+            close_questions(f"v{plan.version} took its place", **_question(older))
+        run = run or _planning_run(document)
+        move_plan(plan, Plan.Status.INVALID if invalid else Plan.Status.PROPOSED, reason=comment, actor=actor)
+        state = f"not valid: {problems[0]['message']}" if invalid else f"{len(given.get('tasks') or [])} tasks"
+        _tell(run, plan, f"plan.{verb}", f"plan v{plan.version} {verb}: {state}", actor, "fail" if invalid else "ok")
+        if not invalid and project.autonomy in NO_APPROVAL:
+            _approve(plan, run, by=None, reason=f"autonomy is “{project.get_autonomy_display()}”")
+        elif not invalid:
+            ask(
+                project,
+                kind=Approval.Kind.PLAN,
+                subject=digest,
+                title=f"Approve plan v{plan.version} of {project.name}",
+                run=run,
+                why="Nothing is written or run before the plan is approved.",
+                on_yes=f"Plan v{plan.version} is pinned by its hash and can be built.",
+                on_no="Your comment goes back to the planner or to the editor; nothing is built.",
+                payload={"plan": plan.pk, "version": plan.version, "tasks": len(given.get("tasks") or [])},
+            )
+    return plan
+
+
+def _planning_run(document: RequirementDocument) -> Run | None:
+    return Run.objects.filter(document=document, kind=Run.Kind.PLAN).order_by("-pk").first()
+
+
+def _question(plan: Plan) -> dict[str, Any]:
+    return {"project": plan.project, "kind": Approval.Kind.PLAN, "subject": plan.content_hash}
+
+
+def _tell(run: Run | None, plan: Plan, type: str, summary: str, actor: str, outcome: str) -> None:
+    if run is not None:
+        emit(
+            run.pk,
+            type,
+            summary=summary,
+            role="user" if actor else "planner",
+            actor=actor,
+            outcome=outcome,
+            payload={
+                "plan": plan.pk,
+                "version": plan.version,
+                "hash": plan.content_hash,
+                "problems": plan.problems,
+                "comment": plan.comment,
+            },
+        )
+
+
+def approve_plan(plan: Plan, *, content_hash: str, by: User, comment: str = "") -> Plan:
+    """Say yes to exactly the content with this hash.
+
+    Of two decisions at the same moment one wins. Raises NotAllowed, BadInput (the plan is not valid), StaleVersion
+    (another content, or a newer version exists) and LostRace (decided already).
+    """
+    require(by, plan.project, "plan.approve")
+    with transaction.atomic():
+        current = _current(plan, content_hash)
+        _approve(current, _planning_run(current.document), by=by, reason=comment)
+    plan.refresh_from_db()
+    return plan
+
+
+def _current(plan: Plan, content_hash: str | None) -> Plan:
+    """The plan's row under the project's lock, checked to be the one that can be decided."""
+    lock_project(plan.project_id)
+    current = Plan.objects.select_related("project", "document").get(pk=plan.pk)
+    newest = newest_plan(current.document)
+    if content_hash is not None and current.content_hash != content_hash:
+        raise StaleVersion(f"Plan v{current.version} has another content than the one you looked at.")
+    if newest is not None and newest.pk != current.pk:
+        raise StaleVersion(f"Plan v{current.version} is not the newest; v{newest.version} is.")
+    if current.status == Plan.Status.INVALID and content_hash is not None:
+        raise BadInput(f"Plan v{current.version} is not valid: {_first_problem(current)}")
+    if current.status not in (Plan.Status.PROPOSED, Plan.Status.INVALID):
+        raise LostRace(f"Plan v{current.version} was decided already: it is {current.status}.")
+    return current
+
+
+def _first_problem(plan: Plan) -> str:
+    return next((str(problem.get("message")) for problem in plan.problems), "validation refused it.")
+
+
+def _approve(plan: Plan, run: Run | None, *, by: User | None, reason: str) -> None:
+    actor = by.get_username() if by is not None else "autonomy"
+    digest, problems = examine(plan.content, requirement_keys(plan.document))
+    if digest != plan.content_hash:
+        raise StaleVersion(f"The stored content of plan v{plan.version} does not match its hash.")
+    if any(problem["severity"] == "error" for problem in problems):
+        raise BadInput(f"Plan v{plan.version} is not valid: {problems[0]['message']}")
+    move_plan(plan, Plan.Status.APPROVED, reason=reason, actor=actor, decided_by=by, decided_at=timezone.now())
+    for older in Plan.objects.filter(project=plan.project, status=Plan.Status.APPROVED).exclude(pk=plan.pk):
+        move_plan(older, Plan.Status.SUPERSEDED, reason=f"v{plan.version} was approved", actor=actor)
+    _answer(plan, Approval.Status.APPROVED, by=by, reason=reason)
+    text = f"{actor} approved plan v{plan.version}" + (f" · {reason}" if reason else "")
+    _tell(run, plan, "plan.approved", text, actor, "ok")
+
+
+def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
+    """Say no, with what should change; nothing is built. Raises NotAllowed, BadInput, StaleVersion and LostRace."""
+    require(by, plan.project, "plan.approve")
+    if not comment.strip():
+        raise BadInput("Say what should change: the comment goes to the planner.")
+    with transaction.atomic():
+        current = _current(plan, None)
+        move_plan(
+            current,
+            Plan.Status.REJECTED,
+            reason=comment,
+            actor=by.get_username(),
+            decided_by=by,
+            decided_at=timezone.now(),
+            comment=clean_text(comment, 4_000),
+        )
+        _answer(current, Approval.Status.REJECTED, by=by, reason=comment)
+        run = _planning_run(current.document)
+        text = f"{by.get_username()} asked for changes to plan v{current.version} · {comment}"
+        _tell(run, current, "plan.rejected", text, by.get_username(), "fail")
+    plan.refresh_from_db()
+    return plan
+
+
+def _answer(plan: Plan, status: str, *, by: User | None, reason: str) -> None:
+    for approval in Approval.objects.filter(status=Approval.Status.PENDING, **_question(plan)):
+        settle(approval, status, by=by, reason=reason)

@@ -1,0 +1,298 @@
+"""Verbs on runs: start, pause, resume, cancel, say, and the numbers on a run's page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from agents.redaction import redact
+from projects.errors import BadInput, IllegalMove, NotAllowed, StaleVersion
+from projects.models import Attempt, Event, Finding, Plan, RequirementDocument, Run, Task
+from projects.services import leases
+from projects.services.asking import close_questions
+from projects.services.canonical import clean_line, clean_text
+from projects.services.events import emit
+from projects.services.locks import lock_project, lock_run
+from projects.services.moves import move_run, move_task
+from projects.services.plans import NO_APPROVAL
+from projects.services.queue import enqueue
+from projects.services.rights import require
+from projects.services.task_rows import make_tasks
+from projects.services.usage import run_usage
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = [
+    "acquire_merge",
+    "cancel_run",
+    "claim_run",
+    "finish_if_done",
+    "guard_run",
+    "move_run",
+    "pause_run",
+    "release_merge",
+    "release_run",
+    "renew_merge",
+    "renew_run",
+    "resume_run",
+    "say",
+    "set_why",
+    "start_build",
+    "start_planning",
+    "totals",
+]
+
+JOB_OF_KIND: dict[str, str] = {
+    Run.Kind.PLAN: "projects.jobs.plan_run",
+    Run.Kind.BUILD: "projects.jobs.schedule_run",
+}
+SETTLED = (Task.Status.MERGED, Task.Status.SKIPPED, Task.Status.CANCELLED)
+MOVING = (Task.Status.QUEUED, Task.Status.READY, Task.Status.RUNNING)
+
+
+def start_planning(document: RequirementDocument, *, by: User) -> Run:
+    """Have the document read and a plan proposed; while such a run is open, it is returned instead of a second one.
+
+    Raises NotAllowed.
+    """
+    require(by, document.project, "run.start")
+    with transaction.atomic():
+        project = lock_project(document.project_id)
+        going = Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER).first()
+        if going is not None:
+            return going
+        run = Run.objects.create(
+            project=project,
+            kind=Run.Kind.PLAN,
+            document=document,
+            started_by=by,
+            recording=project.is_recording,
+        )
+        emit(
+            run.pk,
+            "run.queued",
+            summary=f"planning {document.filename} v{document.version}",
+            role="user",
+            actor=by.get_username(),
+            payload={"kind": run.kind, "document": document.pk, "recording": run.recording},
+        )
+        enqueue(JOB_OF_KIND[run.kind], run.pk)
+    return run
+
+
+def start_build(plan: Plan, *, by: User | None) -> Run:
+    """Build an approved plan; while a build of it is open, that is returned instead of a second one.
+
+    `by` is None when the engine goes on by itself, which only a project without plan approval allows. Raises NotAllowed,
+    StaleVersion (not approved, or changed after the approval) and IllegalMove (the project builds another plan now).
+    """
+    actor = by.get_username() if by is not None else "autonomy"
+    if by is not None:
+        require(by, plan.project, "run.start")
+    elif plan.project.autonomy not in NO_APPROVAL:
+        raise NotAllowed(f"In {plan.project.name} a person starts a build.")
+    with transaction.atomic():
+        project = lock_project(plan.project_id)
+        plan.refresh_from_db()
+        if plan.status != Plan.Status.APPROVED:
+            raise StaleVersion(f"Plan v{plan.version} is {plan.status}: only an approved plan is built.")
+        open_build = Run.objects.filter(project=project, kind=Run.Kind.BUILD).exclude(status__in=Run.OVER).first()
+        if open_build is not None and open_build.plan_id == plan.pk:
+            return open_build
+        if open_build is not None:
+            raise IllegalMove(f"Run {open_build.pk} is building in this project; finish or cancel it first.")
+        run = Run.objects.create(
+            project=project,
+            kind=Run.Kind.BUILD,
+            document=plan.document,
+            plan=plan,
+            plan_hash=plan.content_hash,
+            started_by=by,
+            recording=project.is_recording,
+        )
+        made = make_tasks(run, plan)
+        emit(
+            run.pk,
+            "run.queued",
+            summary=f"building plan v{plan.version}: {made} tasks",
+            role="user" if by is not None else "runtime",
+            actor=actor,
+            payload={
+                "kind": run.kind,
+                "plan": plan.pk,
+                "version": plan.version,
+                "hash": plan.content_hash,
+                "tasks": made,
+                "recording": run.recording,
+            },
+        )
+        enqueue(JOB_OF_KIND[run.kind], run.pk)
+    return run
+
+
+def pause_run(run: Run, *, by: User) -> Run:
+    """Stop after the steps in flight. Raises NotAllowed and IllegalMove."""
+    require(by, run.project, "run.control")
+    with transaction.atomic():
+        current = lock_run(run.pk)
+        move_run(current, Run.Status.PAUSED, reason=f"paused by {by.get_username()}", actor=by.get_username())
+    run.refresh_from_db()
+    return run
+
+
+def resume_run(run: Run, *, by: User) -> Run:
+    """Go on with a paused, waiting or failed run. Raises NotAllowed and IllegalMove."""
+    require(by, run.project, "run.control")
+    with transaction.atomic():
+        current = lock_run(run.pk)
+        if current.status == Run.Status.QUEUED:
+            raise IllegalMove(f"Run {run.pk} has not started yet; there is nothing to resume.")
+        move_run(current, Run.Status.RUNNING, actor=by.get_username())
+        enqueue(JOB_OF_KIND[current.kind], run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def cancel_run(run: Run, *, by: User) -> Run:
+    """End the run for good: open tasks are cancelled, their workers' leases revoked, open questions closed.
+
+    Raises NotAllowed and IllegalMove (it is over already).
+    """
+    require(by, run.project, "run.control")
+    who = by.get_username()
+    with transaction.atomic():
+        lock_project(run.project_id)
+        current = lock_run(run.pk)
+        for task in current.tasks.exclude(status__in=SETTLED):
+            move_task(task, Task.Status.CANCELLED, reason=f"run cancelled by {who}", actor=who)
+        leases.revoke(Task, Task.objects.filter(run=run))
+        leases.revoke(Run, Run.objects.filter(pk=run.pk))
+        close_questions("the run was cancelled", run=run)
+        move_run(current, Run.Status.CANCELLED, reason=f"cancelled by {who}", actor=who)
+    run.refresh_from_db()
+    return run
+
+
+def say(run: Run, *, by: User, text: str, task: Task | None = None) -> Event:
+    """Put a person's words into the stream, where the agents read them before their next step.
+
+    Raises NotAllowed, BadInput (nothing said, or another run's task).
+    """
+    require(by, run.project, "run.control")
+    words = clean_text(str(redact(text)).strip(), 8_000)
+    if not words:
+        raise BadInput("Write what you want to say.")
+    if task is not None and task.run_id != run.pk:
+        raise BadInput(f"{task.key} belongs to another run.")
+    return emit(
+        run.pk,
+        "human.message",
+        summary=f"{by.get_username()}: {words}",
+        role="user",
+        actor=by.get_username(),
+        task_id=task.pk if task else None,
+        payload={"text": words},
+    )
+
+
+def set_why(run: Run, text: str) -> None:
+    """The one sentence on what the run waits for; the clock starts when the sentence changes. "" clears it."""
+    line = clean_line(str(redact(text)), 300)
+    Run.objects.filter(pk=run.pk).exclude(why=line).update(why=line, why_since=timezone.now() if line else None)
+    run.refresh_from_db(fields=["why", "why_since"])
+
+
+def finish_if_done(run_id: int) -> bool:
+    """Finish a build whose tasks are all merged, skipped or cancelled; True when it is over.
+
+    When nothing moves any more but something is escalated or waits for an answer, the run NEEDS YOU.
+    """
+    with transaction.atomic():
+        run = lock_run(run_id)
+        if run.status in Run.OVER:
+            return True
+        if run.kind != Run.Kind.BUILD or run.status not in (Run.Status.RUNNING, Run.Status.NEEDS_YOU):
+            return False
+        counts = dict(Task.objects.filter(run_id=run_id).order_by().values_list("status").annotate(Count("pk")))
+        if all(status in SETTLED for status in counts):
+            merged = counts.get(Task.Status.MERGED, 0)
+            left_out = sum(counts.values()) - merged
+            move_run(run, Run.Status.FINISHED, reason=f"{merged} merged" + (f", {left_out} left out" * bool(left_out)))
+            return True
+        if run.status == Run.Status.RUNNING and not any(status in MOVING for status in counts):
+            stuck = [Task.Status.ESCALATED, Task.Status.NEEDS_YOU]
+            keys = Task.objects.filter(run_id=run_id, status__in=stuck).values_list("key", flat=True)
+            move_run(run, Run.Status.NEEDS_YOU, reason="needs you: " + ", ".join(keys))
+    return False
+
+
+def totals(run: Run) -> dict[str, Any]:
+    """The numbers of a run.
+
+    tasks (count by status, every status named), tokens, seconds of model time, tokens_per_s (None before the first
+    call), repairs {attempted, succeeded}, findings {raised, fixed}, tests_adjudicated.
+    """
+    used = run_usage(run.pk)
+    tasks = dict.fromkeys(Task.Status.values, 0)
+    tasks.update(run.tasks.order_by().values_list("status").annotate(Count("pk")))
+    repairs = Attempt.objects.filter(task__run=run).exclude(strategy="first")
+    found = Finding.objects.filter(task__run=run).aggregate(
+        raised=Count("pk"), fixed=Count("pk", filter=Q(state=Finding.State.FIXED))
+    )
+    return {
+        "tasks": tasks,
+        "tokens": used["tokens"],
+        "prompt_tokens": used["prompt_tokens"],
+        "completion_tokens": used["completion_tokens"],
+        "calls": used["calls"],
+        "seconds": used["seconds"],
+        "tokens_per_s": used["tokens_per_s"],
+        "repairs": {
+            "attempted": repairs.count(),
+            "succeeded": repairs.filter(outcome=Attempt.Outcome.PASSED).count(),
+        },
+        "findings": {"raised": found["raised"], "fixed": found["fixed"]},
+        "tests_adjudicated": run.events.filter(type="adjudication").count(),
+    }
+
+
+def claim_run(run_id: int, *, owner: str, seconds: float) -> int:
+    """Take the run itself (planning, scheduling); returns the fencing token. Raises LostRace when it is held or over."""
+    return leases.claim(Run, run_id, owner=owner, seconds=seconds, only=~Q(status__in=Run.OVER))
+
+
+def renew_run(run_id: int, *, token: int, seconds: float) -> None:
+    """The heartbeat. Raises LeaseLost."""
+    leases.renew(Run, run_id, token=token, seconds=seconds)
+
+
+def release_run(run_id: int, *, token: int) -> bool:
+    """Give the run back; False when it was somebody else's by then."""
+    return leases.release(Run, run_id, token=token)
+
+
+def guard_run(run_id: int, token: int) -> None:
+    """Raise LeaseLost unless `token` is still the run's."""
+    leases.guard(Run, run_id, token)
+
+
+def acquire_merge(run_id: int, *, owner: str, seconds: float) -> bool:
+    """Take the run's right to merge; one at a time, so False while anybody has it, `owner` itself included."""
+    rows = Run.objects.filter(leases.run_out("merge_until"), pk=run_id)
+    return bool(rows.update(merge_owner=owner[:120], merge_until=leases.until(seconds)))
+
+
+def renew_merge(run_id: int, *, owner: str, seconds: float) -> bool:
+    """Prolong the right to merge; False when `owner` does not have it any more."""
+    rows = Run.objects.filter(pk=run_id, merge_owner=owner[:120])
+    return bool(rows.update(merge_until=leases.until(seconds)))
+
+
+def release_merge(run_id: int, *, owner: str) -> bool:
+    """Give the right to merge back; False when somebody else has it."""
+    rows = Run.objects.filter(pk=run_id, merge_owner=owner[:120])
+    return bool(rows.update(merge_owner="", merge_until=None))

@@ -1,0 +1,83 @@
+"""Keeps the tests hermetic: a home of their own, no outside service, insert-only tables that can still be cleared."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+# Before anything imports the settings: the tests write nowhere else and talk to nothing outside.
+_HOME = tempfile.mkdtemp(prefix="aiswe-tests-")
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+_KEPT = {name: value for name in ("DATABASE_URL",) if (value := os.environ.get(name)) is not None}
+for _name in [name for name in os.environ if name.startswith("AISWE_")] + ["DATABASE_URL", "REDIS_URL", "OLLAMA_HOST"]:
+    os.environ.pop(_name, None)
+os.environ.update(
+    _KEPT,  # the PostgreSQL run names its database on purpose
+    AISWE_HOME=_HOME,
+    AISWE_LOG_LEVEL="ERROR",
+    AISWE_OLLAMA_URL="http://127.0.0.1:9",  # the discard port: nobody answers
+    LANGSMITH_TRACING="false",
+    LANGCHAIN_TRACING_V2="false",
+    # Sync Playwright leaves an event loop in the main thread; the ORM would refuse to work beside it.
+    DJANGO_ALLOW_ASYNC_UNSAFE="true",
+)
+
+import pytest  # noqa: E402  the environment comes first
+from django.db import connections  # noqa: E402
+from django.test import TransactionTestCase  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests last: sync Playwright's event loop breaks asyncio tests that come after it."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clearable_tables() -> Iterator[None]:
+    """Let Django's flush empty the insert-only tables after a test with real transactions; guarded again at once."""
+    from projects.models.insert_only import create_statements, drop_statements, run_statements
+
+    original = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+
+    def teardown(self: Any) -> None:
+        connection = connections["default"]
+        run_statements(connection, drop_statements(connection.vendor))
+        try:
+            original(self)
+        finally:
+            run_statements(connection, create_statements(connection.vendor))
+
+    TransactionTestCase._fixture_teardown = teardown  # type: ignore[attr-defined]
+    yield
+    TransactionTestCase._fixture_teardown = original  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords(settings: Any) -> None:
+    """Argon2 takes its time on purpose; tests need not."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[Any, ...]]]:
+    """Jobs sent by name, in order, instead of being handed to a broker. They are sent after the commit."""
+    from projects.services import queue
+
+    sent: list[tuple[str, tuple[Any, ...]]] = []
+    monkeypatch.setattr(queue, "send", lambda name, args: sent.append((name, args)))
+    return sent
+
+
+@pytest.fixture
+def unguarded() -> Iterator[None]:
+    """The insert-only tables without their triggers, as somebody who owns the database could make them."""
+    from projects.models.insert_only import create_statements, drop_statements, run_statements
+
+    connection = connections["default"]
+    run_statements(connection, drop_statements(connection.vendor))
+    yield
+    run_statements(connection, create_statements(connection.vendor))
