@@ -1,0 +1,149 @@
+"""One question to the model: budget first, the reply remembered, every word on the record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from agents.llm.base import Cancelled, Message
+from agents.llm.runner import ModelRunner
+from agents.llm.tokens import count_messages
+from agents.personas import Persona
+from agents.ports import Limits, OverBudget, Spine, Stopped
+
+COMPACT_AT = 0.75  # of the window; older turns are summed up beyond it (SWE-NFR-03)
+SHOWN_THOUGHT = 4_000
+
+
+def check_budget(spine: Spine, limits: Limits) -> None:
+    """Raise OverBudget before a call that would go over a limit, Stopped when somebody pulled the brake."""
+    if spine.stopped():
+        raise Stopped
+    spent = spine.spent()
+    for used, allowed, words in (
+        (spent.task_tokens, limits.task_tokens, "tokens of this task"),
+        (spent.run_tokens, limits.run_tokens, "tokens of this run"),
+        (spent.task_seconds, limits.task_seconds, "seconds of this task"),
+        (spent.run_seconds, limits.run_seconds, "seconds of this run"),
+    ):
+        if used >= allowed:
+            raise OverBudget(f"The limit of {allowed:g} {words} is used up ({used:g}).")
+
+
+def compact(messages: Sequence[Message], window: int) -> tuple[list[Message], int]:
+    """Keep system, task and the last exchange word for word; sum up what lies between when it gets too long.
+
+    Returns the messages and how many tokens were saved (0: nothing was changed, the prefix stays byte-stable).
+    """
+    before = count_messages(messages)
+    if before <= COMPACT_AT * window or len(messages) <= 5:
+        return list(messages), 0
+    head, middle, tail = list(messages[:2]), messages[2:-2], list(messages[-2:])
+    lines = []
+    for message in middle:
+        kept = [
+            line
+            for line in message["content"].splitlines()
+            if line.startswith(("Cause:", "Hypothesis:", "Step:", "E  "))
+        ]
+        lines.extend(f"- {message['role']}: {line}" for line in kept[:4])
+    summary = "Earlier turns of this conversation, summed up:\n" + "\n".join(lines[-40:])
+    head[1] = {"role": "user", "content": head[1]["content"] + "\n" + summary + "\n"}
+    kept_messages = head + tail
+    return kept_messages, before - count_messages(kept_messages)
+
+
+def ask(
+    *,
+    spine: Spine,
+    limits: Limits,
+    runner: ModelRunner,
+    provider: Any,
+    persona: Persona,
+    messages: Sequence[Message],
+    step: str,
+    key: str,
+    attempt: int = 0,
+    schema: dict[str, Any] | None = None,
+    temperature: float | None = None,
+) -> str:
+    """Ask and return the reply's text; raises LLMError, OverBudget or Stopped.
+
+    A reply that was already given under `key` (before a crash) is taken from the record: nothing is paid twice.
+    """
+    known = spine.remembered(key)
+    if known is not None:
+        return known
+    check_budget(spine, limits)
+    sent, saved = compact(messages, provider.window)
+    if saved:
+        spine.emit(
+            "context.compacted", summary=f"Older turns summed up, {saved} tokens saved", role=persona.name,
+            attempt=attempt, payload={"saved": saved}, key=f"{key}:compacted",
+        )  # fmt: skip
+    written = 0
+
+    def show(text: str) -> None:
+        nonlocal written
+        spine.delta(lane=persona.name, id=key, offset=written, text=text)
+        written += len(text)
+
+    started = time.monotonic()
+    try:
+        completion = runner.complete(
+            provider, sent, schema=schema, max_tokens=persona.max_tokens, on_delta=show, cancelled=spine.stopped,
+            temperature=persona.temperature if temperature is None else temperature,
+        )  # fmt: skip
+    except Cancelled as stop:
+        raise Stopped from stop
+    seconds = time.monotonic() - started
+    usage = completion.usage
+    spine.usage(
+        key=key, role=persona.name, model=usage.model, prompt=usage.prompt_tokens, reused=usage.reused_tokens or 0,
+        completion=usage.completion_tokens, seconds=seconds, speed=usage.tokens_per_s,
+    )  # fmt: skip
+    # The thought is written last of what a call leaves: once it is there, the reply counts as given.
+    spine.emit(
+        "llm.usage", role=persona.name, attempt=attempt, key=f"{key}:usage", tokens=usage.completion_tokens,
+        summary=f"{usage.completion_tokens} tokens, {usage.tokens_per_s:.0f} tok/s, {seconds:.1f} s",
+        payload={
+            "model": usage.model, "prompt_tokens": usage.prompt_tokens, "reused_tokens": usage.reused_tokens,
+            "completion_tokens": usage.completion_tokens, "tokens_per_s": round(usage.tokens_per_s, 1),
+            "window": provider.window, "recorded": completion.recorded, "truncated": completion.truncated,
+        },
+    )  # fmt: skip
+    spine.emit(
+        "thought", role=persona.name, attempt=attempt, key=key, summary=first_sentence(completion.text, step),
+        payload={"text": prose(completion.text)[:SHOWN_THOUGHT], "step": step, "model": usage.model},
+        blobs={"prompt": [message["content"] for message in sent], "output": completion.text},
+        tokens=usage.completion_tokens, duration_ms=int(seconds * 1000),
+    )  # fmt: skip
+    return completion.text
+
+
+def prose(text: str) -> str:
+    """The words of a reply without its fenced blocks."""
+    kept, fenced = [], ""
+    for line in text.splitlines():
+        mark = line.strip()[:3]
+        if fenced:
+            if line.strip().startswith(fenced) and line.strip().strip(fenced[0]) == "":
+                fenced = ""
+            continue
+        if mark in ("```", "~~~"):
+            fenced = mark
+            continue
+        kept.append(line)
+    return "\n".join(kept).strip()
+
+
+def first_sentence(text: str, step: str) -> str:
+    """One line for the stream."""
+    words = " ".join(prose(text).split())
+    if not words or words[0] in "{[":
+        return {"structure": "The plan, as JSON", "infer": "Requirements read between the lines"}.get(
+            step, f"Answered: {step}"
+        )
+    end = min((i for i in (words.find(". "), words.find(": ")) if i > 20), default=len(words))
+    return words[: min(end + 1, 240)]

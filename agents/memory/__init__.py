@@ -1,0 +1,1 @@
+"""What was learned from repairs that worked, kept to be found again."""

@@ -1,0 +1,122 @@
+"""The coder: first version, repair with a diagnosis, a fresh approach, findings, rejections and conflicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agents.llm.base import Message
+from agents.nodes.common import is_test, key_of, opening, talk, tests_text
+from agents.personas import CODER
+from agents.ports import TaskContext
+from agents.prompting import quoted, render
+from agents.repair.feedback import counts_text, trace_text
+from agents.state import TaskState
+
+
+def _candidate(
+    state: TaskState, ctx: TaskContext, messages: list[Message], *, step: str, strategy: str
+) -> dict[str, Any]:
+    """Ask the coder for files and make them the candidate of the next attempt."""
+    current = {**_base_files(state, ctx), **state["files"]}
+    messages, reply, applied = talk(
+        state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
+    )
+    changed: dict[str, Any] = {
+        "step": state["step"] + 1,
+        "coder": messages,
+        "iteration": state["iteration"] + 1,
+        "strategy": strategy,
+        "diagnosis": {},
+        "verdict": "",
+    }
+    if reply.diagnosis is not None and strategy != "first":
+        diagnosis = {
+            "cause": reply.diagnosis.cause, "evidence": reply.diagnosis.evidence,
+            "hypothesis": reply.diagnosis.hypothesis, "plan": reply.diagnosis.plan,
+        }  # fmt: skip
+        ctx.spine.emit(
+            "diagnosis", role="coder", attempt=state["attempt"] + 1, key=key_of(state, "diagnosis"),
+            summary=diagnosis["cause"][:400] or "No cause was named", payload=diagnosis,
+            error_signature=state["signatures"][-1] if state["signatures"] else "",
+        )  # fmt: skip
+        changed["diagnosis"] = diagnosis
+    if not applied.files:
+        reason = applied.refused[0][1] if applied.refused else "the answer held no file"
+        return changed | {"verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
+    packages = sorted({*state["packages"], *reply.packages})
+    return changed | {"files": {**state["files"], **applied.files}, "packages": packages}
+
+
+def _base_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:
+    """Text of the files at the base that an edit may refer to."""
+    return {
+        path: text
+        for path in state["task"].get("files", [])
+        if (text := ctx.repository.read(state["base"], path)) is not None
+    }
+
+
+def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """The first version."""
+    ctx = runtime.context
+    messages = opening(state, ctx, CODER, "code", tests=tests_text(state))
+    return _candidate(state, ctx, messages, step="code", strategy="first")
+
+
+def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Diagnosis and repaired files in one answer, from the whole trace."""
+    signatures = state["signatures"]
+    prompt = render(
+        "task.repair",
+        counts=counts_text(state["report"]),
+        trace=trace_text(state["report"]),
+        repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
+    )
+    messages = [*state["coder"], {"role": "user", "content": prompt}]
+    changed = _candidate(state, runtime.context, messages, step="repair", strategy="repair")
+    return changed | {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1}
+
+
+def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Another approach: a new conversation at a higher temperature that is told what did not work."""
+    ctx = runtime.context
+    again: TaskState = {**state, "approach": state["approach"] + 1, "files": {}}
+    messages = opening(again, ctx, CODER, "code", tests=tests_text(state), avoid="\n".join(state["failures"][-4:]))
+    changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
+    return changed | {
+        "approach": again["approach"],
+        "signatures": [],
+        "repairs": state["repairs"] + 1,
+        "repairs_here": 0,
+        "files": changed.get("files", {}),
+    }
+
+
+def fix_findings(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """The gate blocked: remove the cause."""
+    prompt = render("task.findings", findings=state["report"]["gate_feedback"])
+    messages = [*state["coder"], {"role": "user", "content": prompt}]
+    return _candidate(state, runtime.context, messages, step="findings", strategy="findings")
+
+
+def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """The reviewer refused: change what was asked for."""
+    prompt = render("task.rejected", reasons="\n".join(f"- {reason}" for reason in state["report"]["review"]))
+    messages = [*state["coder"], {"role": "user", "content": prompt}]
+    return _candidate(state, runtime.context, messages, step="rejected", strategy="review")
+
+
+def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Both sides changed the same lines: the coder writes the file that serves both."""
+    shown = "\n\n".join(quoted(text, f"path={path}") for path, text in sorted(state["conflict"].items()))
+    messages = [*state["coder"], {"role": "user", "content": render("task.conflict", conflicts=shown)}]
+    changed = _candidate(state, runtime.context, messages, step="conflict", strategy="conflict")
+    left = [path for path in state["conflict"] if "<<<<<<<" in changed.get("files", {}).get(path, "<<<<<<<")]
+    if left and changed["verdict"] != "escalate":
+        return changed | {
+            "verdict": "escalate",
+            "escalation": f"The merge conflict in {', '.join(left)} was not resolved.",
+        }
+    return changed | {"conflict": {}}

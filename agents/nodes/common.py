@@ -1,0 +1,141 @@
+"""What nodes share: keys of effects, talking to a persona, taking files from a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agents.asking import ask
+from agents.context import existing_files, files_text, requirements_text
+from agents.firewall import FirewallContext, inspect
+from agents.llm.base import Message
+from agents.personas import FRESH_TEMPERATURE, Persona
+from agents.ports import TaskContext
+from agents.prompting import render
+from agents.replies import Applied, Reply, apply_reply, parse_reply
+from agents.state import TaskState
+
+ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
+
+
+def key_of(state: TaskState, name: str) -> str:
+    """The idempotency key of an effect of this node run: the same when the node runs again after a kill."""
+    task = state["task"]
+    return f"{task['key']}/g{task.get('generation', 1)}/{state['step']}/{name}"
+
+
+def is_test(path: str) -> bool:
+    """True for files that belong to the tester and are read-only for the coder."""
+    return path.startswith("tests/")
+
+
+def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **more: Any) -> list[Message]:
+    """System prompt and first message of a conversation: byte-stable, so that the model's cache is reused."""
+    task = state["task"]
+    first = render(
+        "task.head",
+        project=ctx.project, key=task["key"], title=task["title"], approach=state["approach"], step=step,
+        description=task.get("description", ""), expects=task.get("expects", ""), files=task.get("files", []),
+        requirements=requirements_text(task.get("requirements", [])), note=task.get("note", ""),
+        lessons=lessons_text(state.get("lessons", [])),
+        existing=existing_files(ctx.repository, state["base"], task.get("files", [])),
+        tests=more.get("tests", ""), avoid=more.get("avoid", ""),
+    )  # fmt: skip
+    return [
+        {"role": "system", "content": render(f"system.{persona.name}", house_rules=ctx.house_rules)},
+        {"role": "user", "content": first},
+    ]
+
+
+def lessons_text(lessons: list[dict[str, Any]]) -> str:
+    """Lessons as lines."""
+    return "\n".join(f"- {lesson['cause']} → {lesson['fix']}" for lesson in lessons)
+
+
+def talk(
+    state: TaskState,
+    ctx: TaskContext,
+    persona: Persona,
+    messages: list[Message],
+    *,
+    step: str,
+    accept: Callable[[str], bool],
+    current: Mapping[str, str],
+    need_files: bool = True,
+) -> tuple[list[Message], Reply, Applied]:
+    """Ask for files until the answer can be used, at most ASK_AGAIN times more.
+
+    `accept` says which paths this persona may write. Returns the longer conversation, the reply and what it changes;
+    when nothing could be used, `Applied.files` is empty and `refused` says why.
+    """
+    name = f"{persona.name}-{step}"
+    fresh = persona.name == "coder" and state["approach"] > 1
+    for turn in range(ASK_AGAIN + 1):
+        text = ask(
+            spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(persona.name),
+            persona=persona, messages=messages, step=step, key=key_of(state, f"{name}/{turn}"),
+            attempt=state["attempt"], temperature=FRESH_TEMPERATURE if fresh else None,
+        )  # fmt: skip
+        reply = parse_reply(text)
+        applied = apply_reply(reply, current, read_only=lambda path: not accept(path))
+        messages = [*messages, {"role": "assistant", "content": text}]
+        reasons = [f"{path}: {reason}" for path, reason in applied.refused] + screen(state, ctx, persona, applied, turn)
+        if not applied.files and need_files and not reasons:
+            reasons = [*reply.problems, "no file was found in it"]
+        if not reasons:
+            break
+        ctx.spine.emit(
+            "error", role=persona.name, attempt=state["attempt"], key=key_of(state, f"{name}/{turn}:unusable"),
+            summary=f"The {persona.name}'s answer could not be used: {reasons[0]}"[:400], outcome="fail",
+            payload={"message": "; ".join(reasons)[:2000], "tool": "reply", "next_steps": ["retry", "adjust", "skip", "escalate"]},
+        )  # fmt: skip
+        if turn == ASK_AGAIN:
+            applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
+            break
+        messages = [*messages, {"role": "user", "content": render("task.refused", step="again", reasons=reasons[:12])}]
+    record_decisions(state, ctx, persona, reply)
+    return messages, reply, applied
+
+
+def screen(state: TaskState, ctx: TaskContext, persona: Persona, applied: Applied, turn: int) -> list[str]:
+    """The firewall between the model's words and their effect: reasons to refuse, empty when there are none."""
+    reasons = []
+    context = FirewallContext(workspace="/workspace", canaries=(), secrets=())
+    for path, content in applied.files.items():
+        checks = [inspect("path", path, context=context), inspect("output", content, context=context)]
+        if path.endswith(".py"):
+            checks.append(inspect("code", content, context=context))
+        for verdict in checks:
+            if verdict.decision == "allow":
+                continue
+            # What only *may* be harmful is contained by the sandbox and judged again by the gates; it is shown here.
+            denied = verdict.decision == "deny"
+            ctx.spine.emit(
+                "guard.blocked" if denied else "system", role="runtime", attempt=state["attempt"],
+                key=key_of(state, f"guard/{persona.name}/{turn}/{path}/{verdict.rule}"),
+                summary=f"{'Blocked' if denied else 'Watched'}: {path}: {verdict.reason}"[:400],
+                payload={"what": path, "reason": verdict.reason, "rule": verdict.rule, "decision": verdict.decision},
+                outcome="denied" if denied else "contained",
+            )  # fmt: skip
+            if denied:
+                reasons.append(f"{path}: refused by the firewall: {verdict.reason}")
+    return reasons
+
+
+def record_decisions(state: TaskState, ctx: TaskContext, persona: Persona, reply: Reply) -> None:
+    """Decisions with their requirement go on the record (SWE-US-05)."""
+    for number, decision in enumerate(reply.decisions[:8]):
+        aim = f" → {', '.join(decision.requirements)}" if decision.requirements else ""
+        ctx.spine.emit(
+            "decision", role=persona.name, attempt=state["attempt"], key=key_of(state, f"{persona.name}/decision{number}"),
+            summary=f"chose {decision.choice}{aim}"[:400],
+            payload={
+                "choice": decision.choice, "rejected": decision.rejected, "reason": decision.reason,
+                "requirements": list(decision.requirements),
+            },
+        )  # fmt: skip
+
+
+def tests_text(state: TaskState) -> str:
+    """The tests, whole."""
+    return files_text(state["tests"])

@@ -1,0 +1,26 @@
+"""Starting a task: a worktree of its own, and what earlier repairs taught."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agents.nodes.common import key_of
+from agents.ports import TaskContext
+from agents.state import TaskState
+
+
+def recall(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Make the worktree and look for lessons that fit the task."""
+    ctx = runtime.context
+    base = ctx.repository.head()
+    ctx.repository.worktree(ctx.worktree_name, base)
+    task = state["task"]
+    lessons = [lesson.to_json() for lesson in ctx.lessons.similar(f"{task['title']}\n{task.get('description', '')}")]
+    if lessons:
+        ctx.spine.emit(
+            "memory.recall", summary=f"Recalled {len(lessons)} lesson{'s' if len(lessons) > 1 else ''}",
+            payload={"lessons": lessons}, key=key_of(state, "recall"),
+        )  # fmt: skip
+    return {"step": state["step"] + 1, "base": base, "lessons": lessons}

@@ -1,0 +1,116 @@
+"""The reviewer: scanners first, deny by default, then a judgement on the change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agents.asking import ask
+from agents.context import requirements_text
+from agents.gates.feedback import feedback_text
+from agents.nodes.common import key_of
+from agents.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
+from agents.personas import REVIEWER
+from agents.ports import TaskContext, Waiting
+from agents.prompting import quoted, render
+from agents.repair.feedback import clip, counts_text
+from agents.replies.jsonish import parse_json
+from agents.state import TaskState
+
+GATE_ROUNDS = 2  # chances for the coder before a person is asked
+REVIEW_ROUNDS = 2
+DIFF_CHARS = 24_000
+VERDICT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reasons": {"type": "array", "items": {"type": "string"}}},
+    "required": ["approved", "reasons"],
+}
+
+
+def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Scan the change; anything that blocks goes back to the coder, then to a person."""
+    ctx = runtime.context
+    tree = write_candidate(state, ctx)
+    paths = sorted({*state["files"], *state["tests"]})
+    report = ctx.gates(tree.path, paths, ctx.book.dispositions())
+    number, round_ = state["attempt"], state["gate_rounds"]
+    ctx.book.record_findings(report, number)
+    passed = report.verdict == "pass"
+    ctx.spine.emit(
+        "gate.verdict", role="reviewer", attempt=number, key=key_of(state, "verdict"), outcome="ok" if passed else "fail",
+        summary=("The gates pass" if passed else f"Blocked: {report.reasons[0] if report.reasons else 'no verdict'}")[:400],
+        payload={"verdict": report.verdict, "reasons": list(report.reasons)[:20], "tools": report.to_json()["tools"]},
+    )  # fmt: skip
+    style = any(finding.tool == "style" for finding in report.findings)
+    changed: dict[str, Any] = {"step": state["step"] + 1}
+    if passed:
+        reward = REWARD_LINT if style else REWARD_CLEAN
+        close_attempt(state, ctx, state["report"], "passed", reward, tree.diff(state["base"]))
+        return changed | {"verdict": "pass"}
+    close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
+    fixable = [finding for finding in report.findings if finding.tool != "style"]
+    if fixable and round_ < GATE_ROUNDS:
+        feedback = feedback_text(report)
+        return changed | {
+            "verdict": "findings",
+            "gate_rounds": round_ + 1,
+            "report": state["report"] | {"gate_feedback": feedback},
+        }
+    task = state["task"]
+    names = ",".join(sorted(finding.fingerprint[:12] for finding in fixable)) or "scanners"
+    subject = f"{task['key']}#{task.get('generation', 1)}:{names}"[:200]
+    answer = ctx.book.ask(
+        kind="gate", subject=subject, title=f"{state['task']['key']}: the review gate blocks",
+        why="; ".join(report.reasons)[:2000], on_yes="The gate runs again with what you decided about each finding.",
+        on_no="The task is escalated.", payload={"reasons": list(report.reasons)[:20]},
+    )  # fmt: skip
+    if answer == "pending":
+        raise Waiting(f"needs you: the review gate blocks {state['task']['key']}")
+    return changed | {"verdict": "escalate", "escalation": f"The review gate blocks: {'; '.join(report.reasons)[:800]}"}
+
+
+def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Ask the reviewer whether the change answers the requirement. No readable verdict means no."""
+    ctx = runtime.context
+    changed: dict[str, Any] = {"step": state["step"] + 1}
+    if not ctx.needs_review:
+        return changed | {"verdict": "pass"}
+    tree = ctx.repository.open(ctx.worktree_name)
+    task = state["task"]
+    messages: Any = [
+        {"role": "system", "content": render("system.reviewer", house_rules=ctx.house_rules)},
+        {
+            "role": "user",
+            "content": render(
+                "task.review", project=ctx.project, key=task["key"], title=task["title"], counts=counts_text(state["report"]),
+                requirements=requirements_text(task.get("requirements", [])), diff=quoted(clip(tree.diff(state["base"]), DIFF_CHARS), "diff"),
+            ),
+        },
+    ]  # fmt: skip
+    text = ask(
+        spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
+        messages=messages, step="review", key=key_of(state, "review"), attempt=state["attempt"], schema=VERDICT_SCHEMA,
+    )  # fmt: skip
+    verdict, problems = parse_json(text, VERDICT_SCHEMA)
+    approved = isinstance(verdict, dict) and verdict.get("approved") is True and not problems
+    reasons = [str(reason) for reason in (verdict or {}).get("reasons", [])][:8] if isinstance(verdict, dict) else []
+    if not approved and not reasons:
+        reasons = problems or ["the reviewer gave no readable verdict"]
+    ctx.spine.emit(
+        "decision", role="reviewer", attempt=state["attempt"], key=key_of(state, "judgement"), outcome="ok" if approved else "fail",
+        summary=f"{'Approved' if approved else 'Not approved'}: {'; '.join(reasons) or 'no reasons'}"[:400],
+        payload={"choice": "approve" if approved else "reject", "rejected": [], "reason": "; ".join(reasons), "requirements": [r["key"] for r in task.get("requirements", [])]},
+    )  # fmt: skip
+    if approved:
+        return changed | {"verdict": "pass"}
+    if state["review_rounds"] >= REVIEW_ROUNDS:
+        return changed | {
+            "verdict": "escalate",
+            "escalation": f"The reviewer does not accept it: {'; '.join(reasons)[:800]}",
+        }
+    return changed | {
+        "verdict": "rejected",
+        "review_rounds": state["review_rounds"] + 1,
+        "report": state["report"] | {"review": reasons},
+    }

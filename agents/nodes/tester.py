@@ -1,0 +1,62 @@
+"""The tester: tests before code, and a verdict when a test itself is in doubt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agents.context import files_text
+from agents.nodes.common import is_test, key_of, opening, talk
+from agents.personas import TESTER
+from agents.ports import TaskContext
+from agents.prompting import render
+from agents.repair.feedback import trace_text
+from agents.state import TaskState
+
+
+def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Have the tests written from the requirement; without them there is nothing to judge code by."""
+    ctx = runtime.context
+    messages = opening(state, ctx, TESTER, "tests")
+    messages, _, applied = talk(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
+    changed: dict[str, Any] = {"step": state["step"] + 1, "tester": messages, "iteration": state["iteration"] + 1}
+    if not applied.files:
+        return changed | {"verdict": "escalate", "escalation": f"No usable tests: {applied.refused[0][1]}"}
+    return changed | {"tests": applied.files, "verdict": ""}
+
+
+def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """The same failure twice: the tester must argue from the requirement whether test or code is wrong."""
+    ctx = runtime.context
+    prompt = render("task.adjudicate", trace=trace_text(state["report"]), code=files_text(state["files"]))
+    messages = [*state["tester"], {"role": "user", "content": prompt}]
+    messages, reply, applied = talk(
+        state, ctx, TESTER, messages, step="adjudicate", accept=is_test, current=state["tests"], need_files=False
+    )
+    said = reply.verdict
+    wrong = "test" if said is not None and said.choice == "test" and applied.files else "code"
+    signature = state["signatures"][-1]
+    keys = [requirement["key"] for requirement in state["task"].get("requirements", [])]
+    reason = (said.reason if said is not None else "") or "no reason was given"
+    ctx.spine.emit(
+        "adjudication", role="tester", attempt=state["attempt"], key=key_of(state, "adjudication"),
+        summary=f"The {wrong} is wrong: {reason}"[:400],
+        payload={"verdict": wrong, "reason": reason, "requirement": ", ".join(keys)}, error_signature=signature,
+    )  # fmt: skip
+    changed = {
+        "step": state["step"] + 1,
+        "tester": messages,
+        "iteration": state["iteration"] + 1,
+        "adjudicated": [*state["adjudicated"], signature],
+        "adjudications": state["adjudications"] + 1,
+        "verdict": wrong,
+    }
+    if wrong == "test":
+        return changed | {
+            "tests": state["tests"] | applied.files,
+            "signatures": [],
+            "strategy": "adjudicated",
+            "diagnosis": {},
+        }
+    return changed

@@ -1,0 +1,180 @@
+"""Verify: put the candidate in the worktree, run the tests in the sandbox, say what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from agents.nodes.common import key_of
+from agents.nodes.supply import settle_packages
+from agents.ports import TaskContext
+from agents.repair.feedback import counts_text
+from agents.repair.signature import error_kind, signature_of
+from agents.state import TaskState
+from agents.workspace.repository import Worktree
+from sandbox.pytest_run import run_pytest
+
+TEST_SECONDS = 120.0
+# SWE-MEM-3
+REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
+
+
+def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Write tests and candidate on a clean base; show each file's change; find the packages it needs."""
+    ctx = runtime.context
+    number = state["attempt"] + 1
+    tree = write_candidate(state, ctx)
+    ctx.book.start_attempt(number, state["strategy"], state["diagnosis"] or None)
+    settled = settle_packages(state, ctx, number)
+    if settled.files:
+        tree.write(settled.files)
+    for path, added, removed in tree.numstat(state["base"]):
+        ctx.spine.emit(
+            "file.diff", role="coder", attempt=number, key=key_of(state, f"diff/{path}"),
+            summary=f"{path} +{added} −{removed}", payload={"path": path, "added": added, "removed": removed},
+            blobs={"diff": tree.diff_of(state["base"], path)},
+        )  # fmt: skip
+    changed: dict[str, Any] = {
+        "step": state["step"] + 1,
+        "attempt": number,
+        "packages": settled.packages,
+        "files": {**state["files"], **settled.files},
+        "verdict": "",
+        "report": {},
+    }
+    if settled.refused:
+        report = _pseudo_report("packages", "\n".join(settled.refused))
+        return changed | {"report": report, "verdict": "refused"}
+    return changed
+
+
+def write_candidate(state: TaskState, ctx: TaskContext) -> Worktree:
+    """The worktree with exactly base + tests + candidate: running it twice gives the same tree."""
+    tree = ctx.repository.worktree(ctx.worktree_name, state["base"])
+    tree.write(state["tests"])
+    tree.write(state["files"])
+    return tree
+
+
+def _pseudo_report(where: str, message: str) -> dict[str, Any]:
+    return {
+        "passed": 0, "failed": 0, "errors": 1, "skipped": 0, "output": message, "exit_code": None, "seconds": 0.0,
+        "branch_coverage": None, "failures": [{"nodeid": where, "message": message, "traceback": message}],
+    }  # fmt: skip
+
+
+def syntax_errors(files: dict[str, str]) -> list[str]:
+    """Python files that do not compile, each with line and reason."""
+    errors = []
+    for path, text in files.items():
+        if path.endswith(".py"):
+            try:
+                compile(text, path, "exec", dont_inherit=True)
+            except (SyntaxError, ValueError) as error:
+                line = getattr(error, "lineno", None) or 0
+                errors.append(f"{path}:{line}: {type(error).__name__}: {error}")
+    return errors
+
+
+def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> dict[str, Any]:
+    """Run the whole suite in the sandbox and record it; returns the report as plain data."""
+    number = state["attempt"]
+    broken = syntax_errors({**state["tests"], **state["files"]})
+    if broken:
+        report = _pseudo_report(broken[0].split(":")[0], "\n".join(broken)) | {"compiles": False}
+    else:
+        argv = ["python", "-m", "pytest", "-q"]
+        shown = " ".join(argv)
+        ctx.spine.emit(
+            "cmd", role="tester", attempt=number, key=key_of(state, f"{name}/cmd:intent"), outcome="intent",
+            summary=f"{shown} …", payload={"argv": argv, "phase": "intent"},
+        )  # fmt: skip
+        sandbox = ctx.sandbox(state["packages"])
+        sandbox.mirror(tree.path)
+        found = run_pytest(sandbox, (), seconds=TEST_SECONDS)
+        report = asdict(found) | {
+            "compiles": True,
+            "ok": found.ok,
+            "failures": [asdict(failure) for failure in found.failures],
+        }
+        ctx.spine.emit(
+            "cmd", role="tester", attempt=number, key=key_of(state, f"{name}/cmd"),
+            outcome="ok" if found.ok else "fail", duration_ms=int(found.seconds * 1000),
+            summary=f"{shown} → exit {found.exit_code} · {found.seconds:.1f} s",
+            payload={
+                "argv": argv, "exit_code": found.exit_code, "seconds": round(found.seconds, 2), "tail": found.output[-4000:],
+                "timed_out": found.timed_out, "backend": sandbox.backend,
+            },
+        )  # fmt: skip
+    signature = "" if report.get("ok") else signature_of(report)
+    branch = report.get("branch_coverage")
+    ctx.spine.emit(
+        "test.result", role="tester", attempt=number, key=key_of(state, f"{name}/tests"),
+        outcome="ok" if report.get("ok") else "fail", error_signature=signature,
+        summary=counts_text(report).rstrip(".") + (f" · branch {branch:.0f} %" if branch is not None else ""),
+        payload={
+            **{part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")},
+            "failures": [
+                {"nodeid": f.get("nodeid", ""), "message": str(f.get("message", ""))[:1000]} for f in (report.get("failures") or [])[:20]
+            ],
+        },
+    )  # fmt: skip
+    if branch is not None:
+        ctx.spine.emit(
+            "coverage.result", role="tester", attempt=number, key=key_of(state, f"{name}/coverage"),
+            summary=f"branch coverage {branch:.0f} %", payload={"branch": branch, "uncovered": report.get("uncovered", {})},
+        )  # fmt: skip
+    return report | {"signature": signature}
+
+
+def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Run the tests; judge the diagnosis that led here; keep the best try."""
+    ctx = runtime.context
+    if state["verdict"] == "refused":
+        report = state["report"] | {"signature": signature_of(state["report"]), "compiles": True}
+        tree = ctx.repository.open(ctx.worktree_name)
+    else:
+        tree = write_candidate(state, ctx)
+        report = run_tests(state, ctx, tree, "verify")
+    number, passed = state["attempt"], bool(report.get("ok"))
+    judge(state, ctx, passed)
+    reward = REWARD_CLEAN if passed else REWARD_TESTS_FAIL if report.get("compiles") else REWARD_NO_COMPILE
+    if not passed:  # a try that passes is closed by the gates, which have the last word on it
+        close_attempt(state, ctx, report, "failed", reward, tree.diff(state["base"]))
+    changed: dict[str, Any] = {"step": state["step"] + 1, "report": report, "verdict": "pass" if passed else "fail"}
+    best = state["best"]
+    rank = (reward, report.get("passed", 0))
+    if not best or rank > (best["reward"], best["passed"]):
+        changed["best"] = {
+            "reward": reward,
+            "passed": report.get("passed", 0),
+            "files": state["files"],
+            "tests": state["tests"],
+            "attempt": number,
+        }
+    if passed:
+        return changed
+    kind = error_kind(str((report.get("failures") or [{}])[0].get("traceback", "")))
+    first = (report.get("failures") or [{"nodeid": "", "message": ""}])[0]
+    line = f"try {number} ({state['strategy']}): {kind} in {first.get('nodeid') or 'collection'}: {str(first.get('message', ''))[:160]}"
+    return changed | {"signatures": [*state["signatures"], report["signature"]], "failures": [*state["failures"], line]}
+
+
+def close_attempt(
+    state: TaskState, ctx: TaskContext, report: dict[str, Any], outcome: str, reward: float, diff: str
+) -> None:
+    """Write down what came of the try."""
+    tests = {part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")}
+    ctx.book.finish_attempt(
+        state["attempt"], outcome, error_signature=report.get("signature", ""), reward=reward, diff=diff,
+        tests=tests | {"failures": list(report.get("failures") or [])[:20], "uncovered": report.get("uncovered", {})},
+        branch_coverage=report.get("branch_coverage"),
+    )  # fmt: skip
+
+
+def judge(state: TaskState, ctx: TaskContext, passed: bool) -> None:
+    """Confirmed when the failure it explained is gone, refuted when the same one came back or another took its place."""
+    if state["diagnosis"]:
+        ctx.book.judge_diagnosis(state["attempt"], "confirmed" if passed else "refuted")

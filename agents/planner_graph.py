@@ -1,0 +1,255 @@
+"""From a document to a proposed plan: extract → infer → wait for the architect → reason → structure → propose.
+
+Extraction by rules comes first, so that what is written is never lost; the model adds what stands between the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from agents.asking import ask
+from agents.context import requirements_text
+from agents.extraction import KINDS, extract
+from agents.extraction.implicit import imply
+from agents.llm.base import LLMError, Message, Provider
+from agents.llm.runner import ModelRunner
+from agents.personas import PLANNER
+from agents.planning.plan import PLAN_SCHEMA
+from agents.ports import Limits, Spine, Waiting
+from agents.prompting import quoted, render
+from agents.repair.feedback import clip
+from agents.replies import parse_json, parse_reply
+
+PLAN_ROUNDS = 2  # times an invalid plan goes back to the model with the exact errors, then a human decides
+DOCUMENT_CHARS = 36_000  # about 12,000 tokens: the rest of a longer document is covered by its extracted requirements
+INFERRED_MOST = 20
+INFER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "requirements": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "kind": {"type": "string", "enum": list(KINDS)},
+                    "reason": {"type": "string"},
+                    "because_of": {"type": "string"},
+                },
+                "required": ["text", "kind", "reason"],
+            },
+        }
+    },
+    "required": ["requirements"],
+}
+
+
+class PlanState(TypedDict, total=False):
+    """What the planning steps hand on; plain data."""
+
+    step: int
+    messages: list[dict[str, str]]
+    plan: dict[str, Any]
+    problems: list[str]
+    rounds: int
+    verdict: str
+
+
+class PlanBook(Protocol):
+    """The rows that planning writes and reads."""
+
+    def record(self, requirements: Sequence[Mapping[str, Any]], unmapped: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what was found; a second call replaces the first."""
+        ...
+
+    def confirmed(self) -> bool:
+        """True once the architect confirmed the requirements."""
+        ...
+
+    def requirements(self) -> list[dict[str, Any]]:
+        """The accepted requirements: key, text, kind, acceptance."""
+        ...
+
+    def problems_of(self, plan: Mapping[str, Any]) -> list[str]:
+        """What is wrong with a plan; empty when it can be proposed."""
+        ...
+
+    def propose(self, plan: Mapping[str, Any]) -> None:
+        """Put the plan before a person, with whatever problems it still has."""
+        ...
+
+
+@dataclass
+class PlanContext:
+    """Clients and doors of the planning steps."""
+
+    project: str
+    text: str
+    house_rules: str
+    comment: str
+    spine: Spine
+    book: PlanBook
+    limits: Limits
+    provider: Callable[[], Provider]
+    runner: ModelRunner
+
+
+def _say(
+    ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None
+) -> str:
+    return ask(
+        spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(), persona=PLANNER,
+        messages=messages, step=step, key=key, schema=schema,
+    )  # fmt: skip
+
+
+def _system(ctx: PlanContext) -> Message:
+    return {"role": "system", "content": render("system.planner", house_rules=ctx.house_rules)}
+
+
+def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
+    """Rules first, then what the rules say is implied, then the model's reading between the lines."""
+    ctx = runtime.context
+    if ctx.book.confirmed():  # planning again over confirmed requirements
+        return {"step": 1}
+    found = extract(ctx.text)
+    rows = [requirement.to_json() | {"origin": "explicit", "reason": ""} for requirement in found.requirements]
+    for implied in imply(found.requirements):
+        rows.append(
+            {
+                "key": implied.key, "text": implied.text, "kind": implied.kind, "lines": [0, 0], "acceptance": [],
+                "origin": "implied", "reason": f"{implied.reason} (because of {implied.because_of})",
+            }
+        )  # fmt: skip
+    rows += _inferred(ctx, rows)
+    ctx.book.record(rows, [paragraph.to_json() for paragraph in found.unmapped])
+    explicit = len(found.requirements)
+    ctx.spine.emit(
+        "requirement.extracted", role="planner", key="plan/extracted",
+        summary=f"{explicit} requirements found, {len(rows) - explicit} implied, {len(found.unmapped)} paragraphs left over",
+        payload={"counts": {"explicit": explicit, "implied": len(rows) - explicit, "unmapped": len(found.unmapped)}},
+    )  # fmt: skip
+    return {"step": 1}
+
+
+def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The model's additions; a model that is down or answers nonsense costs only these."""
+    prompt = render(
+        "plan.infer",
+        project=ctx.project,
+        requirements=requirements_text(rows),
+        document=quoted(clip(ctx.text, DOCUMENT_CHARS), "markdown"),
+    )
+    messages: list[Message] = [_system(ctx), {"role": "user", "content": prompt}]
+    try:
+        answer, _ = parse_json(_say(ctx, messages, step="infer", key="plan/infer", schema=INFER_SCHEMA), INFER_SCHEMA)
+    except LLMError as error:
+        ctx.spine.emit(
+            "error", role="planner", outcome="fail", key="plan/infer-failed",
+            summary=f"The model could not be asked for implied requirements: {error}"[:400],
+            payload={"message": str(error), "tool": "model", "next_steps": ["retry", "skip"]},
+        )  # fmt: skip
+        return []
+    items = answer.get("requirements", []) if isinstance(answer, dict) else []
+    known = {" ".join(row["text"].lower().split()) for row in rows}
+    added = []
+    for item in items[:INFERRED_MOST] if isinstance(items, list) else []:
+        if not isinstance(item, dict) or not str(item.get("text", "")).strip():
+            continue
+        text = " ".join(str(item["text"]).split())[:1_000]
+        if text.lower() in known:
+            continue
+        known.add(text.lower())
+        kind = item.get("kind") if item.get("kind") in KINDS else "functional"
+        because = str(item.get("because_of", "")).strip()[:60]
+        reason = " ".join(str(item.get("reason", "")).split())[:500] or "The model gave no reason."
+        added.append(
+            {
+                "key": f"INF-{len(added) + 1:02d}", "text": text, "kind": kind, "lines": [0, 0], "acceptance": [],
+                "origin": "inferred", "reason": f"{reason} (because of {because})" if because else reason,
+            }
+        )  # fmt: skip
+    return added
+
+
+def wait_for_architect(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
+    """Nothing is planned on requirements that nobody confirmed."""
+    ctx = runtime.context
+    if not ctx.book.confirmed():
+        raise Waiting("needs you: confirm the requirements")
+    return {"step": 2}
+
+
+def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
+    """Think freely about the split; the constrained answer comes in a call of its own."""
+    ctx = runtime.context
+    prompt = render(
+        "plan.reason", project=ctx.project, requirements=requirements_text(ctx.book.requirements()), comment=ctx.comment
+    )
+    messages: list[Message] = [_system(ctx), {"role": "user", "content": prompt}]
+    text = _say(ctx, messages, step="plan", key="plan/reason")
+    for number, decision in enumerate(parse_reply(text).decisions[:12]):
+        ctx.spine.emit(
+            "decision", role="planner", key=f"plan/decision{number}",
+            summary=f"chose {decision.choice} → {', '.join(decision.requirements)}"[:400],
+            payload={
+                "choice": decision.choice, "rejected": decision.rejected, "reason": decision.reason,
+                "requirements": list(decision.requirements),
+            },
+        )  # fmt: skip
+    return {"step": 3, "messages": [*messages, {"role": "assistant", "content": text}], "rounds": 0, "problems": []}
+
+
+def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
+    """The plan as JSON by schema, validated in code."""
+    ctx = runtime.context
+    rounds = state["rounds"]
+    prompt = render("plan.again", problems=state["problems"][:20]) if rounds else render("plan.structure")
+    messages: list[Any] = [*state["messages"], {"role": "user", "content": prompt}]
+    text = _say(ctx, messages, step="structure", key=f"plan/structure/{rounds}", schema=PLAN_SCHEMA)
+    plan, problems = parse_json(text)
+    if not isinstance(plan, dict):
+        plan, problems = {"tasks": []}, [*problems, "the answer is not a JSON object with tasks"]
+    else:
+        problems = ctx.book.problems_of(plan)
+    return {
+        "step": 4 + rounds,
+        "messages": [*messages, {"role": "assistant", "content": text}],
+        "plan": plan,
+        "problems": problems,
+        "rounds": rounds + 1,
+        "verdict": "again" if problems and rounds < PLAN_ROUNDS else "propose",
+    }
+
+
+def propose(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
+    """To a human, with what there is."""
+    runtime.context.book.propose(state["plan"])
+    return {"verdict": "proposed"}
+
+
+def after_structure(state: PlanState) -> Literal["structure", "propose"]:
+    """An invalid plan goes back to the model, twice at most."""
+    return "structure" if state["verdict"] == "again" else "propose"
+
+
+def build_plan_graph() -> StateGraph[PlanState, PlanContext, Any, Any]:
+    """The planning graph, uncompiled."""
+    graph: StateGraph[PlanState, PlanContext, Any, Any] = StateGraph(PlanState, context_schema=PlanContext)
+    graph.add_node("read_requirements", read_requirements)
+    graph.add_node("wait_for_architect", wait_for_architect)
+    graph.add_node("reason", reason)
+    graph.add_node("structure", structure)
+    graph.add_node("propose", propose)
+    graph.add_edge(START, "read_requirements")
+    graph.add_edge("read_requirements", "wait_for_architect")
+    graph.add_edge("wait_for_architect", "reason")
+    graph.add_edge("reason", "structure")
+    graph.add_conditional_edges("structure", after_structure)
+    graph.add_edge("propose", END)
+    return graph

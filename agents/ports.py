@@ -1,0 +1,195 @@
+"""What the engine needs from the outside: a place to write what happens, and answers from people.
+
+The engine never imports the database; `projects.engine` gives it these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agents.gates.base import GateReport
+from agents.llm.base import Provider
+from agents.llm.runner import ModelRunner
+from agents.memory.base import LessonStore
+from agents.workspace.repository import Repository
+from sandbox.base import Backend, PackageSet, Sandbox
+
+
+class Waiting(Exception):
+    """The step cannot go on before a person answers; it will be run again from its start."""
+
+
+class Stopped(Exception):
+    """Somebody paused or cancelled the run, or the task is another worker's now; the step will be run again."""
+
+
+class OverBudget(Exception):
+    """A limit of the project is used up; the text names it."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where an event stands in the stream."""
+
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Budgets of one task; sources: SWE-FR-09 for retries, ACA-1 for iterations."""
+
+    max_retries: int = 5
+    max_iterations: int = 15
+    warn_iterations: int = 12
+    task_tokens: int = 400_000
+    task_seconds: float = 3_600.0
+    run_tokens: int = 4_000_000
+    run_seconds: float = 86_400.0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What has been used: of the task's and of the run's budget."""
+
+    task_tokens: int = 0
+    run_tokens: int = 0
+    task_seconds: float = 0.0
+    run_seconds: float = 0.0
+
+
+class Spine(Protocol):
+    """The stream of events of one run, as one writer sees it."""
+
+    def emit(
+        self,
+        type: str,
+        *,
+        summary: str,
+        role: str = "runtime",
+        attempt: int = 0,
+        payload: Mapping[str, Any] | None = None,
+        blobs: Mapping[str, Any] | None = None,
+        outcome: str = "",
+        error_signature: str = "",
+        tokens: int = 0,
+        duration_ms: int = 0,
+        key: str | None = None,
+    ) -> Mark:
+        """Add an event; the same key twice adds it once. Raises Stopped when the lease was lost."""
+        ...
+
+    def remembered(self, key: str) -> str | None:
+        """The model's reply that was already paid for under this key, if any."""
+        ...
+
+    def delta(self, *, lane: str, id: str, offset: int, text: str) -> None:
+        """Show text as it is written; never stored."""
+        ...
+
+    def usage(
+        self,
+        *,
+        key: str,
+        role: str,
+        model: str,
+        prompt: int,
+        reused: int,
+        completion: int,
+        seconds: float,
+        speed: float,
+    ) -> None:
+        """Add to the ledger what a call took."""
+        ...
+
+    def spent(self) -> Spent:
+        """What has been used so far."""
+        ...
+
+    def head(self) -> Mark:
+        """The newest event of the run."""
+        ...
+
+    def stopped(self) -> bool:
+        """True when the run was paused or cancelled, or the lease is gone; cheap enough to ask five times a second."""
+        ...
+
+
+Answer = Literal["approved", "rejected", "pending"]
+
+
+class TaskBook(Protocol):
+    """The rows beside the stream that belong to one task."""
+
+    def start_attempt(self, number: int, strategy: str, diagnosis: Mapping[str, str] | None) -> None: ...
+
+    def finish_attempt(self, number: int, outcome: str, **fields: Any) -> None: ...
+
+    def judge_diagnosis(self, number: int, outcome: str) -> None: ...
+
+    def record_findings(self, report: GateReport, attempt: int) -> None: ...
+
+    def dispositions(self) -> Mapping[str, Any]:
+        """What people decided about findings, by fingerprint."""
+        ...
+
+    def ask(
+        self, *, kind: str, subject: str, title: str, why: str, on_yes: str, on_no: str, payload: Mapping[str, Any]
+    ) -> Answer:
+        """Ask a person, once; return how it stands."""
+        ...
+
+    def merge_turn(self, held: Callable[[], None]) -> None:
+        """Call `held` while no other task of the run merges."""
+        ...
+
+
+class Supply(Protocol):
+    """Packages for the sandbox (sandbox.packages.PackageSupply)."""
+
+    def check(self, requirement: str) -> Any: ...
+
+    def fetch(self, requirements: Sequence[str]) -> PackageSet: ...
+
+
+@dataclass
+class TaskContext:
+    """Everything a node may use beside the state. Clients live here; the state is plain data."""
+
+    project: str
+    run: str
+    house_rules: str
+    spine: Spine
+    book: TaskBook
+    limits: Limits
+    repository: Repository
+    worktree_name: str
+    provider: Callable[[str], Provider]  # by persona name
+    runner: ModelRunner
+    backend: Backend
+    supply: Supply
+    lessons: LessonStore
+    gates: Callable[[Path, Sequence[str], Mapping[str, Any]], GateReport]
+    needs_review: bool = True
+    _sandbox: Sandbox | None = field(default=None, repr=False)
+    _packages: tuple[str, ...] = field(default=(), repr=False)
+
+    def sandbox(self, packages: Sequence[str]) -> Sandbox:
+        """The task's sandbox with these packages; made on first use, made anew when the packages change."""
+        wanted = tuple(sorted(packages))
+        if self._sandbox is not None and wanted == self._packages:
+            return self._sandbox
+        self.close()
+        fetched = self.supply.fetch(wanted) if wanted else None
+        self._sandbox = self.backend.open(packages=fetched, label=self.worktree_name)
+        self._packages = wanted
+        return self._sandbox
+
+    def close(self) -> None:
+        """Give the sandbox back."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None

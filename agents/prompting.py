@@ -1,0 +1,45 @@
+"""Rendering prompts. Model, repository and web text goes in as a variable, never as template text."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+PROMPTS = Path(__file__).parent / "prompts"
+
+
+@cache
+def _environment() -> Environment:
+    # Prompts are plain text for a model, not HTML: escaping would change the code in them.
+    return Environment(
+        loader=FileSystemLoader(PROMPTS),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+        autoescape=False,  # noqa: S701
+    )
+
+
+def render(name: str, **variables: Any) -> str:
+    """Render prompts/<name>.md; raises jinja2.UndefinedError for a variable that was forgotten."""
+    return _environment().get_template(f"{name}.md").render(**variables).strip() + "\n"
+
+
+def fence(text: str) -> str:
+    """A run of backticks longer than any in the text, so that quoted text cannot close its own fence."""
+    longest = 2
+    run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    return "`" * (longest + 1)
+
+
+def quoted(text: str, info: str = "") -> str:
+    """The text in a fence of its own: data, marked as such."""
+    marks = fence(text)
+    return f"{marks}{info}\n{text.rstrip()}\n{marks}"

@@ -1,0 +1,166 @@
+"""The one choke point before anything is stored: secrets out, shape unchanged.
+
+Only what is surely a secret goes: known formats, the configured values (also encoded), and literals given to a
+password-like name. Random-looking text alone stays, because code and hashes look random too.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from agents.gates.secret_formats import FORMATS, find_known, is_placeholder
+
+_MAX_DEPTH = 100
+_MIN_LENGTH = 6
+_MARK = "[redacted:"
+_NAMES = r"(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|client[_-]?secret|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key)"
+_ASSIGNED = re.compile(
+    rf"(?i){_NAMES}(?:\\?[\"'])?\]?\s{{0,4}}(?::\s{{0,3}}str\s{{0,3}}=|:=|=>|=(?!=)|:)\s{{0,4}}"
+    r"[rbuf]{0,2}\\?(?P<quote>[\"'`])(?P<value>[^\"'`\\\s\[{<$]{6,256})\\?(?P=quote)"
+)
+_WORDS = re.compile(r"passw|passphrase|api|secret|client|access|refresh|auth|private")
+_HINTS = ("passw", "passphrase", "key", "secret", "token")
+_KEY_NAME = re.compile(rf"(?i)^[a-z0-9_.\-]{{0,40}}?{_NAMES}$")
+_ENVIRONMENT_NAME = re.compile(r"(?i)(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)")
+
+
+class Redactor:
+    """Knows the secrets of this installation by value, besides every known format."""
+
+    def __init__(self, secrets: Mapping[str, str] | Iterable[str] = ()) -> None:
+        """`secrets` maps a kind to a value (or just lists values); shorter than six characters are ignored."""
+        named = secrets.items() if isinstance(secrets, Mapping) else (("secret", value) for value in secrets)
+        forms: dict[str, str] = {}
+        for kind, value in named:
+            if len(value) >= _MIN_LENGTH and not is_placeholder(value):
+                safe = re.sub(r"[^a-z0-9-]+", "-", kind.lower()).strip("-") or "secret"
+                forms.update((form, safe) for form in _forms(value) if len(form) >= _MIN_LENGTH)
+        self._kinds = forms
+        # Longest first: a URL-encoded value may contain the plain one.
+        ordered = sorted(forms, key=len, reverse=True)
+        self._values = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def redact(self, value: Any) -> Any:
+        """The same JSON value with every secret replaced by `[redacted:<kind>]`. Never raises; repeatable."""
+        try:
+            return self._any(value, 0)
+        except Exception:  # noqa: BLE001 - losing a value is better than storing a secret or failing an audit write
+            return f"{_MARK}unreadable]"
+
+    def _any(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._text(value)
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if depth > _MAX_DEPTH:
+            return f"{_MARK}too-deep]"
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth)
+        if isinstance(value, list | tuple):
+            return [self._any(item, depth + 1) for item in value]
+        if isinstance(value, bytes | bytearray):
+            return self._text(bytes(value).decode("utf-8", "replace"))
+        return self._text(str(value))
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+        done: dict[Any, Any] = {}
+        for key, item in value.items():
+            name = self._text(key) if isinstance(key, str) else key
+            while name in done:
+                name = f"{name}+"
+            if isinstance(item, str) and isinstance(key, str) and _is_secret_item(key, item):
+                done[name] = f"{_MARK}{_slug(key)}]"
+            else:
+                done[name] = self._any(item, depth + 1)
+        return done
+
+    def _text(self, text: str) -> str:
+        if self._values is not None:
+            text = self._values.sub(lambda match: f"{_MARK}{self._kinds[match[0]]}]", text)
+        spans = [(start, end, kind) for kind, start, end in find_known(text)]
+        for match in _assigned(text):
+            if not is_placeholder(match["value"]):
+                spans.append((*match.span("value"), "password-literal"))
+        return _cut(text, spans) if spans else text
+
+
+def _assigned(text: str) -> Iterator[re.Match[str]]:
+    lower = text.lower()
+    if not any(hint in lower for hint in _HINTS):
+        return
+    # Substring search for the words is several times faster than the pattern at every position.
+    for start in sorted(
+        {found.start() for found in _WORDS.finditer(lower)} if len(lower) == len(text) else range(len(text))
+    ):
+        if match := _ASSIGNED.match(text, start):
+            yield match
+
+
+def _is_secret_item(key: str, item: str) -> bool:
+    if not _KEY_NAME.match(key) or not _MIN_LENGTH <= len(item) <= 4096:
+        return False
+    return not is_placeholder(item) and not any(c.isspace() for c in item)
+
+
+def _slug(key: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")[-40:]
+
+
+def _cut(text: str, spans: list[tuple[int, int, str]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start < done:
+            # Overlaps widen what is cut: the tail of a longer secret must not stay.
+            done = max(done, end)
+            continue
+        if text.startswith(_MARK, start) or text.rfind(_MARK, max(0, start - 60), start) > text.rfind("]", 0, start):
+            continue
+        parts += [text[done:start], f"{_MARK}{kind}]"]
+        done = end
+    parts.append(text[done:])
+    return "".join(parts)
+
+
+def _forms(value: str) -> set[str]:
+    """The value as it may turn up: plain, URL-encoded, hex, base64 at each of the three alignments."""
+    raw = value.encode("utf-8", "surrogatepass")
+    forms = {value, quote(value, safe=""), quote_plus(value), raw.hex(), raw.hex().upper()}
+    for shift in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(b"\0" * shift + raw).decode().rstrip("=")
+            # The first and last characters also depend on the neighbours.
+            core = text[(0, 2, 3)[shift] : len(text) if (len(raw) + shift) % 3 == 0 else -1]
+            if len(core) >= 8:
+                forms.add(core)
+    return forms
+
+
+def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment whose names say that they are secret, as kind → value."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if _ENVIRONMENT_NAME.search(name) and len(value) >= 8 and not value.isdigit()
+    }
+
+
+_current = Redactor()
+
+
+def configure(secrets: Mapping[str, str] | Iterable[str]) -> None:
+    """Name the secrets that `redact` must know by value; called once at start-up."""
+    global _current
+    _current = Redactor(secrets)
+
+
+def redact(value: Any) -> Any:
+    """Redact with the configured secrets; see `Redactor.redact`."""
+    return _current.redact(value)
+
+
+KINDS: frozenset[str] = frozenset(entry.kind for entry in FORMATS)

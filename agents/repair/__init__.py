@@ -1,0 +1,1 @@
+"""Understanding a failure: its signature, and what to tell the model about it."""

@@ -1,0 +1,43 @@
+"""What the model is told about a failing run: the whole trace as far as it fits (SWE-FR-07), head and tail kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agents.prompting import quoted
+
+TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
+
+
+def clip(text: str, limit: int) -> str:
+    """The text, or its head and tail with a line that says how much is missing."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
+
+
+def counts_text(report: Mapping[str, Any]) -> str:
+    """ "3 passed, 1 failed" in words; says so when nothing ran."""
+    names = ("passed", "failed", "errors", "skipped")
+    parts = [f"{report.get(name, 0)} {name}" for name in names if report.get(name)]
+    text = ", ".join(parts) or "No test ran"
+    if report.get("timed_out"):
+        text += "; the run was stopped at its time limit"
+    return text + "."
+
+
+def trace_text(report: Mapping[str, Any]) -> str:
+    """Every failure's trace, fenced; the raw output when no failure could be read from it."""
+    blocks = []
+    failures = report.get("failures") or []
+    share = max(600, TRACE_CHARS // max(1, len(failures)))
+    for failure in failures[:12]:
+        text = str(failure.get("traceback") or failure.get("message") or "")
+        blocks.append(f"{failure.get('nodeid', 'collection')}\n{quoted(clip(text, share), 'text')}")
+    if len(failures) > 12:
+        blocks.append(f"… and {len(failures) - 12} more failures")
+    if not blocks:
+        blocks.append(quoted(clip(str(report.get("output", "")), TRACE_CHARS), "text"))
+    return "\n\n".join(blocks)

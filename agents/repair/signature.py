@@ -1,0 +1,53 @@
+"""A failure's signature: equal for equal causes, whatever the paths, addresses, times and sizes in its text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
+    (re.compile(r"0x[0-9a-fA-F]{4,16}"), "0x…"),
+    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "uuid"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"), "time"),
+    (re.compile(r"\b\d+(\.\d+)?\s?(s|ms|us|µs|seconds?)\b"), "duration"),
+    (re.compile(r"(?<![\w/])/(?:[\w.@+-]{1,80}/){1,20}"), ""),
+    (re.compile(r"\bline \d+\b|:\d+(?=:|\b)"), ""),
+    (re.compile(r"\b[0-9a-f]{32,64}\b"), "hash"),
+    (re.compile(r"\s+"), " "),
+)
+_ERROR_KIND = re.compile(
+    r"^(?:E\s+)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failed))\b", re.M
+)
+
+
+def normalise(text: str) -> str:
+    """The text without what changes from run to run; bounded, because a trace can be megabytes."""
+    text = text[:8_000]
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
+    return text.strip()
+
+
+def error_kind(text: str) -> str:
+    """The exception's name in a trace ("AssertionError" where an assert is all there is)."""
+    kinds = _ERROR_KIND.findall(text)
+    if kinds:
+        return str(kinds[-1])
+    return "AssertionError" if "assert" in text else "Failure"
+
+
+def signature_of(report: Mapping[str, Any]) -> str:
+    """Hash of the failures of a test report ({failures: [{nodeid, message, traceback}], output}); "" when none."""
+    failures: Sequence[Mapping[str, Any]] = report.get("failures") or []
+    if failures:
+        parts = sorted(
+            f"{failure.get('nodeid', '')}|{error_kind(str(failure.get('traceback') or failure.get('message', '')))}|"
+            f"{normalise(str(failure.get('message', '')).split(chr(10))[0])}"
+            for failure in failures
+        )
+    else:
+        parts = [normalise(str(report.get("output", ""))[-2_000:])]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

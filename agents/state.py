@@ -1,0 +1,48 @@
+"""The state of one task's graph: plain JSON data, saved after every node, resumed and shown."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class TaskState(TypedDict, total=False):
+    """What the nodes of the task graph hand on. Everything here survives a kill."""
+
+    task: dict[str, Any]  # key, title, description, expects, kind, files, packages, requirements, note
+    step: int  # counts node runs; with the node's name it makes the key of every effect
+    base: str  # commit the worktree starts from
+    approach: int  # 1, 2, …: a new one starts a new conversation
+    iteration: int  # model calls that wrote files, over all approaches
+    repairs: int  # tries after a failure, over all approaches
+    repairs_here: int  # tries after a failure in this approach
+    attempt: int
+    strategy: str  # first, repair, fresh, findings, conflict, adjudicated
+    tester: list[dict[str, str]]  # the tester's conversation
+    coder: list[dict[str, str]]  # the coder's conversation in this approach
+    tests: dict[str, str]  # path -> content; read-only for the coder
+    files: dict[str, str]  # path -> content of the candidate
+    packages: list[str]
+    report: dict[str, Any]  # the last test report
+    signatures: list[str]  # of the failures in this approach, newest last
+    adjudicated: list[str]  # signatures the tester has judged
+    adjudications: int
+    diagnosis: dict[str, str]
+    failures: list[str]  # one line per failed try, for the next approach and the escalation
+    best: dict[str, Any]  # reward, passed, files, tests of the best try so far
+    gate_rounds: int
+    review_rounds: int
+    conflict: dict[str, str]  # path -> text with markers
+    verdict: str  # what the last node decided; routers read it
+    lessons: list[dict[str, Any]]
+    commit: str
+    escalation: str
+
+
+def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
+    """The state a task begins with; tries of an earlier generation are counted on."""
+    return TaskState(
+        task=task, step=0, base="", approach=1, iteration=0, repairs=0, repairs_here=0, attempt=attempts_before, strategy="first",
+        tester=[], coder=[], tests={}, files={}, packages=list(task.get("packages", [])), report={}, signatures=[],
+        adjudicated=[], adjudications=0, diagnosis={}, failures=[], best={}, gate_rounds=0, review_rounds=0,
+        conflict={}, verdict="", lessons=[], commit="", escalation="",
+    )  # fmt: skip

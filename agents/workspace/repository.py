@@ -1,0 +1,196 @@
+"""A project's repository: made once, read by everybody, changed only by a task's merge."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.workspace.git import GitError, git, out, trailers_text
+
+MAIN = "main"
+_IGNORED = "__pycache__/\n*.pyc\n.pytest_cache/\n.hypothesis/\n.coverage\n.venv/\nnode_modules/\n*.sqlite3\n"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What became of a change when it was put on a newer base: its files, and those both sides changed."""
+
+    files: dict[str, str]
+    conflicts: tuple[str, ...]
+
+
+class Repository:
+    """A git repository with `main` checked out, beside a folder of worktrees.
+
+    Every method may be called again after a crash: what is there already is kept or made anew.
+    """
+
+    def __init__(self, root: Path, worktrees: Path) -> None:
+        self.root, self.worktrees = root, worktrees
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        # Worktree bookkeeping and ref updates of one repository take turns, across threads and processes.
+        self.worktrees.mkdir(parents=True, exist_ok=True)
+        with (self.worktrees / ".lock").open("w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+    def ensure(self, title: str) -> str:
+        """Make the repository with its first commit, unless it is there; return the head of main."""
+        with self._locked():
+            done = (self.root / ".git").exists() and git(self.root, "rev-parse", "-q", "--verify", MAIN, check=False)
+            if not done or done.returncode:
+                shutil.rmtree(self.root, ignore_errors=True)
+                self.root.mkdir(parents=True)
+                git(self.root, "init", "-q", "-b", MAIN)
+                (self.root / "README.md").write_text(f"# {title}\n", encoding="utf-8")
+                (self.root / ".gitignore").write_text(_IGNORED, encoding="utf-8")
+                git(self.root, "add", "-A")
+                git(self.root, "commit", "-q", "-m", "Start of the repository")
+            return out(self.root, "rev-parse", MAIN)
+
+    def head(self) -> str:
+        """The newest commit of main."""
+        return out(self.root, "rev-parse", MAIN)
+
+    def merged(self, run: str, task: str) -> str:
+        """The commit on main that carries these trailers, or an empty string."""
+        log = out(
+            self.root,
+            "log",
+            MAIN,
+            "--format=%H|%(trailers:key=Run,valueonly,separator=%x2C)|%(trailers:key=Task,valueonly,separator=%x2C)",
+        )
+        for line in log.splitlines():
+            sha, of_run, of_task = line.split("|", 2)
+            if of_run.strip() == run and of_task.strip() == task:
+                return sha
+        return ""
+
+    def worktree(self, name: str, base: str) -> Worktree:
+        """A worktree of its own for one task, standing at `base` with nothing of an earlier try in it."""
+        path = self.worktrees / name
+        with self._locked():
+            alive = path.is_dir() and not git(path, "rev-parse", "-q", "--verify", "HEAD", check=False).returncode
+            if not alive:
+                shutil.rmtree(path, ignore_errors=True)
+                git(self.root, "worktree", "prune")
+                git(self.root, "worktree", "add", "-q", "--force", "--detach", str(path), base)
+        tree = Worktree(path)
+        tree.reset(base)
+        return tree
+
+    def open(self, name: str) -> Worktree:
+        """The worktree as it stands."""
+        return Worktree(self.worktrees / name)
+
+    def remove(self, name: str) -> None:
+        """Take a worktree away; does nothing when it is gone."""
+        with self._locked():
+            shutil.rmtree(self.worktrees / name, ignore_errors=True)
+            git(self.root, "worktree", "prune")
+
+    def fast_forward(self, sha: str) -> None:
+        """Move main to `sha`, which must be a descendant; raises GitError otherwise."""
+        with self._locked():
+            # A kill in the middle of an earlier merge may have left a lock or half a checkout.
+            (self.root / ".git" / "index.lock").unlink(missing_ok=True)
+            git(self.root, "reset", "-q", "--hard", MAIN)
+            git(self.root, "merge", "-q", "--ff-only", sha)
+
+    def read(self, sha: str, path: str) -> str | None:
+        """A file's text at a commit; None when it is not there."""
+        shown = git(self.root, "show", f"{sha}:{path}", check=False)
+        return None if shown.returncode else shown.stdout
+
+    def files(self, sha: str) -> list[str]:
+        """Paths of all files at a commit."""
+        return [path for path in out(self.root, "ls-tree", "-r", "-z", "--name-only", sha).split("\0") if path]
+
+
+class Worktree:
+    """One task's checkout."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def reset(self, base: str) -> None:
+        """Stand at `base` with no other file in the tree."""
+        git(self.path, "cherry-pick", "--quit", check=False)
+        git(self.path, "checkout", "-q", "-f", "--detach", base)
+        git(self.path, "reset", "-q", "--hard", base)
+        git(self.path, "clean", "-q", "-ffdx")
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write files; their paths were checked when the reply was applied, links in the tree are refused here."""
+        for name, content in files.items():
+            target = self.path / name
+            for parent in [target, *target.parents]:
+                if parent == self.path:
+                    break
+                if parent.is_symlink():
+                    raise GitError(f"{name} would be written through a link")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(content, encoding="utf-8", newline="\n")
+
+    def diff(self, base: str) -> str:
+        """The whole change against `base`, new files included."""
+        git(self.path, "add", "-A", "--intent-to-add")
+        return git(self.path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", base).stdout
+
+    def numstat(self, base: str) -> list[tuple[str, int, int]]:
+        """(path, lines added, lines removed) for each changed file."""
+        git(self.path, "add", "-A", "--intent-to-add")
+        rows = []
+        for line in git(
+            self.path, "diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", base
+        ).stdout.splitlines():
+            added, removed, path = line.split("\t", 2)
+            rows.append((path, int(added) if added.isdigit() else 0, int(removed) if removed.isdigit() else 0))
+        return rows
+
+    def commit(self, base: str, title: str, body: str, trailers: Mapping[str, str]) -> str:
+        """One commit on top of `base` with all that stands in the tree; return its sha."""
+        git(self.path, "add", "-A")
+        tree = out(self.path, "write-tree")
+        message = (
+            f"{title}\n\n{body.strip()}\n\n{trailers_text(trailers)}\n"
+            if body.strip()
+            else f"{title}\n\n{trailers_text(trailers)}\n"
+        )
+        sha = git(self.path, "commit-tree", tree, "-p", base, "-F", "-", text=message).stdout.strip()
+        git(self.path, "checkout", "-q", "-f", "--detach", sha)
+        return sha
+
+    def parent(self, sha: str) -> str:
+        """The commit's parent."""
+        return out(self.path, "rev-parse", f"{sha}^")
+
+    def replay(self, sha: str, onto: str) -> Replay:
+        """Put the change of `sha` on top of `onto`; the tree is left at `onto`, clean.
+
+        Files come back with git's merge of both sides; those with conflicts still hold the markers.
+        """
+        names = [
+            p for p in out(self.path, "diff", "--name-only", "-z", "--no-renames", f"{sha}^", sha).split("\0") if p
+        ]
+        self.reset(onto)
+        git(self.path, "cherry-pick", "--no-commit", "--strategy=ort", "-X", "no-renames", sha, check=False)
+        conflicts = tuple(p for p in out(self.path, "diff", "--name-only", "-z", "--diff-filter=U").split("\0") if p)
+        files = {}
+        for name in names:
+            target = self.path / name
+            if target.is_file() and not target.is_symlink():
+                files[name] = target.read_text(encoding="utf-8", errors="replace")
+        self.reset(onto)
+        return Replay(files, conflicts)
+
+    def diff_of(self, base: str, path: str) -> str:
+        """One file's change against `base`."""
+        git(self.path, "add", "-A", "--intent-to-add")
+        return git(self.path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", base, "--", path).stdout

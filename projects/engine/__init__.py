@@ -1,0 +1,1 @@
+"""What gives the engine its doors: the spine, the rows, the places on disk, the model."""

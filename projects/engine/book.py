@@ -1,0 +1,85 @@
+"""The rows beside the stream that the engine reads and writes for one task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from agents.gates.base import Disposition, GateReport, Severity
+from agents.ports import Answer, Stopped
+from projects.engine.spine import DatabaseSpine
+from projects.models import Approval, Finding, Run, Task
+from projects.services import approvals, attempts, findings, merging
+
+TURN_POLL = 0.1
+NEVER = datetime.now(UTC) + timedelta(days=36_500)
+MERGE_SECONDS = 300.0  # longer than a suite may run; a dead merger is found by its process, not by this
+
+
+class DatabaseBook:
+    """Implements agents.ports.TaskBook."""
+
+    def __init__(self, task: Task, *, actor: str, spine: DatabaseSpine) -> None:
+        self._task, self._actor, self._spine = task, actor, spine
+
+    def start_attempt(self, number: int, strategy: str, diagnosis: Mapping[str, str] | None) -> None:
+        self._spine.fenced(
+            lambda: attempts.start_attempt(
+                self._task, number=number, strategy=strategy, diagnosis=diagnosis, actor=self._actor
+            )
+        )
+
+    def finish_attempt(self, number: int, outcome: str, **fields: Any) -> None:
+        self._spine.fenced(
+            lambda: attempts.finish_attempt(self._task, number=number, outcome=outcome, actor=self._actor, **fields)
+        )
+
+    def judge_diagnosis(self, number: int, outcome: str) -> None:
+        self._spine.fenced(lambda: attempts.judge_diagnosis(self._task, number=number, outcome=outcome))
+
+    def record_findings(self, report: GateReport, attempt: int) -> None:
+        rows = [finding.to_json() for finding in report.findings]
+        decided = self.dispositions()
+        blocking = {
+            finding.fingerprint
+            for finding in report.findings
+            if finding.severity >= Severity.MEDIUM
+            and not (finding.fingerprint in decided and decided[finding.fingerprint].holds())
+        }
+        self._spine.fenced(lambda: findings.record_findings(self._task, rows, attempt=attempt, blocking=blocking))
+
+    def dispositions(self) -> Mapping[str, Any]:
+        rows = Finding.objects.filter(task__run__project=self._task.run.project).exclude(disposition="")
+        return {
+            row.fingerprint: Disposition(kind=row.disposition, reason=row.reason, expires_at=row.expires_at)
+            for row in rows
+        }
+
+    def ask(
+        self, *, kind: str, subject: str, title: str, why: str, on_yes: str, on_no: str, payload: Mapping[str, Any]
+    ) -> Answer:
+        project = self._task.run.project
+        answer = approvals.answer_to(project, kind=kind, subject=subject)
+        if answer == Approval.Status.APPROVED:
+            return "approved"
+        if answer == Approval.Status.REJECTED:
+            return "rejected"
+        approvals.ask(
+            project, kind=kind, subject=subject, title=title, run=self._task.run, task=self._task, why=why, on_yes=on_yes,
+            on_no=on_no, payload=payload,
+        )  # fmt: skip
+        return "pending"
+
+    def merge_turn(self, held: Callable[[], None]) -> None:
+        run: Run = self._task.run
+        owner = f"{self._actor}#{self._task.key}"
+        while not merging.acquire_merge(run.pk, owner=owner, seconds=MERGE_SECONDS):
+            if self._spine.stopped():
+                raise Stopped
+            time.sleep(TURN_POLL)
+        try:
+            held()
+        finally:
+            merging.release_merge(run.pk, owner=owner)

@@ -1,0 +1,90 @@
+"""Running the task graph of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from sandbox.packages import PackageSupply
+from sandbox.registry import open_backend
+
+from agents.gates.base import GateReport, Policy
+from agents.gates.run import run_gates
+from agents.graph import RECURSION_LIMIT, build_graph
+from agents.memory.chroma import ChromaLessons
+from agents.ports import Limits, TaskContext
+from agents.state import TaskState, start_state
+from projects.engine.book import DatabaseBook
+from projects.engine.models import provider_for, runner
+from projects.engine.places import home, repository_of
+from projects.engine.saver import DjangoSaver
+from projects.engine.spine import DatabaseSpine
+from projects.models import Project, Task
+
+
+@cache
+def lessons() -> ChromaLessons:
+    """The memory of this process."""
+    return ChromaLessons(home() / "chroma")
+
+
+@cache
+def supply() -> PackageSupply:
+    """Packages of this process."""
+    return PackageSupply(home() / "packages")
+
+
+def limits_of(project: Project) -> Limits:
+    """The project's budgets; unknown names in the stored settings are ignored."""
+    known = {name: value for name, value in project.limits.items() if name in Limits.__dataclass_fields__}
+    return Limits(**known)
+
+
+def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> GateReport:
+    """The review gates with the product's policy."""
+    return run_gates(root, paths=paths, dispositions=dispositions, policy=Policy())
+
+
+def task_data(task: Task) -> dict[str, Any]:
+    """The task as plain data for the graph's state."""
+    requirements = task.requirements.order_by("ordinal").values("key", "text", "kind", "acceptance")
+    return {
+        "key": task.key, "title": task.title, "description": task.description, "expects": task.expects, "kind": task.kind,
+        "files": list(task.files), "packages": list(task.packages), "note": task.note, "generation": task.generation,
+        "requirements": list(requirements),
+    }  # fmt: skip
+
+
+def build(task: Task, *, actor: str, token: int) -> TaskState:
+    """Run or resume a task's graph to its end and return the final state.
+
+    Raises Waiting, Stopped and OverBudget (agents.ports), LLMError, SandboxError and GitError; in all of these cases the
+    task goes on later at the node it was in.
+    """
+    run = task.run
+    project = run.project
+    spine = DatabaseSpine(run, actor=actor, token=token, task=task)
+    repository = repository_of(project)
+    repository.ensure(project.name)
+    context = TaskContext(
+        project=project.slug, run=str(run.pk), house_rules=project.house_rules, spine=spine,
+        book=DatabaseBook(task, actor=actor, spine=spine), limits=limits_of(project), repository=repository,
+        worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project), runner=runner(),
+        backend=open_backend(project.sandbox_backend if project.sandbox_backend != "auto" else settings.SANDBOX_BACKEND),
+        supply=supply(), lessons=lessons(), gates=gates,
+    )  # fmt: skip
+    graph = build_graph().compile(checkpointer=DjangoSaver())
+    thread = f"task-{task.pk}-g{task.generation}"
+    config: Any = {"configurable": {"thread_id": thread}, "recursion_limit": RECURSION_LIMIT}
+    snapshot = graph.get_state(config)
+    if snapshot.values and not snapshot.next:
+        return snapshot.values  # type: ignore[return-value]
+    tried = task.attempts.order_by("-number").values_list("number", flat=True).first() or 0
+    start = None if snapshot.next else start_state(task_data(task), attempts_before=tried)
+    try:
+        return graph.invoke(start, config, context=context, durability="sync")  # type: ignore[return-value]
+    finally:
+        context.close()

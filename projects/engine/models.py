@@ -1,0 +1,43 @@
+"""The model a project is built with: the configured server, or a recording played by a server of our own."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+
+from django.conf import settings
+
+from agents.llm.base import Provider
+from agents.llm.registry import make_provider
+from agents.llm.runner import ModelRunner
+from agents.llm.scripted_server import ScriptedOllama
+from projects.engine.places import scenario_path
+from projects.models import Project
+
+_lock = threading.Lock()
+_servers: dict[str, str] = {}
+
+
+@cache
+def runner() -> ModelRunner:
+    """One background loop for all model calls of this process."""
+    return ModelRunner()
+
+
+def recording_url(name: str) -> str:
+    """The address of the server that plays this recording; started on first use, ends with the process."""
+    with _lock:
+        if name not in _servers:
+            server = ScriptedOllama(scenario_path(name), tokens_per_s=settings.DEMO_TOKENS_PER_S, parallel=2)
+            _servers[name] = server.start()
+        return _servers[name]
+
+
+def provider_for(project: Project) -> Provider:
+    """The provider of a project; raises agents.llm.base.LLMError or ScenarioError for one that cannot be made."""
+    if project.is_recording:
+        name = project.model.removeprefix("scripted:")
+        return make_provider("scripted", server=recording_url(name), model=settings.MODEL, window=settings.MODEL_WINDOW)
+    return make_provider(
+        "ollama", server=settings.OLLAMA_URL, model=project.model or settings.MODEL, window=settings.MODEL_WINDOW
+    )

@@ -1,0 +1,36 @@
+"""Where things lie on disk; everything below AISWE_HOME."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+
+from agents.workspace.repository import Repository
+from projects.models import Project
+
+
+def home() -> Path:
+    """The folder that holds all the product writes."""
+    return Path(settings.AISWE_HOME)
+
+
+def repository_path(project: Project) -> Path:
+    """A project's repository."""
+    return home() / "repositories" / project.slug
+
+
+def repository_of(project: Project) -> Repository:
+    """A project's repository with its worktrees."""
+    return Repository(repository_path(project), home() / "worktrees" / project.slug)
+
+
+def scenarios_folder() -> Path:
+    """Recordings that ship with the product."""
+    return Path(settings.BASE_DIR) / "agents" / "llm" / "scenarios"
+
+
+def scenario_path(name: str) -> Path:
+    """A recording by name (shipped with the product) or by folder."""
+    given = Path(name)
+    return given if given.is_absolute() else scenarios_folder() / name

@@ -1,0 +1,69 @@
+"""Running the planning graph of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agents.planning.plan import parse_plan, validate_plan
+
+from agents.planner_graph import PlanContext, PlanState, build_plan_graph
+from agents.ports import Limits
+from projects.engine.models import provider_for, runner
+from projects.engine.saver import DjangoSaver
+from projects.engine.spine import DatabaseSpine
+from projects.models import Plan, Requirement, RequirementDocument, Run
+from projects.services import documents, plans
+
+
+class DatabasePlanBook:
+    """Implements agents.planner_graph.PlanBook."""
+
+    def __init__(self, run: Run, spine: DatabaseSpine) -> None:
+        self._run, self._spine = run, spine
+        assert run.document is not None  # noqa: S101  start_planning() makes no run without one
+        self._document: RequirementDocument = run.document
+
+    def record(self, requirements: Sequence[Mapping[str, Any]], unmapped: Sequence[Mapping[str, Any]]) -> None:
+        self._spine.fenced(lambda: documents.record_extraction(self._document, requirements, unmapped))
+
+    def confirmed(self) -> bool:
+        self._document.refresh_from_db()
+        return self._document.status == RequirementDocument.Status.CONFIRMED
+
+    def _accepted(self) -> Any:
+        return self._document.requirements.filter(status=Requirement.Status.ACCEPTED).order_by("ordinal")
+
+    def requirements(self) -> list[dict[str, Any]]:
+        return list(self._accepted().values("key", "text", "kind", "acceptance"))
+
+    def problems_of(self, plan: Mapping[str, Any]) -> list[str]:
+        parsed, problems = parse_plan(plan)
+        if parsed is not None:
+            problems = [*problems, *validate_plan(parsed, dict(self._accepted().values_list("key", "kind")))]
+        return [problem.message for problem in problems if problem.severity == "error"]
+
+    def propose(self, plan: Mapping[str, Any]) -> None:
+        # The node may run twice: the plan that this run proposed is then there already.
+        if not Plan.objects.filter(document=self._document, created_at__gte=self._run.created_at).exists():
+            self._spine.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
+
+
+def plan(run: Run, *, actor: str, token: int) -> None:
+    """Run or resume the planning of a run; raises what agents.ports and agents.llm.base raise."""
+    spine = DatabaseSpine(run, actor=actor, token=token)
+    project = run.project
+    rejected = Plan.objects.filter(project=project, status=Plan.Status.REJECTED).order_by("-version").first()
+    document = run.document
+    assert document is not None  # noqa: S101
+    context = PlanContext(
+        project=project.slug, text=document.text, house_rules=project.house_rules, comment=rejected.comment if rejected else "",
+        spine=spine, book=DatabasePlanBook(run, spine), limits=Limits(), provider=lambda: provider_for(project), runner=runner(),
+    )  # fmt: skip
+    graph = build_plan_graph().compile(checkpointer=DjangoSaver())
+    config: Any = {"configurable": {"thread_id": f"plan-{run.pk}"}, "recursion_limit": 50}
+    snapshot = graph.get_state(config)
+    start: PlanState | None = None if snapshot.next else PlanState(step=0)
+    if snapshot.values and not snapshot.next:
+        return
+    graph.invoke(start, config, context=context, durability="sync")

@@ -1,0 +1,247 @@
+"""Jobs: thin. Each loads by id, takes a lease, runs the engine, and writes what came of it through the services.
+
+The queue only wakes workers up; what is to be done stands in the database (a lost job is found by the sweep).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+from celery import shared_task
+from django.conf import settings
+from django.db import close_old_connections, connection
+from django.utils import timezone
+
+from agents.llm.base import LLMError, ModelTimeout, ModelUnavailable
+from agents.llm.scripted_server.scenario import ScenarioError
+from agents.ports import OverBudget, Stopped, Waiting
+from agents.workspace.git import GitError
+from projects.engine import building, planning
+from projects.engine.owners import is_alive, this_worker
+from projects.errors import LeaseLost, LostRace, ProjectsError
+from projects.models import Run, Task
+from projects.services import documents, events, leases, runs, tasks
+from projects.services.queue import enqueue
+from sandbox.base import SandboxError
+
+log = logging.getLogger("aiswe.jobs")
+LATER = timedelta(seconds=15)  # how long a task rests after its model or sandbox did not answer
+MOST_CRASHES = 3  # the same unexpected error this often escalates the task instead of repeating for ever
+
+
+@contextmanager
+def heartbeat(renew: Callable[[], None]) -> Iterator[None]:
+    """Renew a lease from a thread of its own while the work lasts; ends by itself when the lease is lost."""
+    done = threading.Event()
+
+    def beat() -> None:
+        try:
+            while not done.wait(settings.LEASE_SECONDS / 3):
+                renew()
+        except ProjectsError as lost:
+            log.warning("lease lost: %s", lost)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(5)
+
+
+@shared_task(name="projects.jobs.plan_run")
+def plan_run(run_id: int) -> None:
+    """Plan a document, as far as it goes without a person."""
+    close_old_connections()
+    run = Run.objects.select_related("project", "document").filter(pk=run_id, kind=Run.Kind.PLAN).first()
+    if run is None or run.status in (*Run.OVER, Run.Status.PAUSED):
+        return
+    actor = this_worker()
+    try:
+        token = leases.claim(Run, run.pk, owner=actor, seconds=settings.LEASE_SECONDS)
+    except LostRace:
+        return
+    try:
+        if run.status != Run.Status.RUNNING:
+            runs.move_run(run, Run.Status.RUNNING, actor=actor)
+        with heartbeat(lambda: leases.renew(Run, run_id, token=token, seconds=settings.LEASE_SECONDS)):
+            _plan(run, actor, token)
+    except (LostRace, LeaseLost):
+        log.info("run %s is somebody else's now", run_id)
+    finally:
+        leases.release(Run, run_id, token=token)
+
+
+def _plan(run: Run, actor: str, token: int) -> None:
+    try:
+        planning.plan(run, actor=actor, token=token)
+    except Stopped:
+        return
+    except Waiting as waiting:
+        run.refresh_from_db()
+        runs.move_run(run, Run.Status.NEEDS_YOU, reason=str(waiting), actor=actor)
+        # The answer may have come between the question and this line.
+        if "confirm" in str(waiting) and run.document and run.document.status == "confirmed":
+            enqueue("projects.jobs.plan_run", run.pk)
+        return
+    except (ModelUnavailable, ModelTimeout) as error:
+        runs.set_why(run, f"waiting for the model: {error}")
+        return
+    except (LLMError, ScenarioError, OverBudget, ProjectsError) as error:
+        _fail_planning(run, str(error), actor)
+        return
+    except Exception as error:
+        log.exception("planning of run %s failed", run.pk)
+        _fail_planning(
+            run, f"An unexpected {type(error).__name__} stopped the planning; the log has the details.", actor
+        )
+        return
+    run.refresh_from_db()
+    if run.status not in Run.OVER:
+        runs.move_run(run, Run.Status.FINISHED, reason="plan proposed", actor=actor)
+
+
+def _fail_planning(run: Run, text: str, actor: str) -> None:
+    run.refresh_from_db()
+    events.emit(
+        run.pk, "error", summary=text, role="planner", actor=actor, outcome="fail",
+        payload={"message": text, "tool": "planning", "next_steps": ["retry", "adjust"]},
+    )  # fmt: skip
+    if run.document is not None:
+        documents.fail_document(run.document, text)
+    with suppress(ProjectsError):
+        runs.move_run(run, Run.Status.FAILED, reason=text, actor=actor)
+
+
+@shared_task(name="projects.jobs.schedule_run")
+def schedule_run(run_id: int) -> None:
+    """Start the ready tasks of a run, as many at once as the project allows, or finish it."""
+    close_old_connections()
+    run = Run.objects.select_related("project").filter(pk=run_id, kind=Run.Kind.BUILD).first()
+    if run is None or run.status in (*Run.OVER, Run.Status.PAUSED):
+        return
+    if run.status == Run.Status.QUEUED:
+        with suppress(ProjectsError):
+            runs.move_run(run, Run.Status.RUNNING, actor=this_worker())
+    ready = tasks.ready_tasks(run.pk)
+    if runs.finish_if_done(run.pk):
+        return
+    resting = timezone.now() - LATER
+    working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
+    free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
+    for task in ready[: max(0, free)]:
+        if task.why.startswith("waiting for") and _moved_after(task, resting):
+            continue
+        enqueue("projects.jobs.run_task", task.pk)
+    if not ready and not working:
+        run.refresh_from_db()
+        waits = Task.objects.filter(run=run, status__in=(Task.Status.NEEDS_YOU, Task.Status.ESCALATED)).first()
+        if waits is not None and run.status == Run.Status.RUNNING:
+            words = waits.why or ("was not solved" if waits.status == Task.Status.ESCALATED else "waits")
+            with suppress(LostRace):
+                runs.move_run(
+                    run, Run.Status.NEEDS_YOU, reason=f"needs you: {waits.key} {words}"[:300], actor=this_worker()
+                )
+
+
+def _moved_after(task: Task, moment: Any) -> bool:
+    last = task.events.order_by("-seq").values_list("at", flat=True).first()
+    return bool(last and last > moment)
+
+
+@shared_task(name="projects.jobs.run_task")
+def run_task(task_id: int) -> None:
+    """Work on one task until it is merged, waits for a person, or cannot be solved."""
+    close_old_connections()
+    task = Task.objects.select_related("run__project").filter(pk=task_id).first()
+    if task is None or task.run.status not in (Run.Status.RUNNING, Run.Status.NEEDS_YOU):
+        return
+    actor = this_worker()
+    try:
+        token = tasks.claim_task(task_id, owner=actor, seconds=settings.LEASE_SECONDS)
+    except LostRace:
+        return
+    try:
+        task.refresh_from_db()
+        if task.status == Task.Status.READY:
+            tasks.move_task(task, Task.Status.RUNNING, actor=actor, token=token)
+        with heartbeat(lambda: tasks.renew_lease(task_id, token=token, seconds=settings.LEASE_SECONDS)):
+            _build(task, actor, token)
+    except (LostRace, LeaseLost):
+        log.info("task %s is somebody else's now", task_id)
+    finally:
+        tasks.release_lease(task_id, token=token)
+        enqueue("projects.jobs.schedule_run", task.run_id)
+
+
+def _build(task: Task, actor: str, token: int) -> None:
+    try:
+        state = building.build(task, actor=actor, token=token)
+    except Stopped:
+        _back(task, "", actor, token)
+    except Waiting as waiting:
+        tasks.move_task(task, Task.Status.NEEDS_YOU, reason=str(waiting)[:300], actor=actor, token=token)
+    except (ModelUnavailable, ModelTimeout) as error:
+        _back(task, f"waiting for the model: {error}", actor, token)
+    except SandboxError as error:
+        _back(task, f"waiting for the sandbox: {error}", actor, token)
+    except (LLMError, OverBudget, ScenarioError) as error:
+        tasks.escalate_task(task, token=token, text=str(error), actor=actor)
+    except (ProjectsError, GitError) as error:
+        _crashed(task, str(error), actor, token)
+    except Exception as error:
+        log.exception("task %s failed", task.pk)
+        _crashed(task, f"An unexpected {type(error).__name__} stopped the task; the log has the details.", actor, token)
+    else:
+        if state["verdict"] == "merged":
+            Task.objects.filter(pk=task.pk).update(commit=state["commit"])
+            tasks.move_task(task, Task.Status.MERGED, actor=actor, token=token)
+        else:
+            tasks.escalate_task(task, token=token, text=state["escalation"] or "not solved", actor=actor)
+
+
+def _back(task: Task, why: str, actor: str, token: int) -> None:
+    """Put the task back; it goes on at the same node."""
+    with suppress(LeaseLost, LostRace):
+        tasks.move_task(task, Task.Status.READY, reason=why[:300], actor=actor, token=token)
+
+
+def _crashed(task: Task, text: str, actor: str, token: int) -> None:
+    """Try the step again a few times, then hand it to a person."""
+    events.emit(
+        task.run_id, "error", summary=text, role="runtime", actor=actor, task_id=task.pk, outcome="fail",
+        payload={"message": text, "tool": "engine", "next_steps": ["retry", "escalate"]},
+    )  # fmt: skip
+    crashes = task.events.filter(type="error", payload__tool="engine", summary=text[:400]).count()
+    if crashes >= MOST_CRASHES:
+        tasks.escalate_task(task, token=token, text=text, actor=actor)
+    else:
+        _back(task, "waiting for another try after an error", actor, token)
+
+
+@shared_task(name="projects.jobs.sweep")
+def sweep() -> None:
+    """Find work that nobody does: leases of dead workers, runs that were never woken."""
+    close_old_connections()
+    tasks.release_dead_owners(is_alive)
+    for task in tasks.expired_leases():
+        enqueue("projects.jobs.run_task", task.pk)
+    waiting = (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.NEEDS_YOU)
+    for run in Run.objects.filter(status__in=waiting).select_related("document"):
+        if run.kind == Run.Kind.BUILD:
+            enqueue("projects.jobs.schedule_run", run.pk)
+        elif run.status != Run.Status.NEEDS_YOU or (run.document and run.document.status == "confirmed"):
+            enqueue("projects.jobs.plan_run", run.pk)
+
+
+def recover_now() -> None:
+    """What a fresh worker does first: the sweep, at once."""
+    sweep()

@@ -1,0 +1,76 @@
+"""Lessons are found by signature, then by likeness; one process owns the directory."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from agents.memory.base import Lesson
+from agents.memory.chroma import ChromaLessons
+from agents.memory.embedding import DIMENSIONS, embed
+
+
+def lesson(number, signature="s1", cause="sqlite3 connection was used in another thread", reward=1.0):
+    return Lesson(
+        id=f"l{number}", signature=signature, cause=cause, fix="open a connection per request", reward=reward,
+        project="chores", task="T-02", run="1",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = ChromaLessons(tmp_path / "chroma")
+    yield made
+    made.close()
+
+
+def test_a_lesson_is_found_by_its_signature_best_reward_first(store):
+    store.add(lesson(1, reward=0.5))
+    store.add(lesson(2, reward=1.0))
+    store.add(lesson(3, signature="s2"))
+    assert [found.id for found in store.by_signature("s1")] == ["l2", "l1"]
+
+
+def test_a_like_text_finds_it_and_an_unlike_one_does_not(store):
+    store.add(lesson(1))
+    near = store.similar("the sqlite3 connection was used in another thread: open a connection per request")
+    assert [found.id for found in near] == ["l1"]
+    assert store.similar("render a chart of monthly sales in the browser") == []
+
+
+def test_adding_the_same_lesson_twice_keeps_one(store):
+    store.add(lesson(1))
+    store.add(lesson(1))
+    assert len(store.by_signature("s1")) == 1
+
+
+def test_an_empty_store_answers_with_nothing(store):
+    assert store.similar("anything") == []
+    assert store.by_signature("") == []
+
+
+def test_another_process_is_kept_out_and_says_why(store, tmp_path):
+    store.add(lesson(1))
+    code = (
+        "import sys; from pathlib import Path; from agents.memory.chroma import ChromaLessons;"
+        "s = ChromaLessons(Path(sys.argv[1])); print(s.by_signature('s1'), s.problem)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "chroma")], capture_output=True, text=True)
+    assert done.stdout.startswith("[] Another process owns the memory")
+
+
+def test_lessons_outlive_the_process(tmp_path):
+    first = ChromaLessons(tmp_path / "c")
+    first.add(lesson(1))
+    first.close()
+    second = ChromaLessons(tmp_path / "c")
+    assert [found.id for found in second.by_signature("s1")] == ["l1"]
+    second.close()
+
+
+def test_vectors_have_length_one_and_depend_on_words_alone():
+    one, two, empty = embed(["def read_file(path)", "path read_file def", ""])
+    assert math.isclose(math.dist(one, two), 0.0, abs_tol=1e-9)
+    assert math.isclose(sum(v * v for v in one), 1.0)
+    assert empty == [0.0] * DIMENSIONS

@@ -1,0 +1,137 @@
+"""The repository survives crashes, keeps tasks apart and runs nothing that lies in it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agents.workspace.git import GitError
+from agents.workspace.repository import Repository
+
+TRAILERS = {"Task": "T-01", "Requirement": "FR-01", "Run": "7", "Event": "12", "Audit-Head": "ab" * 32}
+
+
+@pytest.fixture
+def repository(tmp_path):
+    made = Repository(tmp_path / "repo", tmp_path / "trees")
+    made.ensure("Chores")
+    return made
+
+
+def commit(repository, name, files, base=None, trailers=TRAILERS):
+    base = base or repository.head()
+    tree = repository.worktree(name, base)
+    tree.write(files)
+    return tree.commit(base, "A title", "What one sees", trailers)
+
+
+def test_a_new_repository_has_one_commit_and_making_it_again_changes_nothing(repository):
+    first = repository.head()
+    assert repository.ensure("Chores") == first
+    assert repository.files(first) == [".gitignore", "README.md"]
+
+
+def test_half_a_repository_left_by_a_crash_is_made_anew(tmp_path):
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    made = Repository(tmp_path / "repo", tmp_path / "trees")
+    assert made.ensure("Chores") == made.head()
+
+
+def test_a_commit_carries_its_trailers_and_reaches_main_by_fast_forward(repository):
+    sha = commit(repository, "t1", {"a/b.py": "x = 1\n"})
+    assert repository.merged("7", "T-01") == ""
+    repository.fast_forward(sha)
+    assert repository.head() == sha
+    assert repository.merged("7", "T-01") == sha
+    assert repository.merged("8", "T-01") == ""
+    assert (repository.root / "a" / "b.py").read_text() == "x = 1\n"
+    shown = subprocess.run(["git", "log", "-1", "--format=%B"], cwd=repository.root, capture_output=True, text=True)
+    assert "Audit-Head: " + "ab" * 32 in shown.stdout
+
+
+def test_a_worktree_forgets_an_earlier_try(repository):
+    tree = repository.worktree("t1", repository.head())
+    tree.write({"stale.py": "x\n", "README.md": "changed\n"})
+    tree = repository.worktree("t1", repository.head())
+    assert not (tree.path / "stale.py").exists()
+    assert (tree.path / "README.md").read_text() == "# Chores\n"
+
+
+def test_main_does_not_move_to_a_commit_that_is_not_its_descendant(repository):
+    start = repository.head()
+    repository.fast_forward(commit(repository, "t1", {"a.py": "1\n"}))
+    stray = commit(repository, "t2", {"b.py": "2\n"}, base=start)
+    with pytest.raises(GitError, match="merge"):
+        repository.fast_forward(stray)
+
+
+def test_a_change_is_replayed_on_what_others_merged(repository):
+    start = repository.head()
+    repository.fast_forward(commit(repository, "t1", {"a.py": "1\n"}))
+    mine = commit(repository, "t2", {"b.py": "2\n"}, base=start)
+    replay = repository.open("t2").replay(mine, repository.head())
+    assert replay.conflicts == ()
+    assert replay.files == {"b.py": "2\n"}
+
+
+def test_lines_that_both_sides_changed_come_back_with_markers(repository):
+    start = repository.head()
+    repository.fast_forward(commit(repository, "t1", {"app.py": "routes = [a]\n"}))
+    mine = commit(repository, "t2", {"app.py": "routes = [b]\n", "b.py": "2\n"}, base=start)
+    replay = repository.open("t2").replay(mine, repository.head())
+    assert replay.conflicts == ("app.py",)
+    assert "<<<<<<<" in replay.files["app.py"]
+    assert replay.files["b.py"] == "2\n"
+    # the tree is clean again, so the next step starts from the newer main
+    assert (repository.open("t2").path / "app.py").read_text() == "routes = [a]\n"
+
+
+def test_a_merge_interrupted_by_a_kill_is_finished_by_the_next(repository):
+    sha = commit(repository, "t1", {"a.py": "1\n"})
+    (repository.root / ".git" / "index.lock").touch()
+    (repository.root / "README.md").write_text("half written")
+    repository.fast_forward(sha)
+    assert (repository.root / "README.md").read_text() == "# Chores\n"
+
+
+def test_hooks_and_monitors_in_the_repository_are_never_run(repository, tmp_path):
+    flag = tmp_path / "flag"
+    script = f"#!/bin/sh\ntouch {flag}\n"
+    hooks = repository.root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("pre-commit", "post-commit", "post-checkout", "post-merge", "reference-transaction"):
+        (hooks / hook).write_text(script)
+        (hooks / hook).chmod(0o755)
+    monitor = tmp_path / "monitor"
+    monitor.write_text(script)
+    monitor.chmod(0o755)
+    with (repository.root / ".git" / "config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {monitor}\n")
+    repository.fast_forward(commit(repository, "t1", {"a.py": "1\n"}))
+    repository.open("t1").diff(repository.head())
+    assert not flag.exists()
+
+
+def test_nothing_is_written_through_a_link(repository, tmp_path):
+    tree = repository.worktree("t1", repository.head())
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tree.path / "link").symlink_to(outside)
+    with pytest.raises(GitError, match="link"):
+        tree.write({"link/x.py": "1\n"})
+    assert list(outside.iterdir()) == []
+
+
+def test_the_difference_names_new_files_with_their_counts(repository):
+    tree = repository.worktree("t1", repository.head())
+    tree.write({"a.py": "1\n2\n", "README.md": ""})
+    assert sorted(tree.numstat(repository.head())) == [("README.md", 0, 1), ("a.py", 2, 0)]
+    assert "+2" in tree.diff_of(repository.head(), "a.py")
+    assert "README" not in tree.diff_of(repository.head(), "a.py")
+
+
+def test_removing_a_worktree_twice_is_harmless(repository):
+    repository.worktree("t1", repository.head())
+    repository.remove("t1")
+    repository.remove("t1")
+    assert not (Path(repository.worktrees) / "t1").exists()
