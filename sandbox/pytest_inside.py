@@ -1,0 +1,132 @@
+"""Runs inside a sandbox: pytest with branch coverage, and a report written as JSON.
+
+Sent as source by `sandbox.pytest_run`; the request comes on standard input. Nothing that the tested project brings
+(coverage settings, `# pragma: no cover`, its own `--cov`) changes what is measured here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import pytest
+
+KEEP_FAILURES, KEEP_TRACE, KEEP_MESSAGE = 40, 6000, 600
+
+
+def clipped(text: str, size: int) -> str:
+    return text if len(text) <= size else f"{text[: size // 3]}\n…\n{text[-2 * size // 3 :]}"
+
+
+class Recorder:
+    """Keeps what pytest says about each test."""
+
+    def __init__(self) -> None:
+        self.counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0}
+        self.failures: list[dict[str, str]] = []
+        self.collected = 0
+        self.slowest: list[tuple[float, str]] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> None:
+        early_config.known_args_namespace.cov_source = []
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        self.collected = len(session.items)
+
+    def _keep(self, kind: str, report: Any) -> None:
+        self.counts[kind] += 1
+        if len(self.failures) < KEEP_FAILURES:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            whole = str(report.longrepr)
+            message = crash.message if crash else whole.strip().rpartition("\n")[2]
+            where = f"{report.nodeid} ({report.when})" if getattr(report, "when", "call") in ("setup", "teardown") else report.nodeid
+            self.failures.append({"nodeid": where, "message": clipped(message, KEEP_MESSAGE), "traceback": clipped(whole, KEEP_TRACE)})
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self._keep("errors", report)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call":
+            self.slowest = sorted([*self.slowest, (report.duration, report.nodeid)], reverse=True)[:3]
+        if report.failed:
+            self._keep("failed" if report.when == "call" else "errors", report)
+        elif report.skipped:
+            self.counts["skipped"] += 1
+        elif report.when == "call":
+            self.counts["passed"] += 1
+
+
+def coverage_of(folder: str) -> Any:
+    import coverage
+
+    own = ["*/test_*.py", "*_test.py", "*/conftest.py", "*/tests/*", "*/test/*"]
+    measure = coverage.Coverage(
+        data_file=None, branch=True, config_file=False, source=[folder], omit=own, messages=False, check_preimported=True
+    )
+    measure.clear_exclude()
+    measure.exclude(r"if (typing\.)?TYPE_CHECKING:")
+    measure._warn_no_data = False
+    return measure
+
+
+def measured(measure: Any, scratch: str) -> dict[str, Any]:
+    import coverage
+
+    path = os.path.join(scratch, "coverage.json")
+    try:
+        measure.json_report(outfile=path)
+    except coverage.exceptions.CoverageException:
+        return {"branch_coverage": None, "uncovered": {}}
+    with open(path) as text:
+        report = json.load(text)
+    totals, uncovered = report["totals"], {}
+    for name, file in report["files"].items():
+        lines = set(file["missing_lines"]) | {abs(pair[0]) for pair in file.get("missing_branches", ())}
+        if lines:
+            uncovered[os.path.relpath(name)] = sorted(lines)[:500]
+    known = totals["num_statements"] > 0
+    return {"branch_coverage": totals["percent_covered"] if known else None, "uncovered": uncovered}
+
+
+def main() -> int:
+    request = json.loads(sys.stdin.read())
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    scratch = request["scratch"]
+    os.makedirs(scratch, mode=0o700)
+    measure = coverage_of(os.path.abspath(request["coverage_of"])) if request["coverage_of"] else None
+    recorder, started = Recorder(), time.monotonic()
+    home = os.getcwd()
+    fixed = ["-p", "no:cacheprovider", f"--rootdir={home}", f"--confcutdir={home}", "--color=no", "-o", "console_output_style=classic"]
+    if measure:
+        measure.start()
+    try:
+        code = int(pytest.main([*fixed, *request["args"]], plugins=[recorder]))
+    finally:
+        if measure:
+            measure.stop()
+    os.chdir(home)
+    report: dict[str, Any] = {
+        **recorder.counts,
+        "collected": recorder.collected,
+        "failures": recorder.failures,
+        "exit_code": code,
+        "seconds": time.monotonic() - started,
+        "slowest": recorder.slowest,
+        **(measured(measure, scratch) if measure else {"branch_coverage": None, "uncovered": {}}),
+    }
+    path = os.path.join(scratch, "report.json")
+    if os.path.lexists(path):
+        os.unlink(path)
+    with open(path, "x") as text:
+        json.dump(report, text)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

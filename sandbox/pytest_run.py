@@ -1,0 +1,123 @@
+"""Run pytest in a sandbox and say what happened, with branch coverage: numbers that the tested code did not write."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from sandbox.base import ExecResult, Sandbox
+
+INSIDE = Path(__file__).with_name("pytest_inside.py")
+TAIL = 8000
+NO_REPORT = "the test run ended before it could report"
+
+
+@runtime_checkable
+class RunsScripts(Protocol):
+    """A sandbox that can fork a Python with the test tools imported (see WarmSandbox)."""
+
+    def run_script(
+        self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
+    ) -> ExecResult:
+        """Run Python source."""
+        ...
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failed test, or one file that could not be collected."""
+
+    nodeid: str
+    message: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class TestReport:
+    """What a test run showed. `branch_coverage` is in percent of lines and branches, None when nothing was measured."""
+
+    __test__ = False  # its name begins like a test class
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    collected: int = 0
+    failures: tuple[Failure, ...] = ()
+    branch_coverage: float | None = None
+    uncovered: dict[str, list[int]] = field(default_factory=dict)
+    output: str = ""  # the tail of what pytest printed
+    exit_code: int | None = None
+    seconds: float = 0.0
+    timed_out: bool = False
+    out_of_memory: bool = False
+    problem: str = ""  # why there is no proper result, in words
+
+    @property
+    def ok(self) -> bool:
+        """True when at least one test ran and passed, and none failed; no tests at all is not a pass."""
+        return not self.problem and self.exit_code == 0 and self.passed > 0 and not self.failed and not self.errors
+
+
+def run_pytest(
+    sandbox: Sandbox, args: Sequence[str] = (), *, seconds: float | None = None, coverage_of: str | None = "."
+) -> TestReport:
+    """Run pytest in /workspace; `coverage_of` is the folder whose code is measured (None: do not measure).
+
+    Raises SandboxUnavailable when the sandbox broke; everything that the tests do wrong is in the report.
+    """
+    scratch = f"/tmp/{secrets.token_hex(16)}"  # noqa: S108 - inside the sandbox
+    request = json.dumps({"args": list(args), "coverage_of": coverage_of, "scratch": scratch}).encode()
+    source = INSIDE.read_text()
+    if isinstance(sandbox, RunsScripts):
+        done = sandbox.run_script(source, seconds=seconds, stdin=request)
+    else:
+        done = sandbox.exec(["python", "-c", source], seconds=seconds, stdin=request)
+    read = sandbox.exec(["cat", f"{scratch}/report.json"], seconds=30)
+    sandbox.exec(["rm", "-rf", scratch], seconds=30)
+    found = _parsed(read.out) if read.ok and not read.truncated else None
+    return _report(done, found)
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _report(done: ExecResult, found: dict[str, Any] | None) -> TestReport:
+    output = (done.out + ("\n" + done.err if done.err.strip() else ""))[-TAIL:]
+    common: dict[str, Any] = {
+        "output": output,
+        "seconds": done.seconds,
+        "timed_out": done.timed_out,
+        "out_of_memory": done.out_of_memory,
+    }
+    if done.timed_out:
+        return TestReport(problem=f"the tests did not end within {done.seconds:.0f} s", **common)
+    if found is None or found.get("exit_code") != done.exit_code:
+        how = "out of memory" if done.out_of_memory else f"exit code {done.exit_code}"
+        return TestReport(problem=f"{NO_REPORT} ({how})", exit_code=done.exit_code, **common)
+    try:
+        failures = tuple(Failure(str(f["nodeid"]), str(f["message"]), str(f["traceback"])) for f in found["failures"])
+        counts = {name: int(found[name]) for name in ("passed", "failed", "errors", "skipped", "collected")}
+        covered = None if found["branch_coverage"] is None else float(found["branch_coverage"])
+        uncovered = {str(path): [int(line) for line in lines] for path, lines in found["uncovered"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return TestReport(problem=f"{NO_REPORT} (its report is malformed)", exit_code=done.exit_code, **common)
+    problem = "no tests were found" if not counts["collected"] and not counts["errors"] else ""
+    return TestReport(
+        **counts,
+        failures=failures,
+        branch_coverage=covered,
+        uncovered=uncovered,
+        exit_code=done.exit_code,
+        problem=problem,
+        **common,
+    )
