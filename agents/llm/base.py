@@ -186,6 +186,10 @@ class Provider(Protocol):
         """Turn texts into vectors, in the order given."""
         ...
 
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; the provider can be used again."""
+        ...
+
     def health(self) -> Health:
         """Look at the server without raising; returns within a few seconds."""
         ...

@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
@@ -43,6 +44,7 @@ class ModelRunner:
         self._attempts, self._backoff = attempts, backoff
         self._breaker_options: dict[str, Any] = {"failures": breaker_failures, "cooldown": breaker_cooldown}
         self._breakers: dict[str, Breaker] = {}
+        self._providers: WeakSet[Provider] = WeakSet()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -138,13 +140,15 @@ class ModelRunner:
             self._closed = True
         if loop is None or thread is None:
             return
-        loop.call_soon_threadsafe(_cancel_all, loop)
+        providers = list(self._providers)
+        loop.call_soon_threadsafe(lambda: loop.create_task(_wind_up(loop, providers)))
         thread.join(timeout=5)
 
     async def _with_retries(
         self, provider: Provider, attempt: Callable[[], Coroutine[Any, Any, T]], again: Callable[[LLMError], None]
     ) -> T:
         breaker = self.breaker(provider.server)
+        self._providers.add(provider)
         end = time.monotonic() + provider.timeouts.total
 
         def worth_it(error: BaseException) -> bool:
@@ -239,14 +243,16 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-
-    async def finish() -> None:
-        me = asyncio.current_task()
-        await asyncio.wait([task for task in tasks if task is not me], timeout=2) if tasks else None
+async def _wind_up(loop: asyncio.AbstractEventLoop, providers: Sequence[Provider]) -> None:
+    """Stop every call, then close the connections they used, then the loop; whatever hangs is left behind."""
+    calls = asyncio.all_tasks() - {asyncio.current_task()}
+    for call in calls:
+        call.cancel()
+    try:
+        async with asyncio.timeout(2):
+            await asyncio.gather(*calls, return_exceptions=True)
+            await asyncio.gather(*(provider.aclose() for provider in providers), return_exceptions=True)
+    except TimeoutError:
+        pass
+    finally:
         loop.stop()
-
-    loop.create_task(finish())

@@ -114,7 +114,7 @@ def path_above(line: str, language: str) -> str:
         and looks_like_path(quoted[0])
         and quoted[0].endswith(_SUFFIXES.get(language, ("\0",)))
     ):
-        return quoted[0]
+        return str(quoted[0])
     return ""
 
 

@@ -69,7 +69,6 @@ class Handler(BaseHTTPRequestHandler):
         body = self._read_body()
         if body is None:
             return
-        self.seen = self.desk.saw("POST", self.path, body)
         routes = {
             "/api/chat": play.chat,
             "/api/generate": play.generate,
@@ -147,14 +146,14 @@ class Handler(BaseHTTPRequestHandler):
     # Small answers.
 
     def _read_body(self) -> dict[str, Any] | None:
+        """The JSON object sent, written down as seen; None when it was none and has been answered."""
         self.seen = self.desk.saw("POST", self.path, {})
-        self.desk.requests.remove(self.seen)
-        length = int(self.headers.get("Content-Length") or 0)
-        if length > _MAX_BODY:
+        length = self.headers.get("Content-Length") or "0"
+        if not length.isdecimal() or int(length) > _MAX_BODY:
             self.close_connection = True
             self.send_json(413, {"error": "request body too large"})
             return None
-        raw = self.rfile.read(length)
+        raw = self.rfile.read(int(length))
         try:
             body = json.loads(raw or b"{}")
         except (ValueError, RecursionError):
@@ -162,6 +161,7 @@ class Handler(BaseHTTPRequestHandler):
         if not isinstance(body, dict):
             self.send_json(400, {"error": "invalid JSON in the request body"})
             return None
+        self.seen.body = body
         return body
 
     def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
@@ -218,7 +218,8 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, TypeError) as error:
             self.send_json(400, {"error": str(error)})
             return
-        self.desk.faults.order(fault, int(body.get("times", 1)))
+        times = body.get("times", 1)
+        self.desk.faults.order(fault, times if isinstance(times, int) else 1)
         self.send_json(200, {"ordered": fault.kind})
 
 

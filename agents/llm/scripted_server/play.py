@@ -20,7 +20,8 @@ _DEFAULT_WINDOW = 4096  # what a real server takes when the client asks for noth
 
 def chat(http: Handler, body: dict[str, Any]) -> None:
     """POST /api/chat."""
-    messages = [m for m in body.get("messages") or [] if isinstance(m, dict)]
+    given = body.get("messages")
+    messages = [m for m in given if isinstance(m, dict)] if isinstance(given, list) else []
     _answer(http, body, messages, lambda text: {"message": {"role": "assistant", "content": text}})
 
 
@@ -75,9 +76,7 @@ def _answer(http: Handler, body: dict[str, Any], messages: list[dict[str, Any]],
             seen.file = error.file
         http.send_json(500, {"error": str(error)})
         return
-    given = body.get("options")
-    options: Mapping[str, Any] = given if isinstance(given, dict) else {}
-    window = min(_number(options.get("num_ctx"), _DEFAULT_WINDOW), desk.window)
+    window = min(_number(_options(body).get("num_ctx"), _DEFAULT_WINDOW), desk.window)
     prompt = render(messages)
     tokens, _ = prompt_tokens(prompt, 0)
     if tokens >= window:
@@ -86,12 +85,12 @@ def _answer(http: Handler, body: dict[str, Any], messages: list[dict[str, Any]],
             return
         prompt = _shortened(messages, window)
     started = time.monotonic()
-    while not desk.slots.acquire(timeout=0.05):
+    while not desk.take_slot():
         http.wait(0.001)
     try:
         _play(http, body, wrap, prompt, text, fault, window, started)
     finally:
-        desk.slots.release()
+        desk.free_slot()
 
 
 def _play(
@@ -111,7 +110,7 @@ def _play(
     reading = time.monotonic()
     http.wait(desk.reading.delay(seen.prompt_tokens - seen.reused_tokens))
     writing = time.monotonic()
-    limit = _number((body.get("options") or {}).get("num_predict"), 0)
+    limit = _number(_options(body).get("num_predict"), 0)
     words = pieces(text)
     cut = 0 < limit < len(words)
     words = words[:limit] if cut else words
@@ -186,6 +185,11 @@ def _shortened(messages: list[dict[str, Any]], window: int) -> str:
     while len(rest) > 1 and prompt_tokens(render([*system, *rest]), 0)[0] >= window:
         rest.pop(0)
     return render([*system, *rest])
+
+
+def _options(body: dict[str, Any]) -> Mapping[str, Any]:
+    given = body.get("options")
+    return given if isinstance(given, dict) else {}
 
 
 def _number(value: Any, default: int) -> int:

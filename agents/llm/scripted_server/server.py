@@ -51,6 +51,8 @@ class Desk:
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopping: threading.Event = field(default_factory=threading.Event)
     loaded_window: int | None = None
+    at_once: int = 0
+    most_at_once: int = 0
 
     def saw(self, method: str, path: str, body: dict[str, Any]) -> SeenRequest:
         """Write down a call."""
@@ -59,6 +61,21 @@ class Desk:
             self.requests.append(request)
             self.counts["requests"] += 1
         return request
+
+    def take_slot(self) -> bool:
+        """Take one of the places for calls being answered; False when all stayed taken for a moment."""
+        if not self.slots.acquire(timeout=0.05):
+            return False
+        with self.lock:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        return True
+
+    def free_slot(self) -> None:
+        """Give the place back."""
+        with self.lock:
+            self.at_once -= 1
+        self.slots.release()
 
     def count(self, **amounts: int) -> None:
         """Add to the totals."""
@@ -156,6 +173,11 @@ class ScriptedOllama:
         """The calls that came in, oldest first."""
         with self._desk.lock:
             return list(self._desk.requests)
+
+    @property
+    def most_at_once(self) -> int:
+        """The most calls that were ever answered at the same time."""
+        return self._desk.most_at_once
 
     def stats(self) -> dict[str, int]:
         """Totals: requests, chats, prompt_tokens, reused_tokens, reply_tokens, disconnected."""

@@ -1,0 +1,252 @@
+"""The Ollama provider against a server that speaks the protocol over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agents.llm.base import (
+    Completion,
+    ContextTooLong,
+    Delta,
+    LLMError,
+    ModelMissing,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
+    ReplyTooLong,
+    Timeouts,
+)
+from agents.llm.ollama import OllamaProvider
+from agents.llm.scripted_server import ScriptedOllama
+
+from .conftest import MODEL, REPLY, SHORT, eventually, talk
+
+
+async def gather(stream: AsyncIterator[Delta | Completion]) -> list[Delta | Completion]:
+    return [item async for item in stream]
+
+
+def ask(provider: OllamaProvider, *args, **options) -> list[Delta | Completion]:
+    async def go() -> list[Delta | Completion]:
+        try:
+            return await gather(provider.stream(*args, **options))
+        finally:
+            await provider.aclose()
+
+    return asyncio.run(go())
+
+
+def test_deltas_come_before_one_completion_and_add_up_to_its_text(provider):
+    *deltas, last = ask(provider, talk())
+    assert isinstance(last, Completion)
+    assert all(isinstance(delta, Delta) for delta in deltas)
+    assert "".join(delta.text for delta in deltas) == last.text == REPLY
+    assert last.done_reason == "stop"
+    assert not last.truncated
+
+
+def test_usage_counts_tokens_and_names_the_model(provider, server):
+    last = ask(provider, talk())[-1]
+    assert last.usage.model == MODEL
+    assert last.usage.prompt_tokens == server.requests[0].prompt_tokens > 0
+    assert last.usage.completion_tokens == server.requests[0].reply_tokens > 10
+    assert last.usage.tokens_per_s > 0
+
+
+def test_window_truncation_and_keep_alive_are_always_sent(provider, server):
+    ask(provider, talk(), temperature=0.7, seed=11, max_tokens=900)
+    body = server.requests[0].body
+    assert body["options"] == {"num_ctx": 32768, "temperature": 0.7, "seed": 11, "num_predict": 900}
+    assert body["truncate"] is False
+    assert body["shift"] is False
+    assert body["keep_alive"] == -1
+    assert body["messages"] == talk()
+
+
+def test_a_schema_is_sent_as_format(provider, server):
+    schema = {"type": "object", "properties": {"tasks": {"type": "array"}}, "required": ["tasks"]}
+    last = ask(provider, talk("decompose", task="", persona="planner"), schema=schema)[-1]
+    assert server.requests[0].body["format"] == schema
+    assert last.text == '{"tasks": []}\n'
+
+
+def test_a_reply_cut_by_the_token_limit_says_so(provider):
+    last = ask(provider, talk(), max_tokens=4)[-1]
+    assert last.truncated
+    assert REPLY.startswith(last.text)
+    assert last.usage.completion_tokens == 4
+
+
+def test_a_recording_is_known_by_its_first_answer(provider):
+    assert not provider.recorded
+    assert ask(provider, talk())[-1].recorded
+    assert provider.recorded
+
+
+def test_a_missing_model_names_the_way_out(server):
+    with pytest.raises(ModelMissing, match=r"ollama pull llama9:1b") as caught:
+        ask(OllamaProvider(server.url, "llama9:1b", timeouts=SHORT), talk())
+    assert caught.value.model == "llama9:1b"
+
+
+def test_a_conversation_over_the_window_is_refused_by_the_server(server):
+    small = OllamaProvider(server.url, MODEL, window=64, timeouts=SHORT)
+    with pytest.raises(ContextTooLong) as caught:
+        ask(small, [*talk(), {"role": "assistant", "content": "word " * 500}])
+    assert caught.value.window == 64
+    assert caught.value.tokens > 64
+
+
+def test_a_window_smaller_than_asked_for_is_noticed(folder):
+    with ScriptedOllama(folder, tokens_per_s=0, window=4096) as url:
+        provider = OllamaProvider(url, MODEL, timeouts=SHORT)
+        ask(provider, talk())
+        assert provider.window == 4096
+
+
+def test_messages_dropped_in_silence_are_noticed(folder, monkeypatch):
+    # An older server ignores `truncate`: it shortens, answers, and only the window it loaded gives it away.
+    monkeypatch.setattr("agents.llm.transport._strict", lambda request: request)
+    long = [*talk(), {"role": "assistant", "content": "old " * 3000}, {"role": "user", "content": "Step: repair"}]
+    with ScriptedOllama(folder, tokens_per_s=0, window=1024) as url, pytest.raises(ContextTooLong) as caught:
+        ask(OllamaProvider(url, MODEL, timeouts=SHORT), long)
+    assert caught.value.window == 1024
+
+
+def test_nobody_at_the_address_is_unavailable():
+    with pytest.raises(ModelUnavailable, match=r"No model server answers at http://127\.0\.0\.1:9"):
+        ask(OllamaProvider("http://127.0.0.1:9", MODEL, timeouts=SHORT), talk())
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "words"),
+    [
+        ("close", ModelUnavailable, "broke off"),
+        ("garbage", ModelUnavailable, "not its protocol"),
+        ("half_json", ModelUnavailable, "not its protocol"),
+        ("error_line", ModelUnavailable, "llama runner"),
+        ("flood", ReplyTooLong, "2000000 bytes"),
+    ],
+)
+def test_a_broken_reply_is_a_typed_error(provider, server, kind, error, words):
+    server.faults.add(kind)
+    with pytest.raises(error, match=words):
+        ask(provider, talk())
+
+
+@pytest.mark.parametrize(("kind", "stage"), [("hang", "first_token"), ("stall", "idle")])
+def test_silence_names_its_stage(server, kind, stage):
+    server.faults.add(kind)
+    quick = OllamaProvider(server.url, MODEL, timeouts=Timeouts(first_token=0.3, idle=0.3))
+    with pytest.raises(ModelTimeout) as caught:
+        ask(quick, talk())
+    assert caught.value.stage == stage
+    assert eventually(lambda: server.requests[-1].outcome == "disconnected")
+
+
+def test_a_dripping_reply_ends_at_the_total_limit(server):
+    server.faults.add("drip", seconds=0.1)
+    quick = OllamaProvider(server.url, MODEL, timeouts=Timeouts(first_token=5, idle=5, total=0.6))
+    with pytest.raises(ModelTimeout) as caught:
+        ask(quick, talk())
+    assert caught.value.stage == "total"
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_keeps_its_retry_after(provider, server, status):
+    server.faults.add("status", status=status, retry_after=7)
+    with pytest.raises(ModelUnavailable) as caught:
+        ask(provider, talk())
+    assert caught.value.retry_after == 7
+
+
+def test_an_error_that_waiting_does_not_cure_is_a_refusal_with_its_text(provider):
+    with pytest.raises(ModelRefused, match=r"T-01/coder-dance\.md is missing") as caught:
+        ask(provider, talk("dance"))
+    assert caught.value.status == 500
+
+
+def test_embeddings_come_in_order_and_alike_texts_are_near(provider):
+    async def go() -> list[list[float]]:
+        try:
+            return await provider.embed(["sum of a list", "the sum of a list", "login page colours"])
+        finally:
+            await provider.aclose()
+
+    same, near, far = asyncio.run(go())
+    assert len(same) == 256
+
+    def dot(a: list[float], b: list[float]) -> float:
+        return sum(x * y for x, y in zip(a, b, strict=True))
+
+    assert dot(same, near) > dot(same, far)
+
+
+def test_an_empty_list_of_texts_asks_nobody(provider, server):
+    assert asyncio.run(provider.embed([])) == []
+    assert server.requests == []
+
+
+def test_health_tells_version_models_and_window(provider):
+    health = provider.health()
+    assert health.ok
+    assert health.models == (MODEL,)
+    assert health.context_length == 32768
+    assert health.recorded
+    assert "recording" in health.version
+
+
+def test_health_of_a_missing_model_says_what_to_run(server):
+    health = OllamaProvider(server.url, "other:1b").health()
+    assert not health.ok
+    assert "other:1b" in health.problem
+    assert health.way_out == "Run `ollama pull other:1b`."
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "http://", "nonsense", "http://127.0.0.1:notaport"])
+def test_health_never_raises(address):
+    health = OllamaProvider(address, timeouts=Timeouts(connect=0.5)).health()
+    assert not health.ok
+    assert health.problem
+    assert health.way_out
+
+
+def test_health_of_something_else_than_ollama_says_so(server, monkeypatch):
+    from agents.llm.scripted_server.handler import Handler
+
+    monkeypatch.setattr(Handler, "_version", lambda self: ["not", "ollama"])
+    health = OllamaProvider(server.url).health()
+    assert not health.ok
+    assert "does not speak" in health.problem
+
+
+@pytest.mark.parametrize("address", ["http://", "nonsense://x", "http://127.0.0.1:notaport"])
+def test_a_senseless_address_is_one_of_our_errors(address):
+    with pytest.raises(LLMError):
+        ask(OllamaProvider(address, timeouts=SHORT), talk())
+
+
+def test_a_redirect_is_not_followed_to_another_machine(provider, server, folder: Path, monkeypatch):
+    from agents.llm.scripted_server import play
+    from agents.llm.scripted_server.handler import Handler
+
+    with ScriptedOllama(folder, tokens_per_s=0) as elsewhere:
+
+        def away(http: Handler, body: dict) -> None:
+            http.send_json(307, {}, {"Location": f"{elsewhere}/api/chat"})
+
+        monkeypatch.setattr(play, "chat", away)
+        with pytest.raises(LLMError):
+            ask(provider, talk())
+
+
+def test_proxy_settings_of_the_environment_are_not_used(provider, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert ask(provider, talk())[-1].text == REPLY
+    assert provider.health().ok

@@ -1,0 +1,236 @@
+"""The scripted server as any HTTP client sees it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agents.llm.scripted import ScriptedProvider
+from agents.llm.scripted_server import Scenario, ScenarioError, ScriptedOllama
+from agents.llm.scripted_server.pace import common_prefix, pieces
+from agents.llm.scripted_server.scenario import reply_file
+
+from .conftest import MODEL, REPLY, SCENARIO, talk
+
+
+def chat(url: str, messages: list, **more) -> list[dict]:
+    answer = httpx.post(f"{url}/api/chat", json={"model": MODEL, "messages": messages, **more}, timeout=20)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["X-Recorded"] == "small"
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_it_streams_json_lines_as_ollama_does(server):
+    *lines, last = chat(server.url, talk(), options={"num_ctx": 8192})
+    assert "".join(line["message"]["content"] for line in lines) == REPLY
+    assert all(line["done"] is False and line["message"]["role"] == "assistant" for line in lines)
+    assert last["done"] is True
+    assert last["done_reason"] == "stop"
+    assert last["eval_count"] == len(lines)
+    assert last["prompt_eval_count"] > 10
+    assert last["eval_duration"] > 0
+    assert last["total_duration"] >= last["eval_duration"]
+
+
+def test_without_streaming_the_reply_comes_whole(server):
+    (only,) = chat(server.url, talk(), stream=False)
+    assert only["message"]["content"] == REPLY
+    assert only["done"] is True
+
+
+def test_generate_plays_the_same_replies(server):
+    system, user = (message["content"] for message in talk())
+    body = {"model": MODEL, "system": system, "prompt": user, "stream": False}
+    assert httpx.post(f"{server.url}/api/generate", json=body).json()["response"] == REPLY
+
+
+def test_it_says_everywhere_that_it_is_a_recording(server):
+    version = httpx.get(f"{server.url}/api/version")
+    assert version.json()["recorded"] is True
+    assert "recording" in version.json()["version"]
+    assert version.headers["X-Recorded"] == "small"
+    assert httpx.get(server.url).text == "Ollama is running"
+    details = httpx.get(f"{server.url}/api/tags").json()["models"][0]["details"]
+    assert details["family"] == "recording"
+
+
+def test_a_model_is_loaded_with_the_window_asked_for(server):
+    assert httpx.get(f"{server.url}/api/ps").json() == {"models": []}
+    chat(server.url, talk(), options={"num_ctx": 8192})
+    assert httpx.get(f"{server.url}/api/ps").json()["models"][0]["context_length"] == 8192
+
+
+def test_pulling_streams_progress_and_an_unknown_model_is_an_error_line(server):
+    def pull(model: str) -> list[dict]:
+        answer = httpx.post(f"{server.url}/api/pull", json={"model": model})
+        return [json.loads(line) for line in answer.text.splitlines()]
+
+    assert pull(MODEL)[-1] == {"status": "success"}
+    assert "error" in pull("other")[-1]
+
+
+def test_show_knows_its_own_model_only(server):
+    assert httpx.post(f"{server.url}/api/show", json={"model": MODEL}).json()["capabilities"] == ["completion"]
+    assert httpx.post(f"{server.url}/api/show", json={"model": "x"}).status_code == 404
+
+
+def test_a_missing_reply_names_the_file_wanted(server):
+    answer = httpx.post(f"{server.url}/api/chat", json={"model": MODEL, "messages": talk("dance")})
+    assert answer.status_code == 500
+    assert "T-01/coder-dance.md is missing" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"nonsense", b"[1]", b'{"messages": 3}', b'{"messages": [3]}', b'{"options": []}', b"[" * 100_000],
+)
+def test_senseless_bodies_get_an_answer(server, body):
+    answer = httpx.post(f"{server.url}/api/chat", content=body)
+    assert answer.status_code in (400, 404, 500)
+    assert answer.json()["error"]
+
+
+def test_unknown_routes_are_not_found(server):
+    assert httpx.get(f"{server.url}/nowhere").status_code == 404
+    assert httpx.post(f"{server.url}/nowhere", json={}).status_code == 404
+
+
+def test_faults_can_be_ordered_over_http(server):
+    order = {"kind": "status", "status": 429, "retry_after": 3, "times": 1}
+    assert httpx.post(f"{server.url}/_scripted/faults", json=order).status_code == 200
+    body = {"model": MODEL, "messages": talk()}
+    busy = httpx.post(f"{server.url}/api/chat", json=body)
+    assert busy.status_code == 429
+    assert busy.headers["Retry-After"] == "3"
+    assert httpx.post(f"{server.url}/api/chat", json=body).status_code == 200
+    assert httpx.post(f"{server.url}/_scripted/faults", json={"kind": "fire"}).status_code == 400
+    assert httpx.get(f"{server.url}/_scripted/stats").json()["chats"] == 1
+    assert len(httpx.get(f"{server.url}/_scripted/requests").json()) >= 4
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_calls_wait_for_a_slot_and_all_are_answered(folder, parallel):
+    slow = ScriptedOllama(folder, tokens_per_s=200, parallel=parallel)
+    with slow as url:
+        threads = [threading.Thread(target=chat, args=(url, talk())) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=20)
+        assert [seen.outcome for seen in slow.requests] == ["done"] * 3
+        assert slow.most_at_once == parallel
+
+
+def test_the_same_port_answers_after_a_restart_and_the_cache_is_cold(server):
+    chat(server.url, talk())
+    before = server.url
+    server.restart()
+    assert server.url == before
+    chat(server.url, talk())
+    assert [seen.reused_tokens for seen in server.requests] == [0, 0]
+    chat(server.url, talk())
+    assert server.requests[-1].reused_tokens > 0
+
+
+def test_it_listens_on_the_loopback_address_only(server):
+    port = int(server.url.rpartition(":")[2])
+    with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port), timeout=1):
+        pass
+
+
+def test_a_real_server_is_no_recording_to_the_scripted_provider(server, monkeypatch):
+    provider = ScriptedProvider(server.url, model=MODEL)
+    assert provider.recorded
+    assert provider.health().ok
+    monkeypatch.setattr("agents.llm.ollama.RECORDED_HEADER", "X-Nothing")
+    health = provider.health()
+    assert not health.ok
+    assert "not a recording" in health.problem
+
+
+def test_it_runs_from_the_command_line(folder):
+    command = [sys.executable, "-m", "agents.llm.scripted_server", "--scenario", str(folder), "--tokens-per-s", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        url = process.stdout.readline().strip()
+        try:
+            assert chat(url, talk())[-1]["done"] is True
+        finally:
+            process.terminate()
+        assert process.wait(timeout=10) == 0
+
+
+def test_a_folder_without_a_scenario_ends_with_code_3_and_a_reason(tmp_path):
+    command = [sys.executable, "-m", "agents.llm.scripted_server", "--scenario", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 3
+    assert "no scenario.toml" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class TestScenario:
+    def test_it_is_read_from_its_folder(self, folder):
+        scenario = Scenario.load(folder)
+        assert (scenario.name, scenario.model) == ("small", MODEL)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "words"),
+        [
+            ('name = "small"', "", "'name'"),
+            ('name = "small"', 'name = "../x"', "letters"),
+            ('model = "', 'model = 3 # "', "'model'"),
+            ("title", "[[", "cannot be read"),
+        ],
+    )
+    def test_a_bad_one_says_what_is_wrong(self, folder: Path, old, new, words):
+        (folder / "scenario.toml").write_text(SCENARIO.replace(old, new))
+        with pytest.raises(ScenarioError, match=words):
+            Scenario.load(folder)
+
+    def test_files_are_named_by_task_persona_step_approach_and_count(self):
+        again = [*talk("repair"), {"role": "assistant", "content": "x"}, {"role": "user", "content": "Step: repair"}]
+        other = talk(task="Task: T-02 next\nApproach: 2\n")
+        assert reply_file(talk()) == "T-01/coder-code.md"
+        assert reply_file(again) == "T-01/coder-repair-2.md"
+        assert reply_file(other) == "T-02/coder-code-a2.md"
+        assert reply_file(talk("plan", task="", persona="planner")) == "plan/planner-plan.md"
+
+    def test_a_task_line_inside_a_document_is_not_the_task(self):
+        conversation = talk(task="", persona="planner")
+        conversation[1]["content"] += "\n# Requirements\nTask: T-99 write things\nApproach: 4\n"
+        assert reply_file(conversation) == "plan/planner-code.md"
+
+    @pytest.mark.parametrize(
+        "messages",
+        [
+            [],
+            [{"role": "system", "content": "Persona: coder"}],
+            [{"role": "user", "content": "Step: code"}],
+            talk(persona="../../etc"),
+            talk(step="../passwd"),
+            talk(task="Task: ../../x y\n"),
+            talk(task="Task: T-1\nApproach: many\n"),
+            [{"role": "system", "content": None}, {"role": "user", "content": 7}],
+        ],
+    )
+    def test_a_conversation_that_names_no_file_is_refused(self, messages):
+        with pytest.raises(ScenarioError):
+            reply_file(messages)
+
+
+@pytest.mark.parametrize("text", ["", " ", "a", REPLY, "\n\n  x\n", "é" * 9, "word " * 40 + "\n"])
+def test_pieces_are_the_text_again(text):
+    assert "".join(pieces(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "length"), [("", "x", 0), ("abc", "abd", 2), ("abc", "abc", 3), ("b", "a", 0)]
+)
+def test_the_common_prefix_is_found(one, other, length):
+    assert common_prefix(one, other) == length
