@@ -10,9 +10,10 @@ from django.db.models import Max
 
 from agents.documents import DocumentRefused, read_document
 from projects.errors import BadInput, IllegalMove
-from projects.models import Project, Requirement, RequirementDocument
+from projects.models import Project, Requirement, RequirementDocument, Run
 from projects.services.canonical import clean_json, clean_line, clean_text
 from projects.services.locks import lock_project
+from projects.services.queue import enqueue
 from projects.services.rights import require
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ def confirm_requirements(document: RequirementDocument, *, by: User) -> Requirem
             raise BadInput("No requirement is accepted: accept one or add one by hand.")
         document.status = RequirementDocument.Status.CONFIRMED
         document.save(update_fields=["status"])
+        for run in Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER):
+            enqueue("projects.jobs.plan_run", run.pk)  # the planning that waited for this goes on
     return document
 
 

@@ -1,4 +1,4 @@
-"""The order in which rows are locked: project, then run, then tasks. Keeping to it is what rules out deadlocks.
+"""The order in which rows are locked: run, then project, then tasks. Keeping to it is what rules out deadlocks.
 
 NO KEY UPDATE is enough for counting under the lock, and lets others insert rows that merely point at the locked one.
 """

@@ -14,7 +14,7 @@ from projects.models.project import Autonomy
 from projects.services.asking import ask, close_questions, settle
 from projects.services.canonical import clean_json, clean_text
 from projects.services.events import emit
-from projects.services.locks import lock_project
+from projects.services.locks import lock_project, lock_run
 from projects.services.moves import move_plan
 from projects.services.plan_rules import examine, layout_of
 from projects.services.rights import require
@@ -89,7 +89,10 @@ def _store(
     digest, problems = examine(given, requirement_keys(document))
     invalid = any(problem["severity"] == "error" for problem in problems)
     actor = by.get_username() if by is not None else ""
+    run = run or _planning_run(document)
     with transaction.atomic():
+        if run is not None:
+            lock_run(run.pk)
         project = lock_project(document.project_id)
         newest = newest_plan(document)
         if base is not None and (newest is None or newest.content_hash != base):
@@ -114,7 +117,6 @@ def _store(
         ).exclude(pk=plan.pk):
             move_plan(older, Plan.Status.SUPERSEDED, reason=f"v{plan.version} took its place", actor=actor)
             close_questions(f"v{plan.version} took its place", **_question(older))
-        run = run or _planning_run(document)
         move_plan(plan, Plan.Status.INVALID if invalid else Plan.Status.PROPOSED, reason=comment, actor=actor)
         state = f"not valid: {problems[0]['message']}" if invalid else f"{len(given.get('tasks') or [])} tasks"
         _tell(run, plan, f"plan.{verb}", f"plan v{plan.version} {verb}: {state}", actor, "fail" if invalid else "ok")
@@ -170,14 +172,17 @@ def approve_plan(plan: Plan, *, content_hash: str, by: User, comment: str = "") 
     """
     require(by, plan.project, "plan.approve")
     with transaction.atomic():
-        current = _current(plan, content_hash)
-        _approve(current, _planning_run(current.document), by=by, reason=comment)
+        current, run = _current(plan, content_hash)
+        _approve(current, run, by=by, reason=comment)
     plan.refresh_from_db()
     return plan
 
 
-def _current(plan: Plan, content_hash: str | None) -> Plan:
-    """The plan's row under the project's lock, checked to be the one that can be decided."""
+def _current(plan: Plan, content_hash: str | None) -> tuple[Plan, Run | None]:
+    """The plan's row under the project's lock, checked to be the one that can be decided, and the run that hears of it."""
+    run = _planning_run(plan.document)
+    if run is not None:
+        lock_run(run.pk)
     lock_project(plan.project_id)
     current = Plan.objects.select_related("project", "document").get(pk=plan.pk)
     newest = newest_plan(current.document)
@@ -189,7 +194,7 @@ def _current(plan: Plan, content_hash: str | None) -> Plan:
         raise BadInput(f"Plan v{current.version} is not valid: {_first_problem(current)}")
     if current.status not in (Plan.Status.PROPOSED, Plan.Status.INVALID):
         raise LostRace(f"Plan v{current.version} was decided already: it is {current.status}.")
-    return current
+    return current, run
 
 
 def _first_problem(plan: Plan) -> str:
@@ -217,7 +222,7 @@ def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
     if not comment.strip():
         raise BadInput("Say what should change: the comment goes to the planner.")
     with transaction.atomic():
-        current = _current(plan, None)
+        current, run = _current(plan, None)
         move_plan(
             current,
             Plan.Status.REJECTED,
@@ -228,7 +233,6 @@ def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
             comment=clean_text(comment, 4_000),
         )
         _answer(current, Approval.Status.REJECTED, by=by, reason=comment)
-        run = _planning_run(current.document)
         text = f"{by.get_username()} asked for changes to plan v{current.version} · {comment}"
         _tell(run, current, "plan.rejected", text, by.get_username(), "fail")
     plan.refresh_from_db()

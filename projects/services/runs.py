@@ -16,6 +16,7 @@ from projects.services.asking import close_questions
 from projects.services.canonical import clean_line, clean_text
 from projects.services.events import emit
 from projects.services.locks import lock_project, lock_run
+from projects.services.merging import acquire_merge, release_merge, renew_merge
 from projects.services.moves import move_run, move_task
 from projects.services.plans import NO_APPROVAL
 from projects.services.queue import enqueue
@@ -165,7 +166,6 @@ def cancel_run(run: Run, *, by: User) -> Run:
     require(by, run.project, "run.control")
     who = by.get_username()
     with transaction.atomic():
-        lock_project(run.project_id)
         current = lock_run(run.pk)
         for task in current.tasks.exclude(status__in=SETTLED):
             move_task(task, Task.Status.CANCELLED, reason=f"run cancelled by {who}", actor=who)
@@ -278,21 +278,3 @@ def release_run(run_id: int, *, token: int) -> bool:
 def guard_run(run_id: int, token: int) -> None:
     """Raise LeaseLost unless `token` is still the run's."""
     leases.guard(Run, run_id, token)
-
-
-def acquire_merge(run_id: int, *, owner: str, seconds: float) -> bool:
-    """Take the run's right to merge; one at a time, so False while anybody has it, `owner` itself included."""
-    rows = Run.objects.filter(leases.run_out("merge_until"), pk=run_id)
-    return bool(rows.update(merge_owner=owner[:120], merge_until=leases.until(seconds)))
-
-
-def renew_merge(run_id: int, *, owner: str, seconds: float) -> bool:
-    """Prolong the right to merge; False when `owner` does not have it any more."""
-    rows = Run.objects.filter(pk=run_id, merge_owner=owner[:120])
-    return bool(rows.update(merge_until=leases.until(seconds)))
-
-
-def release_merge(run_id: int, *, owner: str) -> bool:
-    """Give the right to merge back; False when somebody else has it."""
-    rows = Run.objects.filter(pk=run_id, merge_owner=owner[:120])
-    return bool(rows.update(merge_owner="", merge_until=None))

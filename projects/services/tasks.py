@@ -72,16 +72,19 @@ def expired_leases() -> QuerySet[Task]:
 
 
 def release_dead_owners(is_alive: Callable[[str], bool]) -> int:
-    """Take away the leases of owners for whom `is_alive(owner)` is False, on tasks, runs and merges. Returns how many."""
+    """Take away the leases of owners for whom `is_alive(owner)` is False, on tasks, runs and merges. Returns how many.
+
+    `is_alive` is given the worker's name alone: what follows a "#" names the job.
+    """
     freed = 0
     for model in (Task, Run):
         held = model._default_manager.exclude(lease_owner="")
         for owner in set(held.values_list("lease_owner", flat=True)):
-            if not is_alive(owner):
+            if not is_alive(owner.partition("#")[0]):
                 freed += leases.revoke(model, model._default_manager.filter(lease_owner=owner))
     merging = Run.objects.exclude(merge_owner="")
     for owner in set(merging.values_list("merge_owner", flat=True)):
-        if not is_alive(owner):
+        if not is_alive(owner.partition("#")[0]):
             freed += Run.objects.filter(merge_owner=owner).update(merge_owner="", merge_until=None)
     return freed
 

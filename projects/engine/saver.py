@@ -1,0 +1,293 @@
+"""Where LangGraph keeps its checkpoints: two tables of the ordinary database, beside the truth they belong to.
+
+One database means one transaction log, one backup and, on PostgreSQL, many workers; no second file to lose.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_serializable_checkpoint_metadata,
+    writes_sort_key,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from projects.models import GraphCheckpoint, GraphWrite
+from projects.services.canonical import clean_json
+
+WRITE_COLUMNS = ["thread_id", "ns", "checkpoint_id", "task_id", "idx"]
+
+
+class DjangoSaver(BaseCheckpointSaver[str]):
+    """LangGraph's checkpoint interface over the Django ORM.
+
+    The graph's state is plain data, so only LangGraph's own safe types are ever built from stored bytes; anything else
+    comes back as data. One worker per thread_id at a time is the caller's promise (the task's lease).
+    """
+
+    def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The named checkpoint of a thread, or its newest."""
+        thread, ns = _place(config)
+        rows = GraphCheckpoint.objects.filter(thread_id=thread, ns=ns)
+        wanted = get_checkpoint_id(config)
+        with _tidy_connection():
+            row = (rows.filter(checkpoint_id=wanted) if wanted else rows.order_by("-checkpoint_id")).first()
+            return None if row is None else self._tuple(row)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints, newest first: of a thread, with metadata equal to `filter`, older than `before`."""
+        with _tidy_connection():
+            found = [self._tuple(row) for row in self._select(config, filter or {}, before, limit)]
+        yield from found
+
+    def _select(
+        self, config: RunnableConfig | None, wanted: dict[str, Any], before: RunnableConfig | None, limit: int | None
+    ) -> Iterator[GraphCheckpoint]:
+        rows = GraphCheckpoint.objects.order_by("-checkpoint_id")
+        if config:
+            place = config["configurable"]
+            rows = rows.filter(thread_id=str(place["thread_id"]))
+            if place.get("checkpoint_ns") is not None:
+                rows = rows.filter(ns=place["checkpoint_ns"])
+            if checkpoint_id := get_checkpoint_id(config):
+                rows = rows.filter(checkpoint_id=checkpoint_id)
+        if before and (newest := get_checkpoint_id(before)):
+            rows = rows.filter(checkpoint_id__lt=newest)
+        left = limit
+        for row in rows:
+            if left is not None and left <= 0:
+                return
+            # Compared here, not by the database: a key may hold "__", which a lookup would read as a path.
+            if all(key in row.metadata and row.metadata[key] == clean_json(value) for key, value in wanted.items()):
+                left = None if left is None else left - 1
+                yield row
+
+    def _tuple(self, row: GraphCheckpoint) -> CheckpointTuple:
+        writes = GraphWrite.objects.filter(thread_id=row.thread_id, ns=row.ns, checkpoint_id=row.checkpoint_id)
+        # Sorted here, not by the database, whose collation may differ from the order the run applied them in.
+        ordered = sorted(writes, key=lambda write: writes_sort_key(write.task_path, write.task_id, write.idx))
+        return CheckpointTuple(
+            _config(row.thread_id, row.ns, row.checkpoint_id),
+            self.serde.loads_typed((row.kind, bytes(row.blob))),
+            row.metadata,
+            _config(row.thread_id, row.ns, row.parent_id) if row.parent_id else None,
+            [
+                (write.task_id, write.channel, self.serde.loads_typed((write.kind, bytes(write.blob))))
+                for write in ordered
+            ],
+        )
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint; storing it again replaces it."""
+        thread, ns = _place(config)
+        kind, blob = self.serde.dumps_typed(checkpoint)
+        row = GraphCheckpoint(
+            thread_id=thread,
+            ns=ns,
+            checkpoint_id=checkpoint["id"],
+            parent_id=get_checkpoint_id(config),
+            kind=kind,
+            blob=blob,
+            metadata=clean_json(dict(get_serializable_checkpoint_metadata(config, metadata))),
+        )
+        with _tidy_connection():
+            GraphCheckpoint.objects.bulk_create(
+                [row],
+                update_conflicts=True,
+                unique_fields=["thread_id", "ns", "checkpoint_id"],
+                update_fields=["parent_id", "kind", "blob", "metadata"],
+            )
+        return _config(thread, ns, checkpoint["id"])
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a node wrote before its step was finished.
+
+        Special writes (error, interrupt, resume) replace older ones; ordinary ones keep the first, so a node that runs
+        twice counts once.
+        """
+        thread, ns = _place(config)
+        rows = []
+        for index, (channel, value) in enumerate(writes):
+            kind, blob = self.serde.dumps_typed(value)
+            rows.append(
+                GraphWrite(
+                    thread_id=thread,
+                    ns=ns,
+                    checkpoint_id=str(config["configurable"]["checkpoint_id"]),
+                    task_id=task_id,
+                    task_path=task_path,
+                    idx=WRITES_IDX_MAP.get(channel, index),
+                    channel=channel,
+                    kind=kind,
+                    blob=blob,
+                )
+            )
+        special = [row for row in rows if row.channel in WRITES_IDX_MAP]
+        ordinary = [row for row in rows if row.channel not in WRITES_IDX_MAP]
+        with _tidy_connection(), transaction.atomic():
+            if special:
+                GraphWrite.objects.bulk_create(
+                    special,
+                    update_conflicts=True,
+                    unique_fields=WRITE_COLUMNS,
+                    update_fields=["task_path", "channel", "kind", "blob"],
+                )
+            if ordinary:
+                GraphWrite.objects.bulk_create(ordinary, ignore_conflicts=True)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Forget a thread."""
+        self._delete(Q(thread_id=str(thread_id)))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Forget the checkpoints whose metadata names one of these LangGraph runs."""
+        with _tidy_connection():
+            rows = GraphCheckpoint.objects.filter(metadata__run_id__in=[str(run_id) for run_id in run_ids])
+            self._delete_rows(rows)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread with all its checkpoints and writes."""
+        with _tidy_connection(), transaction.atomic():
+            for model in (GraphCheckpoint, GraphWrite):
+                copies = []
+                for row in model._default_manager.filter(thread_id=str(source_thread_id)):
+                    row.pk, row.thread_id = None, str(target_thread_id)
+                    copies.append(row)
+                model._default_manager.bulk_create(copies, ignore_conflicts=True)  # type: ignore[arg-type]
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Forget all but the newest checkpoint of each namespace ("keep_latest"), or everything ("delete").
+
+        Our graphs have no delta channels, so a checkpoint never depends on older ones.
+        """
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"unknown prune strategy {strategy!r}: keep_latest or delete")
+        with _tidy_connection(), transaction.atomic():
+            for thread in map(str, thread_ids):
+                rows = GraphCheckpoint.objects.filter(thread_id=thread)
+                if strategy == "keep_latest":
+                    newest = {row.ns: row.pk for row in rows.order_by("checkpoint_id").only("ns", "pk")}
+                    rows = rows.exclude(pk__in=newest.values())
+                self._delete_rows(rows)
+
+    def _delete(self, which: Q) -> None:
+        with _tidy_connection(), transaction.atomic():
+            GraphCheckpoint.objects.filter(which).delete()
+            GraphWrite.objects.filter(which).delete()
+
+    def _delete_rows(self, rows: QuerySet[GraphCheckpoint]) -> None:
+        with transaction.atomic():
+            for row in rows.only("thread_id", "ns", "checkpoint_id"):
+                GraphWrite.objects.filter(thread_id=row.thread_id, ns=row.ns, checkpoint_id=row.checkpoint_id).delete()
+                row.delete()
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """A version that sorts after `current`; the random end keeps forks of one thread apart."""
+        count = 0 if current is None else int(str(current).split(".")[0])
+        return f"{count + 1:032}.{random.random():016}"  # noqa: S311  not a secret
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """get_tuple() for coroutines."""
+        return await sync_to_async(self.get_tuple)(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """list() for coroutines."""
+
+        def collect() -> tuple[CheckpointTuple, ...]:
+            return tuple(self.list(config, filter=filter, before=before, limit=limit))
+
+        for found in await sync_to_async(collect)():
+            yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """put() for coroutines."""
+        return await sync_to_async(self.put)(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """put_writes() for coroutines."""
+        await sync_to_async(self.put_writes)(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """delete_thread() for coroutines."""
+        await sync_to_async(self.delete_thread)(thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """delete_for_runs() for coroutines."""
+        await sync_to_async(self.delete_for_runs)(run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """copy_thread() for coroutines."""
+        await sync_to_async(self.copy_thread)(source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """prune() for coroutines."""
+        await sync_to_async(self.prune)(thread_ids, strategy=strategy)
+
+
+def _place(config: RunnableConfig) -> tuple[str, str]:
+    place = config["configurable"]
+    return str(place["thread_id"]), str(place.get("checkpoint_ns") or "")
+
+
+def _config(thread: str, ns: str, checkpoint_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
+
+
+@contextmanager
+def _tidy_connection() -> Iterator[None]:
+    """Close the connection afterwards when this thread had none: LangGraph writes from short-lived threads."""
+    had = connection.connection is not None
+    try:
+        yield
+    finally:
+        if not had and not connection.in_atomic_block:
+            connection.close()

@@ -1,0 +1,111 @@
+"""LangGraph's own conformance suite, and what it does not ask."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.db import connection
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+from projects.engine.saver import DjangoSaver
+from projects.models import GraphCheckpoint, GraphWrite
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_the_official_conformance_suite_passes_in_every_capability():
+    @checkpointer_test(name="DjangoSaver")
+    async def saver():
+        yield DjangoSaver()
+
+    report = async_to_sync(validate)(saver)
+    bad = {name: result.failures for name, result in report.results.items() if not result.passed or not result.detected}
+    assert bad == {}
+    assert len(report.results) == 8
+
+
+@dataclass
+class Foreign:
+    name: str
+
+
+class State(TypedDict, total=False):
+    done: Annotated[list[str], operator.add]
+
+
+def graph_with(first: Any, second: Any) -> Any:
+    graph = StateGraph(State)
+    graph.add_node("first", first)
+    graph.add_node("second", second)
+    graph.add_edge(START, "first")
+    graph.add_edge("first", "second")
+    graph.add_edge("second", END)
+    return graph.compile(checkpointer=DjangoSaver())
+
+
+def test_a_crashed_graph_goes_on_at_the_node_it_was_in():
+    ran: list[str] = []
+
+    def first(state: State) -> State:
+        ran.append("first")
+        return {"done": ["first"]}
+
+    def second(state: State) -> State:
+        ran.append("second")
+        if ran.count("second") == 1:
+            raise OSError("killed here")
+        return {"done": ["second"]}
+
+    config = {"configurable": {"thread_id": "task-1-g1"}}
+    with pytest.raises(OSError, match="killed here"):
+        graph_with(first, second).invoke({}, config, durability="sync")
+    state = graph_with(first, second).invoke(None, config, durability="sync")
+    assert state["done"] == ["first", "second"]
+    assert ran == ["first", "second", "second"]
+
+
+def test_a_question_waits_for_its_answer_in_the_database():
+    def ask(state: State) -> State:
+        return {"done": [interrupt("may I?")]}
+
+    graph = graph_with(ask, lambda state: {"done": ["after"]})
+    config = {"configurable": {"thread_id": "task-2-g1"}}
+    graph.invoke({}, config, durability="sync")
+    assert [wait.value for wait in graph.get_state(config).interrupts] == ["may I?"]
+    again = graph_with(ask, lambda state: {"done": ["after"]})
+    assert again.invoke(Command(resume="yes"), config, durability="sync")["done"] == ["yes", "after"]
+
+
+def test_a_deleted_thread_leaves_no_rows():
+    graph = graph_with(lambda state: {"done": ["a"]}, lambda state: {"done": ["b"]})
+    graph.invoke({}, {"configurable": {"thread_id": "gone"}}, durability="sync")
+    graph.invoke({}, {"configurable": {"thread_id": "kept"}}, durability="sync")
+    DjangoSaver().delete_thread("gone")
+    assert set(GraphCheckpoint.objects.values_list("thread_id", flat=True)) == {"kept"}
+    assert not GraphWrite.objects.filter(thread_id="gone").exists()
+
+
+def test_a_stored_object_of_a_foreign_type_is_never_built():
+    kind, blob = DjangoSaver().serde.dumps_typed({"held": Foreign("x")})
+    loaded = DjangoSaver().serde.loads_typed((kind, blob))
+    assert not isinstance(loaded["held"], Foreign)
+
+
+def test_a_thread_without_a_connection_of_its_own_leaves_none_behind():
+    left: list[Any] = []
+
+    def look() -> None:
+        DjangoSaver().get_tuple({"configurable": {"thread_id": "nobody"}})
+        left.append(connection.connection)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert left == [None]
