@@ -17,6 +17,7 @@ from agents.extraction.sections import Role, heading_number, slug, step_label
 from agents.extraction.sentences import tidy
 
 _ID_WORD = re.compile(r"\b[A-Z][A-Za-z]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_.]?\d{1,4}(?:[.-]\d{1,3}){0,3}\b")
+_MAX_KEY = 48
 _MENTION_WORDS = frozenset(
     [
         "covered",
@@ -151,6 +152,8 @@ def settle(drafts: Iterable[Draft]) -> tuple[list[tuple[Draft, Requirement]], li
 
 
 def _unique(key: str, used: set[str], counters: dict[str, int]) -> str:
+    # Keys are columns, branch names and what a model has to repeat: they stay short.
+    key = key[:_MAX_KEY].rstrip("-.")
     candidate = key
     while candidate in used:
         # One counter per key keeps a document that repeats one id ten thousand times linear.
@@ -163,7 +166,7 @@ def _unique(key: str, used: set[str], counters: dict[str, int]) -> str:
 def _requirement(draft: Draft, key: str) -> Requirement:
     return Requirement(
         key=key,
-        text=draft.text or draft.title,
+        text=draft.text or draft.title or tidy(draft.blocks[0][3]) or draft.acceptance[0],
         kind=draft.kind or "functional",
         lines=(draft.a, draft.b),
         acceptance=tuple(draft.acceptance),

@@ -1,0 +1,201 @@
+"""From the JSON of a model or a person to a plan: lenient with what is missing, strict with what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agents.planning.model import Plan, PlanTask, Problem
+
+_STRINGS = ("key", "title", "description", "kind", "agent", "expects")
+_LISTS = ("requirements", "needs", "files", "packages")
+_KNOWN = frozenset((*_STRINGS, *_LISTS, "minutes"))
+_AGENT_OF = {"test": "tester", "infra": "sre"}
+_MAX_TASKS = 10_000
+_MAX_TEXT = 20_000
+_MAX_WORD = 500
+_MAX_LIST = 2_000
+_MAX_PROBLEMS = 100
+_DEFAULT_MINUTES = 30
+
+
+def parse_plan(obj: object) -> tuple[Plan | None, list[Problem]]:
+    """The plan in `obj` (decoded JSON), and what is wrong with it; no plan when a value has the wrong type.
+
+    Missing values get placeholders, each named in a warning: keys T-01, T-02, …; 30 minutes; kind code; the agent of
+    that kind. Whether the plan makes sense is for `validate_plan`.
+    """
+    if not isinstance(obj, Mapping):
+        return None, [_wrong("The plan", "an object with `tasks` and `notes`", obj)]
+    problems: list[Problem] = []
+    raw_tasks = obj.get("tasks")
+    notes = obj.get("notes")
+    if notes is None:
+        notes = ""
+    elif not isinstance(notes, str):
+        problems.append(_wrong("`notes`", "a text", notes))
+    elif (bad := _bad_text(notes, _MAX_TEXT)) is not None:
+        problems.append(Problem("bad_text", f"`notes` {bad}"))
+    if raw_tasks is None:
+        return None, [*problems, Problem("no_tasks", "The plan has no `tasks`. Give a list of at least one task.")]
+    if not isinstance(raw_tasks, list):
+        return None, [*problems, _wrong("`tasks`", "a list", raw_tasks)]
+    if len(raw_tasks) > _MAX_TASKS:
+        message = f"The plan lists {len(raw_tasks):,} tasks; more than {_MAX_TASKS:,} are not read. Split it."
+        return None, [*problems, Problem("too_many_tasks", message)]
+    problems += _unknown_names("The plan", obj, frozenset(("tasks", "notes")))
+    given = {raw["key"].strip() for raw in raw_tasks if isinstance(raw, Mapping) and isinstance(raw.get("key"), str)}
+    tasks = []
+    for number, raw in enumerate(raw_tasks, 1):
+        task = _task(number, raw, given, problems)
+        if task:
+            tasks.append(task)
+    errors = [p for p in problems if p.severity == "error"]
+    if errors:
+        return None, _shortened(errors + [p for p in problems if p.severity == "warning"])
+    return Plan(tuple(tasks), str(notes).strip()), _shortened(problems)
+
+
+def with_unique_keys(plan: Plan) -> tuple[Plan, list[Problem]]:
+    """The plan with later bearers of a key renamed (`T-01-2`); needs go on meaning the first bearer."""
+    taken = {task.key for task in plan.tasks}
+    seen: set[str] = set()
+    next_number: dict[str, int] = {}
+    tasks, problems = [], []
+    for task in plan.tasks:
+        key = task.key
+        if key in seen:
+            number = next_number.get(task.key, 2)
+            while f"{task.key}-{number}" in taken:
+                number += 1
+            next_number[task.key] = number + 1
+            key = f"{task.key}-{number}"
+            taken.add(key)
+            message = f"Two tasks are called {task.key}; the later one is now {key}. Check which one others need."
+            problems.append(Problem("duplicate_key", message, (task.key, key), "warning"))
+        seen.add(key)
+        tasks.append(task if key == task.key else replace(task, key=key))
+    return replace(plan, tasks=tuple(tasks)), problems
+
+
+def _task(number: int, raw: object, given: set[str], problems: list[Problem]) -> PlanTask | None:
+    if not isinstance(raw, Mapping):
+        problems.append(_wrong(f"Task {number}", "an object", raw))
+        return None
+    before = len(problems)
+    texts = {name: _string(number, name, raw, problems) for name in _STRINGS}
+    lists = {name: _list(number, name, raw, problems) for name in _LISTS}
+    minutes = raw.get("minutes")
+    if minutes is not None and (isinstance(minutes, bool) or not isinstance(minutes, int)):
+        if isinstance(minutes, float) and minutes.is_integer():
+            minutes = int(minutes)
+        else:
+            problems.append(_wrong(f"`minutes` of task {number}", "a whole number", minutes))
+    if any(p.severity == "error" for p in problems[before:]):
+        return None
+    assumed = []
+    key = texts["key"]
+    if not key:
+        key = f"T-{number:02d}"
+        while key in given:
+            key += "x"
+        given.add(key)
+        assumed.append(f"key {key}")
+    kind = texts["kind"].lower()
+    if not kind:
+        kind = "code"
+        assumed.append("kind code")
+    agent = texts["agent"].lower()
+    if not agent:
+        agent = _AGENT_OF.get(kind, "coder")
+        assumed.append(f"agent {agent}")
+    if minutes is None:
+        minutes = _DEFAULT_MINUTES
+        assumed.append(f"{minutes} minutes")
+    title = texts["title"] or " ".join(texts["description"].split()[:8]) or key
+    if not texts["title"]:
+        assumed.append("a title from its description" if texts["description"] else f"title {key}")
+    problems += _unknown_names(f"Task {key}", raw, _KNOWN)
+    if assumed:
+        message = f"Task {key} left out some values; assumed: {', '.join(assumed)}."
+        problems.append(Problem("placeholder", message, (key,), "warning"))
+    return PlanTask(
+        key=key,
+        title=title,
+        description=texts["description"],
+        kind=kind,
+        agent=agent,
+        minutes=minutes,
+        expects=texts["expects"],
+        **lists,
+    )
+
+
+def _string(number: int, name: str, raw: Mapping[Any, Any], problems: list[Problem]) -> str:
+    value = raw.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        problems.append(_wrong(f"`{name}` of task {number}", "a text", value))
+        return ""
+    bad = _bad_text(value, _MAX_TEXT if name in ("description", "expects") else _MAX_WORD)
+    if bad is not None:
+        problems.append(Problem("bad_text", f"`{name}` of task {number} {bad}"))
+        return ""
+    return value.strip()
+
+
+def _list(number: int, name: str, raw: Mapping[Any, Any], problems: list[Problem]) -> tuple[str, ...]:
+    value = raw.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        problems.append(_wrong(f"`{name}` of task {number}", "a list of texts", value))
+        return ()
+    if len(value) > _MAX_LIST:
+        message = f"`{name}` of task {number} lists {len(value):,} entries; the limit is {_MAX_LIST:,}. Shorten it."
+        problems.append(Problem("too_long_list", message))
+        return ()
+    found: dict[str, None] = {}
+    for entry in value:
+        if not isinstance(entry, str):
+            problems.append(_wrong(f"An entry of `{name}` of task {number}", "a text", entry))
+            return ()
+        bad = _bad_text(entry, _MAX_WORD)
+        if bad is not None:
+            problems.append(Problem("bad_text", f"An entry of `{name}` of task {number} {bad}"))
+            return ()
+        if entry.strip():
+            found[entry.strip()] = None
+    return tuple(found)
+
+
+def _bad_text(value: str, limit: int) -> str | None:
+    if len(value) > limit:
+        return f"has {len(value):,} characters; the limit is {limit:,}. Shorten it."
+    if "\x00" in value or any("\ud800" <= c <= "\udfff" for c in value):
+        return "holds a NUL or half a character pair. Remove it."
+    return None
+
+
+def _unknown_names(where: str, raw: Mapping[Any, Any], known: frozenset[str]) -> list[Problem]:
+    extra = sorted(str(name)[:40] for name in raw if name not in known)
+    if not extra:
+        return []
+    shown = ", ".join(extra[:5]) + (" …" if len(extra) > 5 else "")
+    return [Problem("unknown_field", f"{where} has fields that are not read: {shown}.", (), "warning")]
+
+
+def _wrong(what: str, wanted: str, got: object) -> Problem:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true/false", type(None): "nothing"}
+    shown = names.get(type(got), "a number" if isinstance(got, (int, float)) else type(got).__name__)
+    return Problem("wrong_type", f"{what} must be {wanted}, not {shown}.")
+
+
+def _shortened(problems: list[Problem]) -> list[Problem]:
+    if len(problems) <= _MAX_PROBLEMS:
+        return problems
+    rest = len(problems) - _MAX_PROBLEMS
+    last = problems[_MAX_PROBLEMS]
+    return [*problems[:_MAX_PROBLEMS], Problem("more", f"{rest:,} more problems like these.", (), last.severity)]
