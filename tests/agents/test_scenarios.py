@@ -1,0 +1,258 @@
+"""The recorded scenarios tell the truth: what should fail fails, what is repaired passes, and the whole works."""
+
+from __future__ import annotations
+
+import random
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from agents.extraction import extract
+from agents.llm.scripted_server.scenario import Scenario
+from agents.repair.signature import error_kind, signature_of
+from agents.replies import parse_json, parse_reply
+from tests.agents.scenario_replay import SCENARIOS, TREE_START, Recording, Stage, run_suite, sandbox_python, write
+
+HOUSEHOLD = SCENARIOS / "household"
+pytestmark = pytest.mark.slow
+
+RACING = {"T-08", "T-09"}  # ready at the same moment; both register a router
+MOST_CHARS = 24_000  # all words that are played; more makes the demo too long
+STEPS = ("planner-infer", "planner-plan", "planner-structure")
+
+needs_sandbox_python = pytest.mark.skipif(
+    not sandbox_python().is_file(),
+    reason=f"{sandbox_python()} is missing: set AISWE_SANDBOX_PYTHON to a Python with the sandbox's packages",
+)
+
+
+@pytest.fixture(scope="module")
+def household() -> Recording:
+    """The recording of the demo."""
+    return Recording(HOUSEHOLD)
+
+
+@pytest.fixture(scope="module")
+def stages(household: Recording) -> dict[str, list[Stage]]:
+    """Every try of every task, run on nothing but what the task needs."""
+    found: dict[str, list[Stage]] = {}
+    for task in household.tasks:
+        needed = [key for key in household.tasks if key in household.needs(task)]
+        steps = household.written(task, household.built(needed))
+        found[task] = [Stage(step, tree, run_suite(tree, sandbox_python())) for step, tree in steps[1:]]
+    return found
+
+
+@pytest.fixture(scope="module")
+def final(household: Recording) -> dict[str, str]:
+    """The repository after the last merge."""
+    return household.built(household.tasks, parallel=dict.fromkeys(RACING, RACING))
+
+
+def test_the_recording_says_that_it_is_one() -> None:
+    scenario = Scenario.load(HOUSEHOLD)
+    assert scenario.name == "household"
+    assert "not output of the real model" in scenario.note
+    assert "recorded = true" in (HOUSEHOLD / "scenario.toml").read_text()
+
+
+def test_every_task_has_the_replies_it_needs_and_no_other_folder_exists(household: Recording) -> None:
+    folders = {path.name for path in HOUSEHOLD.iterdir() if path.is_dir()}
+    assert folders == {"plan", *household.tasks}
+    for step in STEPS:
+        assert household.text("plan", step) is not None
+    for task in household.tasks:
+        for step in ("tester-tests", "coder-code", "reviewer-review"):
+            assert household.text(task, step), f"{task}/{step}"
+
+
+def test_the_plan_can_be_run_and_covers_the_document(household: Recording) -> None:
+    asked = {
+        requirement.key
+        for requirement in extract((HOUSEHOLD / "prd.md").read_text()).requirements
+        if requirement.kind in ("functional", "non_functional", "story")
+    }
+    tasks = household.tasks
+    assert asked >= {"FR-01", "FR-10", "NFR-01", "NFR-03", "US-01", "US-02"}
+    assert {key for task in tasks.values() for key in task["requirements"]} == asked
+    for number, (key, task) in enumerate(tasks.items(), 1):
+        assert key == f"T-{number:02}"
+        assert key not in household.needs(key)
+        assert set(task["needs"]) <= set(tasks)
+        assert 0 < task["minutes"] <= 60
+
+
+def test_files_named_in_the_plan_are_the_files_written(household: Recording) -> None:
+    for key, task in household.tasks.items():
+        reply = parse_reply(household.text(key, "coder-code") or "")
+        assert set(task["files"]) | {"pyproject.toml", "household/__init__.py"} >= {file.path for file in reply.files}
+        assert set(task["files"]) <= {file.path for file in reply.files}
+
+
+def test_the_words_are_few_enough_for_a_short_demo(household: Recording) -> None:
+    unplayed = {f"{key}/coder-repair" for key in RACING} | {"T-08/coder-conflict"}
+    sizes = {
+        f"{path.parent.name}/{path.stem}": len(path.read_text())
+        for path in HOUSEHOLD.glob("*/*.md")
+        if f"{path.parent.name}/{path.stem}" not in unplayed
+    }
+    of_task = {key: sum(size for name, size in sizes.items() if name.startswith(key)) for key in household.tasks}
+    longest = max(of_task[key] + sum(_chain(household, of_task, key)) for key in household.tasks)
+    assert sum(sizes.values()) <= MOST_CHARS
+    assert longest <= 0.65 * sum(of_task.values())
+
+
+def _chain(household: Recording, of_task: dict[str, int], key: str) -> list[int]:
+    """Sizes along the heaviest chain of needs below a task."""
+    chains = [[of_task[need], *_chain(household, of_task, need)] for need in household.tasks[key]["needs"]]
+    return max(chains, key=sum, default=[])
+
+
+@needs_sandbox_python
+def test_each_task_fails_until_its_last_try_and_then_passes(stages: dict[str, list[Stage]]) -> None:
+    for task, tries in stages.items():
+        tests = [stage for stage in tries if stage.step != "coder-findings"]
+        for stage in tests[:-1]:
+            assert not stage.outcome.ok, f"{task}/{stage.step} was meant to fail"
+        for stage in (tests[-1], tries[-1]):
+            assert stage.outcome.ok, f"{task}/{stage.step}: {stage.outcome.output[-3000:]}"
+
+
+@needs_sandbox_python
+def test_two_repairs_answer_two_kinds_of_errors(stages: dict[str, list[Stage]]) -> None:
+    kinds = {}
+    for task in ("T-02", "T-03"):
+        assert [stage.step for stage in stages[task]] == ["coder-code", "coder-repair"]
+        (failure,) = stages[task][0].outcome.failures
+        kinds[task] = error_kind(failure["message"] or failure["traceback"])
+    assert "DID NOT RAISE" in stages["T-02"][0].outcome.failures[0]["message"]
+    assert kinds["T-03"].endswith("VerifyMismatchError")
+    assert kinds["T-02"] != kinds["T-03"]
+
+
+@needs_sandbox_python
+def test_one_test_contradicts_its_requirement_and_fails_twice_with_one_signature(
+    household: Recording, stages: dict[str, list[Stage]]
+) -> None:
+    judged = [task for task in household.tasks if household.text(task, "tester-adjudicate")]
+    assert judged == ["T-04"]
+    first, second, last = stages["T-04"]
+    signatures = [signature_of({"failures": stage.outcome.failures}) for stage in (first, second)]
+    assert signatures[0] == signatures[1]
+    assert last.outcome.ok
+    verdict = parse_reply(household.text("T-04", "tester-adjudicate") or "").verdict
+    assert verdict is not None
+    assert verdict.choice == "test"
+    assert "FR-07" in verdict.reason
+
+
+def test_every_repair_says_why_before_what(household: Recording) -> None:
+    for path in HOUSEHOLD.glob("*/coder-repair*.md"):
+        diagnosis = parse_reply(path.read_text()).diagnosis
+        assert diagnosis is not None
+        assert all((diagnosis.cause, diagnosis.evidence, diagnosis.hypothesis, diagnosis.plan)), path
+    for task in household.tasks:
+        review, _ = parse_json(household.text(task, "reviewer-review") or "")
+        assert review["approved"] is True
+        assert review["reasons"]
+
+
+def test_racing_tasks_conflict_in_one_file_whoever_is_second(household: Recording, tmp_path: Path) -> None:
+    base = household.built([key for key in household.tasks if key not in RACING])
+    sides = [household.written(key, base)[-1][1] for key in sorted(RACING)]
+    both = [path for path in sides[0] if all(side.get(path) != base.get(path) for side in sides)]
+    assert both == ["household/routes.py"]
+    for name, tree in (("ours", sides[0]), ("base", base), ("theirs", sides[1])):
+        (tmp_path / name).write_text(tree[both[0]])
+    merge = subprocess.run(
+        ["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert merge.returncode == 1
+    first, second = (household.text(key, "coder-conflict") for key in sorted(RACING))
+    assert first == second
+
+
+def test_the_order_of_merges_does_not_change_the_result(household: Recording, final: dict[str, str]) -> None:
+    for seed in range(12):
+        dice, order = random.Random(seed), list[str]()
+        while len(order) < len(household.tasks):
+            ready = [
+                key
+                for key, task in household.tasks.items()
+                if key not in order and set(task["needs"]) <= set(order) and (key not in RACING or len(order) >= 7)
+            ]
+            order.append(dice.choice(ready))
+        assert household.built(order, parallel=dict.fromkeys(RACING, RACING)) == final, order
+
+
+@needs_sandbox_python
+@pytest.mark.parametrize("order", [("T-08", "T-09"), ("T-09", "T-08")])
+def test_with_one_worker_the_lost_router_is_noticed_and_repaired(household: Recording, order: tuple[str, str]) -> None:
+    first, second = order
+    base = household.built([*(key for key in household.tasks if key not in RACING), first])
+    tested = household.play(second, "tester-tests", base)
+    coded = household.play(second, "coder-code", tested or {})
+    assert not run_suite(coded or {}, sandbox_python()).ok
+    repaired = household.play(second, "coder-repair", coded or {})
+    assert run_suite(repaired or {}, sandbox_python()).ok
+
+
+@needs_sandbox_python
+def test_the_finished_repository_is_tested_and_answers(final: dict[str, str], tmp_path: Path) -> None:
+    outcome = run_suite(final, sandbox_python(), coverage_of="household")
+    assert outcome.ok, outcome.output[-3000:]
+    assert (outcome.branch_coverage or 0) > 85
+    write(final, tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv = [str(sandbox_python()), "-m", "uvicorn", "household.app:app", "--host", "127.0.0.1", "--port", str(port)]
+    server = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        assert _get(f"http://127.0.0.1:{port}/health") == b'{"status":"ok"}'
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def _get(url: str) -> bytes:
+    """The body, as soon as the server is up; bounded."""
+    for _ in range(150):
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return bytes(answer.read())
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise AssertionError(f"{url} does not answer")
+
+
+def test_only_the_first_search_is_open_to_injection(
+    household: Recording, final: dict[str, str], tmp_path: Path
+) -> None:
+    everything = household.built([key for key in household.tasks if key not in RACING])
+    for step, tree in household.written("T-09", everything)[1:]:
+        write({path: text for path, text in tree.items() if path not in TREE_START}, tmp_path / step)
+    write(final, tmp_path / "final")
+    assert "B608" in _bandit(tmp_path / "coder-code")
+    assert _bandit(tmp_path / "coder-findings") == ""
+    assert _bandit(tmp_path / "final") == ""
+
+
+def _bandit(folder: Path) -> str:
+    """Ids of findings of MEDIUM severity or higher."""
+    argv = [sys.executable, "-m", "bandit", "-q", "-ll", "-r", ".", "-f", "custom", "--msg-template", "{test_id}"]
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def test_the_finished_code_has_no_style_findings(final: dict[str, str], tmp_path: Path) -> None:
+    write(final, tmp_path)
+    for command in (["check"], ["format", "--check"]):
+        argv = [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", "."]
+        done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
