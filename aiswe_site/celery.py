@@ -10,3 +10,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
 app = Celery("aiswe")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["projects"], related_name="jobs")
+
+
+@app.task(name="aiswe.nothing")
+def nothing() -> None:
+    """Does nothing; its message wakes a worker that waits for one, so that it sees it should stop."""

@@ -42,6 +42,7 @@ def main() -> int:
         print(f"aiswe: cannot start: {type(error).__name__}: {error}\n  details: {place}", file=sys.stderr)  # noqa: T201
         return CANNOT_START
     recover()
+    register()
     try:
         serve(server_module, options.listen_fd, options.ready_fd)
     finally:
@@ -72,6 +73,16 @@ def start_worker() -> EmbeddedWorker:
     worker = EmbeddedWorker(app, concurrency=settings.WORKER_CONCURRENCY)
     worker.start()
     return worker
+
+
+def register() -> None:
+    """Offer the pages what only this process can give: the demo and the checks."""
+    from aiswe_site import doctor
+    from aiswe_site.demo.player import DemoPlayer
+    from projects.services import demo, health
+
+    health.register(doctor.checks)
+    demo.register(DemoPlayer().begin)
 
 
 def recover() -> None:

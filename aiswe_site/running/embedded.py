@@ -60,10 +60,12 @@ class EmbeddedWorker:
         """Take no more jobs and wait up to `grace` seconds for those at work; True when all have ended."""
         from celery.worker import state
 
+        state.should_stop = 0  # the consumer leaves at its next message or tick (2 s), and lets jobs end
         if self._beat is not None:
             self._beat.stop()
-        state.should_stop = 0  # the consumer leaves at its next tick and lets jobs end
         if self._thread is None:
             return True
+        for _ in range(2):  # it waits once more after it has seen that it should stop
+            self.app.send_task("aiswe.nothing")
         self._thread.join(grace)
         return not self._thread.is_alive()

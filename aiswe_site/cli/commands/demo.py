@@ -1,0 +1,173 @@
+"""aiswe demo: a recorded model builds a real program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import NO, CliError
+from aiswe_site.running.home import Home, HomeLock, HomeTaken
+from aiswe_site.running.supervisor import PortBusy, StartFailed, Supervisor, address_of, listen
+
+if TYPE_CHECKING:
+    from projects.models import Run
+
+LOOK_S = 0.5
+
+
+@click.command()
+@click.option("--headless", is_flag=True, help="Run to the end without a page and print what came of it.")
+@output.json_option
+@click.option("--home", "folder", type=click.Path(file_okay=False, path_type=Path), help="Data folder; else a new one.")
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port of the page; a free one by default.")
+@click.option(
+    "--tokens-per-s", default=60.0, show_default=True, type=click.FloatRange(1), help="Speed of the recording."
+)
+@click.option("--timeout", default=1800.0, show_default=True, type=click.FloatRange(1), help="Seconds; headless only.")
+def command(headless: bool, as_json: bool, folder: Path | None, port: int, tokens_per_s: float, timeout: float) -> int:
+    """Watch a recorded model build a real program: nine tasks, from requirements to merged code.
+
+    The model's words are a recording. Sandbox, tests, gates, git and audit trail are real. With --headless the exit
+    code is 0 only if every task was merged.
+    """
+    home = use_home(folder)
+    os.environ["AISWE_DEMO_TOKENS_PER_S"] = str(tokens_per_s)
+    try:
+        with HomeLock(home), listen("127.0.0.1", port) as listener:
+            supervisor = Supervisor(home, listener, output.note)
+            django.start()
+            return play(supervisor, as_json, timeout) if headless or as_json else show(supervisor)
+    except HomeTaken as taken:
+        raise CliError(str(taken), "Stop it, or name another folder with --home.") from None
+    except PortBusy as busy:
+        raise CliError(str(busy), "Choose another with --port.") from None
+    except StartFailed as failed:
+        raise CliError(str(failed), f"Logs are in {home.logs}.") from None
+
+
+def use_home(folder: Path | None) -> Home:
+    """The demo's own data folder, so that it can be repeated and never touches your projects."""
+    if folder is None:
+        base = Home.from_environment().path
+        number = 1
+        while (folder := base / f"demo-{number}").exists():
+            number += 1
+    os.environ["AISWE_HOME"] = str(folder)
+    return Home.from_environment()
+
+
+def show(supervisor: Supervisor) -> int:
+    """Serve the page of the demo until stopped."""
+    from aiswe_site.demo import story
+    from projects.services.accounts import create_first_admin, needs_first_admin
+
+    words = "Sign in as you did before."
+    viewer = None
+    if needs_first_admin():
+        password = secrets.token_urlsafe(12)
+        viewer = create_first_admin("demo", password)
+        words = f"Sign in as demo with the password {password}"
+    planning = (story.open_demos() or [None])[0] or story.begin(viewer)
+    address = address_of(supervisor.listener)
+
+    def ready(first: bool) -> None:
+        if first:
+            output.say(f"The demo plays at {address}runs/{planning.pk}")
+            output.say(f"{words}. Ctrl-C stops it; it goes on when started again with --home {supervisor.home.path}")
+
+    supervisor.on_ready = ready
+    return supervisor.run()
+
+
+def play(supervisor: Supervisor, as_json: bool, timeout: float) -> int:
+    """Run a demo to its end and print its document."""
+    from aiswe_site.demo import result, story
+    from projects.models import Run
+
+    started = time.monotonic()
+    output.note(f"Data folder: {supervisor.home.path}")
+    # A demo that was interrupted in this folder goes on; else a new one begins.
+    planning = Run.objects.filter(kind=Run.Kind.PLAN).order_by("pk").first() or story.begin()
+    with serving(supervisor) as failure:
+        why = watch(planning, started + timeout, failure)
+    run = result.newest_run(planning)
+    document = result.summary(run, time.monotonic() - started)
+    good = result.all_merged(run)
+
+    def people() -> None:
+        tasks, repairs, findings = document["tasks"], document["repairs"], document["findings"]
+        output.say(f"Run {run.pk} {document['status']} in {document['seconds']} s")
+        output.pairs(
+            {
+                "tasks": f"{tasks['merged']} merged, {tasks['escalated']} escalated",
+                "repairs": f"{repairs['succeeded']} of {repairs['attempted']} succeeded",
+                "findings": f"{findings['fixed']} of {findings['raised']} fixed",
+                "tests": f"{document['tests']['adjudicated']} corrected after arguing from the requirement",
+                "audit": f"{document['audit']['events']} events, "
+                + ("verified" if document["audit"]["verified"] else "NOT verified"),
+                "repository": document["repository"],
+            }
+        )
+
+    output.answer(document, as_json=as_json, people=people)
+    if not good:
+        output.complain(why or "Not every task was merged.", f"Logs are in {supervisor.home.logs}.")
+    return 0 if good else NO
+
+
+@contextlib.contextmanager
+def serving(supervisor: Supervisor) -> Iterator[list[BaseException]]:
+    """The server in the background; yields a list that will hold the error that ended it, if any."""
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            supervisor.run()
+        except StartFailed as error:
+            failure.append(error)
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGTERM, stop)
+    thread = threading.Thread(target=run, name="supervisor")
+    thread.start()
+    try:
+        yield failure
+    finally:
+        supervisor.stop()
+        thread.join()
+        signal.signal(signal.SIGTERM, old)
+    if failure:
+        raise failure[0]
+
+
+def watch(planning: Run, until: float, failure: list[BaseException]) -> str:
+    """Tell on stderr what happens until the demo is over; returns why it stopped short, or ""."""
+    from aiswe_site.demo import result
+    from projects.models import Run
+    from projects.services.events import events_after
+
+    seen: dict[int, int] = {}
+    while not failure:
+        run = result.newest_run(planning)
+        for event in events_after(run.pk, seen.get(run.pk, 0)):
+            seen[run.pk] = event.seq
+            output.note(f"{event.seq:>5} {event.role:<9} {event.type:<18} {event.summary}")
+        why = result.standstill(run)
+        if why or (run.kind == Run.Kind.BUILD and run.status == Run.Status.FINISHED):
+            return why
+        if time.monotonic() > until:
+            return "The demo took longer than --timeout allows."
+        time.sleep(LOOK_S)
+    return ""

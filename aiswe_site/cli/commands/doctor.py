@@ -1,0 +1,31 @@
+"""aiswe doctor: what is there, what is missing."""
+
+from __future__ import annotations
+
+import click
+
+from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import NO
+
+
+@click.command()
+@output.json_option
+def command(as_json: bool) -> int:
+    """Check what is needed; each red line says how to mend it. Exit code 1 when something needed is missing."""
+    django.start()
+    from aiswe_site.doctor import checks
+
+    found = checks()
+    bad = [row for row in found if row["needed"] and row["ok"] is False]
+
+    def people() -> None:
+        for row in found:
+            sign = {True: "✓", False: "✕" if row["needed"] else "!", None: "?"}[row["ok"]]
+            output.say(f"{sign} {row['name']:<15} {row['detail']}")
+            if row["way_out"]:
+                output.say(f"  {'':<15} → {row['way_out']}")
+            if row["blocks"]:
+                output.say(f"  {'':<15}   until then blocked: {row['blocks']}")
+
+    output.answer({"ok": not bad, "checks": found}, as_json=as_json, people=people)
+    return NO if bad else 0

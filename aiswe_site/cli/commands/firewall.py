@@ -1,0 +1,40 @@
+"""aiswe firewall: what would it say?"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from aiswe_site.cli import output
+from aiswe_site.cli.problems import NO
+
+
+@click.group()
+def command() -> None:
+    """Ask the firewall about commands, code, output and paths."""
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a verdict a line.")
+def check(as_json: bool) -> int:
+    """Judge JSON lines from stdin, {"kind": "command|code|output|path", "text": "…"}; print a verdict a line.
+
+    Exit code 1 when anything was denied.
+    """
+    from agents.firewall import check_lines
+
+    denied = False
+    verdicts = []
+    for line in check_lines(sys.stdin):
+        verdict = json.loads(line) if isinstance(line, str) else line
+        denied = denied or verdict.get("decision") == "deny"
+        if as_json:
+            verdicts.append(verdict)
+        else:
+            sys.stdout.write(json.dumps(verdict, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+    if as_json:
+        output.print_json(verdicts)
+    return NO if denied else 0

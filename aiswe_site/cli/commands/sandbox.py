@@ -1,0 +1,76 @@
+"""aiswe sandbox: run something in it, or probe its walls."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from aiswe_site.cli import output
+from aiswe_site.cli.problems import NO
+
+BACKENDS = click.Choice(["auto", "docker", "bubblewrap"])
+
+
+@click.group()
+def command() -> None:
+    """Run a command in the sandbox, or probe its walls."""
+
+
+@command.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--backend", type=BACKENDS, default="auto", show_default=True)
+@click.option(
+    "--dir", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Copied to /workspace."
+)
+@click.option("--seconds", type=click.FloatRange(0.1, 3600), default=60.0, show_default=True, help="Longest run time.")
+@output.json_option
+@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(backend: str, folder: Path | None, seconds: float, as_json: bool, argv: tuple[str, ...]) -> int:
+    """Run ARGV in a fresh sandbox: no network, no secrets, nothing of this machine but a copy of --dir.
+
+    Ends with the command's own exit code (124 after a time-out); with --json 0 or 1.
+    """
+    from sandbox.registry import open_backend
+
+    with open_backend(backend).open(label="cli") as place:
+        if folder is not None:
+            place.mirror(folder.resolve())
+        result = place.exec(argv, seconds=seconds)
+
+    def people() -> None:
+        sys.stdout.write(output.clean(result.out))
+        sys.stdout.flush()
+        sys.stderr.write(output.clean(result.err))
+        if result.timed_out:
+            output.complain(f"{shlex.join(argv)} was stopped after {seconds:g} s.")
+        elif result.out_of_memory:
+            output.complain(f"{shlex.join(argv)} used more memory than allowed and was stopped.")
+
+    output.answer({**asdict(result), "ok": result.ok, "backend": place.backend}, as_json=as_json, people=people)
+    if as_json:
+        return 0 if result.ok else NO
+    if result.timed_out:
+        return 124
+    return 137 if result.exit_code is None else result.exit_code
+
+
+@command.command()
+@click.option("--backend", type=BACKENDS, default="auto", show_default=True)
+@output.json_option
+def selftest(backend: str, as_json: bool) -> int:
+    """Try to get out of the sandbox in every known way; exit code 1 when anything does."""
+    from sandbox.registry import open_backend
+    from sandbox.selftest import selftest as probe
+
+    report = probe(open_backend(backend))
+    document = report.to_json()
+
+    def people() -> None:
+        for row in document["checks"]:
+            output.say(f"{'✓' if row['ok'] else '✕'} {row['name']:<28} {row['detail']}")
+
+    output.answer(document, as_json=as_json, people=people)
+    return 0 if document["ok"] else NO

@@ -1,0 +1,84 @@
+"""Where data lives and how it travels to the pages."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.db import DatabaseError, connection, transaction
+
+from aiswe_site.doctor.result import Verdict
+
+PAGES_NEED = ("css/base.css", "css/tokens.css", "favicon.svg")
+
+
+def database() -> Verdict:
+    """It can be written, and readers do not wait for writers."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE aiswe_doctor (probe integer)")
+            cursor.execute("INSERT INTO aiswe_doctor VALUES (1)")
+            transaction.set_rollback(True)
+        with connection.cursor() as cursor:
+            if connection.vendor != "sqlite":
+                return Verdict(True, f"{connection.vendor}: can be written")
+            cursor.execute("PRAGMA journal_mode")
+            mode = cursor.fetchone()[0]
+    except DatabaseError as error:
+        return Verdict(
+            False, f"It cannot be written: {error}", f"Check the owner and the free space of {settings.AISWE_HOME}."
+        )
+    return Verdict(
+        mode == "wal",
+        f"SQLite: can be written, journal mode {mode}",
+        "Keep AISWE_HOME on a local disk: WAL does not work on network file systems.",
+    )
+
+
+def channel_layer() -> Verdict:
+    """A message sent comes back."""
+
+    async def echo() -> bool:
+        layer = get_channel_layer()
+        channel, word = await layer.new_channel(), secrets.token_hex(4)
+        await layer.send(channel, {"type": "doctor.echo", "word": word})
+        return bool((await layer.receive(channel))["word"] == word)
+
+    started = time.monotonic()
+    try:
+        came_back = async_to_sync(echo)()
+    except OSError as error:
+        return Verdict(False, f"It does not answer: {error}", "Start Redis, or unset REDIS_URL to do without.")
+    kind = "Redis" if settings.REDIS_URL else "in memory"
+    took = (time.monotonic() - started) * 1000
+    return Verdict(came_back, f"{kind}: a message came back in {took:.0f} ms", "Restart aiswe.")
+
+
+def memory() -> Verdict:
+    """The folder of lessons has one owner: this server, or nobody yet."""
+    folder = Path(settings.AISWE_HOME) / "chroma"
+    if not folder.exists():
+        return Verdict(True, "Empty: lessons appear after the first repaired failure")
+    try:
+        probe = folder / f".doctor-{secrets.token_hex(4)}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        return Verdict(False, f"{folder} cannot be written: {error.strerror}", "Check the owner of the folder.")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+    return Verdict(True, f"{folder}: {size:.1f} MB")
+
+
+def static_files() -> Verdict:
+    """Style sheets and scripts are there."""
+    missing = [name for name in PAGES_NEED if finders.find(name) is None]
+    return Verdict(
+        not missing,
+        f"Missing: {', '.join(missing)}" if missing else "All there",
+        "Run aiswe from a whole checkout: git status shows what was removed.",
+    )

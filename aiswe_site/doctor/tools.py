@@ -1,0 +1,90 @@
+"""Programs that tasks need."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from django.conf import settings
+
+from aiswe_site.doctor.result import Verdict
+
+OLDEST_GIT = (2, 34)
+ANSWER_S = 20.0
+
+
+def git() -> Verdict:
+    """A git that knows worktrees and environment configuration."""
+    try:
+        said = _output("git", "--version")
+    except FileNotFoundError:
+        return Verdict(False, "git was not found", "sudo apt-get install -y git")
+    found = re.search(r"(\d+)\.(\d+)", said)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    wanted = ".".join(map(str, OLDEST_GIT))
+    return Verdict(version >= OLDEST_GIT, said, f"Install git {wanted} or newer.")
+
+
+def sandbox() -> Verdict:
+    """A place to run untrusted code in; without one nothing is run, never without a sandbox."""
+    from sandbox.registry import open_backend
+
+    from sandbox.base import SandboxError
+
+    try:
+        backend = open_backend(settings.SANDBOX_BACKEND)
+        found = backend.availability()
+    except SandboxError as error:
+        return Verdict(False, str(error), "sudo apt-get install -y bubblewrap  (or install and start Docker)")
+    if not found.ok:
+        return Verdict(False, found.problem, found.way_out)
+    return Verdict(True, f"{backend.name} {found.version}".strip())
+
+
+def sandbox_python() -> Verdict:
+    """What code in the sandbox may import."""
+    from sandbox.python_env import find_python
+
+    found = find_python()
+    if isinstance(found, str):
+        return Verdict(False, found, "make install")
+    return Verdict(True, str(found.python))
+
+
+def bandit() -> Verdict:
+    """Scanner of Python code; runs in this process."""
+    try:
+        return Verdict(True, f"bandit {importlib.metadata.version('bandit')}")
+    except importlib.metadata.PackageNotFoundError:
+        return Verdict(False, "bandit is not installed", "make install")
+
+
+def semgrep() -> Verdict:
+    """Scanner with rules of our own; lives in an environment of its own."""
+    from agents.gates.semgrep_tool import find_semgrep
+
+    program = find_semgrep()
+    if program is None:
+        return Verdict(False, "semgrep was not found", "make install  (or name it: AISWE_SEMGREP=/path/to/semgrep)")
+    said = _semgrep_version(program)
+    return Verdict(bool(said), f"semgrep {said} ({program})" if said else f"{program} does not run", "make install")
+
+
+def _semgrep_version(program: Path) -> str:
+    """From the package's own data when it can be: the program takes seconds to say it."""
+    for folder in program.resolve().parent.parent.glob("lib/python3.*/site-packages/semgrep-*.dist-info"):
+        return folder.name.removeprefix("semgrep-").removesuffix(".dist-info")
+    try:
+        return _output(str(program), "--version", "--disable-version-check")
+    except OSError:
+        return ""
+
+
+def _output(*argv: str) -> str:
+    result = subprocess.run(
+        argv, capture_output=True, text=True, timeout=ANSWER_S, check=False, stdin=subprocess.DEVNULL, cwd=os.sep
+    )
+    return result.stdout.strip() if result.returncode == 0 else ""
