@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-from channels.layers import get_channel_layer
+from channels.layers import get_channel_layer  # type: ignore[import-untyped]
 
 logger = logging.getLogger(__name__)
 
