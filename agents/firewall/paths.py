@@ -1,0 +1,140 @@
+"""Which paths an agent may name and write. Judged by what a path reaches, not by how it is spelt."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import unicodedata
+from functools import cache
+from urllib.parse import unquote
+
+from agents.firewall.base import ALLOW, FirewallContext, Verdict, rules
+
+_LAYER = "path"
+_MAX_PATH, _MAX_PART = 4096, 255
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\u180e]")
+_DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
+
+
+def deny(rule: str, reason: str) -> Verdict:
+    """A denial of this layer."""
+    return Verdict("deny", _LAYER, reason, f"path.{rule}")
+
+
+def judge_path(path: str, context: FirewallContext) -> Verdict:
+    """A path that the agent wants to create or change, as it wrote it."""
+    odd = _odd_spelling(path)
+    if odd:
+        return odd
+    full = normal(path, context.workspace)
+    root = posixpath.normpath(context.workspace)
+    if full != root and not full.startswith(root + "/"):
+        return deny("outside-workspace", f"{path!r} is outside the workspace {root}; use a path inside it.")
+    if full == root:
+        return deny("workspace-itself", "The path is the workspace itself; name a file inside it.")
+    inside = full[len(root) + 1 :]
+    if any(_is_git(part) for part in inside.split("/")):
+        return deny("git-internals", "Files inside .git are changed by git only.")
+    if _leaves_by_link(full, root):
+        return deny("link", f"{path!r} leads out of the workspace through a link.")
+    if any(pattern.search(inside) for pattern in patterns("ask")):
+        return Verdict("approve", _LAYER, f"{inside} steers machinery outside the task.", "path.machinery")
+    return ALLOW
+
+
+def _odd_spelling(path: str) -> Verdict | None:
+    if not path or not path.strip():
+        return deny("empty", "The path is empty.")
+    if "\0" in path or any(ord(c) < 32 or ord(c) == 127 for c in path):
+        return deny("control-character", "The path contains a control character.")
+    if _INVISIBLE.search(path):
+        return deny("invisible-character", "The path contains an invisible or direction-changing character.")
+    if any("\ud800" <= c <= "\udfff" for c in path):
+        return deny("encoding", "The path is not valid text.")
+    if len(path.encode()) > _MAX_PATH or any(len(part.encode()) > _MAX_PART for part in path.split("/")):
+        return deny("too-long", f"The path is longer than {_MAX_PATH} bytes, or a name in it than {_MAX_PART}.")
+    if "\\" in path or _DRIVE.match(path):
+        return deny("backslash", "The path uses backslashes or a drive letter; use forward slashes.")
+    if path.startswith("~") or "$" in path or "`" in path:
+        return deny("expansion", "The path would be expanded by a shell; write it out.")
+    # Other layers may decode or fold once more; what then becomes an escape is one.
+    for other in (unquote(path), unquote(unquote(path)), unicodedata.normalize("NFKC", path)):
+        if other != path and (
+            ".." in other.replace("\\", "/").split("/")
+            or other.startswith("/") != path.startswith("/")
+            or "\0" in other
+        ):
+            return deny("encoded-escape", "The path hides an escape in an encoding.")
+    return None
+
+
+def _is_git(part: str) -> bool:
+    folded = unicodedata.normalize("NFKC", part).casefold().rstrip(". ").partition(":")[0]
+    return folded in (".git", "git~1")
+
+
+def _leaves_by_link(full: str, root: str) -> bool:
+    if not os.path.isdir(root):
+        return False
+    real_root = os.path.realpath(root)
+    return not (os.path.realpath(full) + "/").startswith(real_root + "/")
+
+
+def normal(path: str, folder: str) -> str:
+    """The path with dots resolved, relative ones taken from `folder`; `~` is a folder of its own."""
+    if path.startswith("~"):
+        return posixpath.normpath("/root-or-home/" + path[1:].lstrip("/"))
+    full = posixpath.normpath(posixpath.join(folder, path))
+    return "/" + full.lstrip("/")
+
+
+@cache
+def patterns(name: str) -> tuple[re.Pattern[str], ...]:
+    """A list of expressions of the tables."""
+    return tuple(re.compile(text) for text in rules()["paths"][name])
+
+
+def below(path: str, folders: list[str]) -> bool:
+    """Whether a normal path is one of the folders or inside one."""
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+
+
+def is_secret(path: str) -> bool:
+    """Whether reading this path gives a secret away."""
+    return any(pattern.search(path) for pattern in patterns("secret"))
+
+
+def judge_write(path: str, folder: str | None, context: FirewallContext) -> Verdict:
+    """A path that a command or program writes; `folder` is its working folder, None when unknown."""
+    if "\0" in path:
+        return deny("control-character", "A path contains a NUL character.")
+    if any(pattern.search(path) for pattern in patterns("persistence")):
+        return deny("persistence", f"{path} would make something run later, outside the task.")
+    tables = rules()["paths"]
+    full = normal(path, folder if folder is not None else context.workspace)
+    if is_secret(full):
+        return deny("secret", f"{path} holds secrets.")
+    if any(_is_git(part) for part in full.split("/")):
+        return deny("git-internals", "Files inside .git are changed by git only.")
+    root = posixpath.normpath(context.workspace)
+    if below(full, [root, *tables["scratch"]]):
+        return ALLOW
+    if below(full, tables["system"]):
+        return deny("system", f"{path} belongs to the system.")
+    return Verdict("approve", _LAYER, f"{path} is outside the workspace.", "path.outside-workspace")
+
+
+def judge_root(path: str, folder: str | None, context: FirewallContext) -> Verdict:
+    """A path that is removed or changed as a whole tree."""
+    tables = rules()["paths"]
+    written = path.replace("${HOME}", "~").replace("$HOME", "~").rstrip("/") or "/"
+    full = normal(written, folder if folder is not None else context.workspace)
+    if (
+        written in tables["roots"]
+        or full in tables["roots"]
+        or full == "/root-or-home"
+        or below(full, tables["system"])
+    ):
+        return deny("whole-tree", f"{path} is a whole system or home folder.")
+    return judge_write(written, folder, context)
