@@ -1,6 +1,17 @@
-"""What must be in place in every process that uses Django: the Celery application."""
+"""What must be in place in every process that uses Django: the Celery application and the health checks."""
+
+from __future__ import annotations
 
 from django.apps import AppConfig
+
+from projects.services import health
+
+
+def checks() -> list[health.Check]:
+    """The doctor's checks, imported when somebody asks."""
+    from aiswe_site import doctor
+
+    return [*doctor.checks()]
 
 
 class SiteConfig(AppConfig):
@@ -13,3 +24,4 @@ class SiteConfig(AppConfig):
         from aiswe_site.celery import app
 
         app.set_default()
+        health.register(checks)

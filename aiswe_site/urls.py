@@ -3,4 +3,10 @@
 from django.contrib import admin
 from django.urls import include, path
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("dashboard.urls"))]
+from aiswe_site.alive import alive
+
+urlpatterns = [
+    path("alive", alive, name="alive"),
+    path("admin/", admin.site.urls),
+    path("", include("dashboard.urls")),
+]

@@ -76,12 +76,10 @@ def start_worker() -> EmbeddedWorker:
 
 
 def register() -> None:
-    """Offer the pages what only this process can give: the demo and the checks."""
-    from aiswe_site import doctor
+    """Offer the pages what only this process can give: the demo, which needs the thread that gives its answers."""
     from aiswe_site.demo.player import DemoPlayer
-    from projects.services import demo, health
+    from projects.services import demo
 
-    health.register(doctor.checks)
     demo.register(DemoPlayer().begin)
 
 

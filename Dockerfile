@@ -1,0 +1,24 @@
+# The product's own image, for compose.yaml. Code that agents write never runs in it directly, only in bubblewrap inside.
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /app
+COPY requirements/*.lock.txt requirements/
+# The same folders as in a checkout, so that every part finds the others where it always does.
+RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/base.lock.txt \
+ && python -m venv .venv-semgrep && .venv-semgrep/bin/pip install --no-cache-dir --require-hashes -r requirements/semgrep.lock.txt \
+ && python -m venv .venv-sandbox && .venv-sandbox/bin/pip install --no-cache-dir --require-hashes -r requirements/sandbox.lock.txt
+
+FROM python:3.11-slim-bookworm
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends bubblewrap git \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --uid 10001 --create-home aiswe \
+ && install -d -o aiswe -g aiswe -m 700 /data
+WORKDIR /app
+COPY --from=build /app /app
+COPY . /app
+RUN .venv/bin/python scripts/link_project.py
+ENV AISWE_HOME=/data PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1
+USER aiswe
+VOLUME /data
+EXPOSE 8000
+CMD ["daphne", "-b", "0.0.0.0", "-p", "8000", "aiswe_site.asgi:application"]
