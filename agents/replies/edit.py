@@ -10,6 +10,7 @@ from agents.replies.types import EditBlock
 
 _QUOTED_LINES = 8
 _MAX_COMPARED = 5000
+_MAX_SIMILAR = 1000
 
 
 class EditRefused(Exception):
@@ -49,12 +50,17 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
 
 def _place(lines: Sequence[str], search: Sequence[str], same: Callable[[str], str]) -> int | None:
     """Where the searched lines stand; None when nowhere."""
-    have, want = [same(line) for line in lines], [same(line) for line in search]
-    rows = [row for row, line in enumerate(have) if line == want[0] and have[row : row + len(want)] == want]
+    text = "\n" + "\n".join(map(same, lines)) + "\n"
+    wanted = "\n" + "\n".join(map(same, search)) + "\n"
+    rows: list[int] = []
+    found = text.find(wanted)
+    while found >= 0 and len(rows) < 10:
+        rows.append(text.count("\n", 0, found))
+        found = text.find(wanted, found + 1)
     if len(rows) > 1:
-        where = ", ".join(str(row + 1) for row in rows[:10])
+        where = ", ".join(str(row + 1) for row in rows)
         raise EditRefused(
-            f"The SEARCH lines stand {len(rows)} times in the file (lines {where}): quote more lines around the one meant."
+            f"The SEARCH lines stand more than once in the file (lines {where}): quote more lines around the one meant."
         )
     return rows[0] if rows else None
 
@@ -84,6 +90,6 @@ def _nearest(lines: Sequence[str], search: Sequence[str]) -> int | None:
     if votes:
         return min(votes, key=lambda row: (-votes[row], row))
     first = next((line for line in want if line), "")[:200]
-    stripped = [line.strip()[:200] for line in lines[:_MAX_COMPARED]]
+    stripped = [line.strip()[:200] for line in lines[:_MAX_SIMILAR]]
     close = get_close_matches(first, [line for line in dict.fromkeys(stripped) if line], n=1, cutoff=0.5)
     return stripped.index(close[0]) if close else None

@@ -12,6 +12,7 @@ _FENCE = re.compile(r"^([ \t]{0,12})(`{3,}|~{3,})[ \t]*([^\n]*)$")
 SEARCH = re.compile(r"^<{5,9} ?SEARCH\s*$")
 DIVIDER = re.compile(r"^={5,9}\s*$")
 REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
+MAX_BLOCKS = 200
 
 
 @dataclass
@@ -51,12 +52,15 @@ class _Fence:
 
 
 def split(text: str) -> Split:
-    """Take a reply apart; never raises, and no line of it is lost."""
+    """Take a reply apart; never raises. Reads `MAX_BLOCKS` blocks at most."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     ends = _Ends(lines)
     out = Split()
     row = 0
     while row < len(lines):
+        if len(out.blocks) >= MAX_BLOCKS:
+            out.problems.append(f"The reply holds more than {MAX_BLOCKS} blocks; the rest was not read.")
+            break
         line = lines[row]
         after = _thinking(lines, row, ends, out)
         if after is not None:
@@ -78,9 +82,14 @@ def split(text: str) -> Split:
 
 
 class _Ends:
-    """Line numbers of closing marks, looked up instead of searched for again and again."""
+    """Line numbers of closing marks, looked up instead of searched for again and again.
+
+    `budget` is how many lines may still be read to find inner blocks; without it a reply made of nothing but opened
+    fences would take the square of its length. Once used up, the first closing fence ends a block.
+    """
 
     def __init__(self, lines: Sequence[str]) -> None:
+        self.budget = len(lines) + 20_000
         self._next_replace: list[int | None] = [None] * (len(lines) + 1)
         self._next_think: list[int | None] = [None] * (len(lines) + 1)
         for row in range(len(lines) - 1, -1, -1):
@@ -120,7 +129,7 @@ def _thinking(lines: Sequence[str], row: int, ends: _Ends, out: Split) -> int | 
 
 
 def _fence(line: str) -> _Fence | None:
-    match = _FENCE.match(line)
+    match = _FENCE.match(line) if "```" in line or "~~~" in line else None
     if match is None or (match[2][0] == "`" and "`" in match[3]):
         return None
     return _Fence(len(match[1].expandtabs(4)), match[2], match[3].strip())
@@ -137,6 +146,9 @@ def _end(lines: Sequence[str], start: int, opening: _Fence, ends: _Ends) -> tupl
         if SEARCH.match(line) and (after := ends.replace_after(row)) is not None:
             row = after + 1  # an edit of a Markdown file holds fences of its own
             continue
+        ends.budget -= 1
+        if ends.budget < 0 and first_close is not None:
+            return first_close, True
         fence = _fence(line)
         if fence is None:
             row += 1

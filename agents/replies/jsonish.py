@@ -10,13 +10,14 @@ import json_repair
 import jsonschema
 import pydantic
 
+from agents.replies.fences import split
 from agents.replies.shape import Shaper
 
 MAX_CHARS = 1_000_000
 MAX_REPAIR_CHARS = 200_000  # repairing is slow and recursive; a bigger broken document is asked for again
 MAX_DEPTH = 40
 MAX_PROBLEMS = 20
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.M | re.S)
+_MARK = re.compile(r'["\\\[\]{}\n]')
 
 M = TypeVar("M", bound=pydantic.BaseModel)
 
@@ -63,7 +64,7 @@ def _read(text: str, problems: list[str]) -> tuple[bool, Any]:
     if _depth(text) > MAX_DEPTH:
         problems.append(f"The JSON is nested more than {MAX_DEPTH} levels deep.")
         return False, None
-    fenced = [match[2] for match in _FENCED.finditer(text)]
+    fenced = ["\n".join(block.lines) for block in split(text).blocks]
     start = re.search(r"[{\[]", text)
     candidates = [text, *fenced, *([text[start.start() :]] if start else [])]
     for candidate in candidates:
@@ -113,12 +114,21 @@ def _where(path: tuple[Any, ...]) -> str:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets go, strings aside, without recursion."""
+    """How deep brackets go, strings aside; one pass and no recursion."""
     deepest = depth = 0
-    for match in re.finditer(r'"(?:[^"\\\n]|\\.)*"|[\[{]|[\]}]', text):
-        if match[0] in "[{":
+    inside, escaped = False, -1
+    for match in _MARK.finditer(text):
+        mark, at = match[0], match.start()
+        if inside:
+            if mark == "\\" and at != escaped:
+                escaped = at + 1
+            elif mark == "\n" or (mark == '"' and at != escaped):
+                inside = False
+        elif mark == '"':
+            inside = True
+        elif mark in "[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif match[0] in "]}":
+        elif mark in "]}":
             depth = max(0, depth - 1)
     return deepest

@@ -9,7 +9,7 @@ from agents.replies.fences import DIVIDER, REPLACE, SEARCH, Block, split
 from agents.replies.types import EditBlock, FileBlock, Reply
 
 MAX_CHARS = 2_000_000
-MAX_BLOCKS = 200
+MAX_EDITS = 500
 MAX_PROBLEMS = 30
 
 
@@ -24,10 +24,11 @@ def parse_reply(text: str, *, truncated: bool = False) -> Reply:
     problems += parts.problems
     kept: list[str] = []
     pathless: list[int] = []
-    for block in parts.blocks[:MAX_BLOCKS]:
+    for block in parts.blocks:
         _read_block(block, reply, problems, kept, pathless, truncated=truncated)
-    if len(parts.blocks) > MAX_BLOCKS:
-        problems.append(f"The reply holds more than {MAX_BLOCKS} blocks; the rest was not read.")
+    if len(reply.edits) > MAX_EDITS:
+        problems.append(f"The reply holds more than {MAX_EDITS} edits, so none of them is used: send whole files.")
+        reply.edits = []
     if pathless and not reply.files and not reply.edits:
         rows = ", ".join(map(str, pathless[:5]))
         problems.append(f"No path was given for the code at line {rows}: write ```python path=src/name.py above it.")

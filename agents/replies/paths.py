@@ -7,7 +7,7 @@ import unicodedata
 
 MAX_PART_BYTES = 255
 MAX_PATH_BYTES = 1024
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
 # Names under which file systems that fold case or shorten names would reach git's own folder.
 _GIT = re.compile(r"\.git[ .]*|git~\d+", re.I)
 
@@ -21,7 +21,7 @@ def check_path(path: str) -> str:
     shown = repr(path[:120])
     if not path or path != path.strip():
         raise BadPath(f"{shown} is not a path: it is empty or has blanks around it.")
-    if any(unicodedata.category(char) in _INVISIBLE for char in path):
+    if any(char != " " and unicodedata.category(char) in _INVISIBLE for char in path):
         raise BadPath(f"{shown} holds control or invisible characters.")
     if "\\" in path or re.match(r"[A-Za-z]:", path):
         raise BadPath(f"{shown} is a Windows path: use / and a path relative to the project's folder.")
@@ -38,7 +38,7 @@ def check_path(path: str) -> str:
     for part in [*parts, *folded]:
         _check_part(part, shown)
     if not parts:
-        raise BadPath(f"{shown} names no file.")
+        raise BadPath(f"{shown} names no file of the project.")
     return unicodedata.normalize("NFC", "/".join(parts))
 
 

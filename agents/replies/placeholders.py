@@ -36,8 +36,9 @@ def find_placeholder(path: str, content: str, before: str) -> tuple[int, str] | 
     patterns = _LEFT_OUT if path.lower().endswith(_PROSE) else [*_LEFT_OUT, *_UNWRITTEN]
     known = {line.strip() for line in before.splitlines()}
     for row, line in enumerate(content.splitlines(), start=1):
-        if len(line) > 400 or line.strip() in known:
+        if line.strip() in known:
             continue
-        if any(pattern.search(line) for pattern in patterns):
+        short = " ".join(line[:400].split())[:200]
+        if any(pattern.search(short) for pattern in patterns):
             return row, line.strip()[:120]
     return None

@@ -9,8 +9,10 @@ from agents.replies.types import Decision, Diagnosis, Verdict, VerdictWord
 
 _MAX_LINE = 4000
 _MAX_FIELD = 4000
-_LABEL = re.compile(r"^[\s>*_#`+-]*(?:\d+[.)]\s*)?[*_`]*([A-Za-z][A-Za-z ]{1,24}?)[*_`]*\s*(?::|[*_]*:)[*_`]*\s*(.*)$")
-_BARE = re.compile(r"^\s*(?:#{1,6}\s+|\*\*|__)\s*([A-Za-z][A-Za-z ]{1,24}?)\s*(?:\*\*|__)?\s*:?\s*(?:\*\*|__)?\s*#*$")
+_LABEL = re.compile(r"(?:\d{1,3}[.)] )?[*_`]{0,3}([A-Za-z][A-Za-z ]{1,24}?)[*_`]{0,3} ?:[*_`]{0,3}")
+_BARE = re.compile(
+    r"[ \t]{0,8}(?:#{1,6} {1,4}|\*\*|__)[*_]{0,2}([A-Za-z][A-Za-z ]{1,24}?)[*_]{0,2}:?[*_]{0,2}[ #]{0,8}"
+)
 _HEADING = re.compile(r"^\s*#{1,6}\s+\S")
 _FIELDS = {
     "cause": "cause",
@@ -35,10 +37,11 @@ _VERDICTS: dict[str, VerdictWord] = {
 
 def label(line: str) -> tuple[str, str]:
     """A line's label in lower case and what follows it: `**Cause:** x` gives ("cause", "x"); ("", "") for other lines."""
-    match = _LABEL.match(line[:_MAX_LINE])
-    if match is not None:
-        return match[1].strip().lower(), match[2].strip()
-    bare = _BARE.match(line[:_MAX_LINE])
+    line = line[:_MAX_LINE]
+    opening = line.lstrip(" \t>*_#`+-")
+    if match := _LABEL.match(opening):
+        return match[1].strip().lower(), opening[match.end() :].strip()
+    bare = _BARE.fullmatch(line.rstrip()) if len(line) < 100 else None
     return (bare[1].strip().lower(), "") if bare is not None else ("", "")
 
 
@@ -92,7 +95,8 @@ def find_decisions(prose: Sequence[str]) -> tuple[list[Decision], list[str]]:
         if not choice or not reason:
             problems.append("A decision must read `Decision: chose X over Y because Z -> FR-01`.")
             continue
-        ids = tuple(dict.fromkeys(_REQUIREMENT.findall(target)))[:50]
+        words = (word.strip("*_`.()[]") for word in re.split(r"[,;\s]+", target)[:50])
+        ids = tuple(dict.fromkeys(word for word in words if len(word) <= 40 and _REQUIREMENT.fullmatch(word)))
         decisions.append(Decision(choice.strip("*_` "), rejected.strip("*_` "), reason.strip("*_ "), ids))
     return decisions, problems
 

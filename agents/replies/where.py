@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_PATH = re.compile(r"(?:[^\s`'\"<>|*?:=(){}\[\],;#]+/)*[^\s`'\"<>|*?:=(){}\[\],;#/]+")
+_PATH = re.compile(r"(?:[^\s`'\"<>|*?:=(){}\[\],;#/]+/)*[^\s`'\"<>|*?:=(){}\[\],;#/]+")
 _KEYED = re.compile(r"\b(?:path|file|filename|title|name)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))", re.I)
 _LABEL = re.compile(r"^(?:new |updated |modified )?(?:file(?: ?name)?|path)\s*:\s*", re.I)
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|<!--|--|;|%)\s*(?:(path|file|filename)\s*:\s*)?(.+?)\s*(?:\*/|-->)?\s*$", re.I)
