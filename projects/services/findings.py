@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from agents.redaction import redact
 from projects.errors import BadInput, NotAllowed
-from projects.models import Finding, Task
+from projects.models import Approval, Finding, Task
+from projects.services.asking import ask, close_questions
 from projects.services.canonical import clean_line, clean_text
 from projects.services.events import emit
 from projects.services.locks import lock_run
@@ -114,11 +115,13 @@ def dispose(
 ) -> Finding:
     """Decide what a finding means: accepted, false_positive, wont_fix or override, always with a reason.
 
-    For a severe finding (HIGH, ERROR, CRITICAL) every decision lets the change pass the gate, so it takes the right
-    gate.override, a second person who also holds it, and an expiry at most a year ahead. Raises NotAllowed and BadInput.
+    For a severe finding (HIGH, ERROR, CRITICAL) every decision lets the change pass the gate. So it takes the right
+    gate.override, an expiry at most a year ahead, and a second person who says yes themselves: the decision is asked as
+    an approval of kind gate (of `second` alone when given) and holds from that yes on. Until then the finding blocks.
+    Raises NotAllowed and BadInput.
     """
     project = finding.task.run.project
-    severe = finding.severity.upper() in SEVERE
+    severe = is_severe(finding)
     if disposition not in DISPOSITIONS:
         raise BadInput(f"Unknown disposition {disposition!r}: choose one of {', '.join(DISPOSITIONS)}.")
     verb = "gate.override" if severe or disposition == "override" else "gate.dispose"
@@ -129,29 +132,79 @@ def dispose(
         raise BadInput("An override ends some day: give the date it expires.")
     if expires_at is not None and not timezone.now() < expires_at <= timezone.now() + MAX_LIFE:
         raise BadInput("The expiry must lie in the future, at most a year ahead.")
-    if severe:
-        if second is None or second.pk == by.pk:
-            raise BadInput(f"A {finding.severity} finding takes two people: name a second person.")
-        if not can(second, project, "gate.override"):
-            raise NotAllowed(f"{second.get_username()} may not override gates in {project.name}.")
+    if second is not None and second.pk == by.pk:
+        raise BadInput(f"A {finding.severity} finding takes two people: name somebody else as the second.")
+    if severe and second is not None and not can(second, project, "gate.override"):
+        raise NotAllowed(f"{second.get_username()} may not override gates in {project.name}.")
     clean_reason = clean_text(str(redact(reason)), 4_000)
+    if severe:
+        _ask_second(finding, by, disposition, clean_reason, expires_at, second)
+    else:
+        apply_disposition(finding, by=by, disposition=disposition, reason=clean_reason, expires_at=expires_at)
+    finding.refresh_from_db()
+    return finding
+
+
+def is_severe(finding: Finding) -> bool:
+    """Whether deciding about the finding takes two people."""
+    return finding.severity.upper() in SEVERE
+
+
+def _ask_second(
+    finding: Finding, by: User, disposition: str, reason: str, expires_at: datetime | None, second: User | None
+) -> None:
+    word = disposition.replace("_", " ")
     with transaction.atomic():
-        lock_run(finding.task.run_id)
+        run = lock_run(finding.task.run_id)
+        close_questions("asked anew", kind=Approval.Kind.GATE, subject=finding.fingerprint, task=finding.task)
+        ask(
+            run.project,
+            kind=Approval.Kind.GATE,
+            subject=finding.fingerprint,
+            title=f"Second person: {finding.tool} {finding.rule} {finding.severity} is {word}?",
+            run=run,
+            task=finding.task,
+            why=f"{by.get_username()} says {word}: {reason}",
+            on_yes="The finding no longer blocks the change, until the decision expires.",
+            on_no="The finding goes on blocking the change.",
+            payload={
+                "finding": finding.pk,
+                "disposition": disposition,
+                "reason": reason,
+                "expires_at": expires_at.isoformat() if expires_at else None,
+                "first": by.pk,
+                "second": second.pk if second else None,
+            },
+        )
+
+
+def apply_disposition(
+    finding: Finding,
+    *,
+    by: User,
+    disposition: str,
+    reason: str,
+    expires_at: datetime | None,
+    second: User | None = None,
+) -> None:
+    """Write a decision that everybody it takes has agreed to, and let the task go on."""
+    with transaction.atomic():
+        run = lock_run(finding.task.run_id)
         Finding.objects.filter(pk=finding.pk).update(
             disposition=disposition,
-            reason=clean_reason,
+            reason=reason,
             expires_at=expires_at,
             decided_by=by,
-            seconded_by=second if severe else None,
+            seconded_by=second,
             blocks=False,
         )
-        names = by.get_username() + (f" and {second.get_username()}" if severe and second else "")
+        names = by.get_username() + (f" and {second.get_username()}" if second else "")
         emit(
-            finding.task.run_id,
+            run.pk,
             "approval.decided",
-            summary=f"{names}: {finding.tool} {finding.rule} is {disposition.replace('_', ' ')} · {clean_reason}",
+            summary=f"{names}: {finding.tool} {finding.rule} is {disposition.replace('_', ' ')} · {reason}",
             role="user",
-            actor=by.get_username(),
+            actor=(second or by).get_username(),
             task_id=finding.task_id,
             outcome=disposition,
             payload={
@@ -159,14 +212,13 @@ def dispose(
                 "finding": finding.pk,
                 "fingerprint": finding.fingerprint,
                 "answer": disposition,
-                "reason": clean_reason,
-                "second": second.get_username() if severe and second else "",
+                "reason": reason,
+                "first": by.get_username(),
+                "second": second.get_username() if second else "",
                 "expires_at": expires_at,
             },
         )
-        enqueue("projects.jobs.schedule_run", finding.task.run_id)
-    finding.refresh_from_db()
-    return finding
+        enqueue("projects.jobs.schedule_run", run.pk)
 
 
 def disposed(task: Task) -> set[str]:

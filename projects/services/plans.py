@@ -85,9 +85,8 @@ def _store(
     base: str | None,
     verb: str,
 ) -> Plan:
-    given = clean_json(dict(content))
-    digest, problems = examine(given, requirement_keys(document))
-    invalid = any(problem["severity"] == "error" for problem in problems)
+    found = examine(clean_json(dict(content)), requirement_keys(document))
+    given, digest, invalid = found.content, found.digest, bool(found.first_error)
     actor = by.get_username() if by is not None else ""
     run = run or _planning_run(document)
     with transaction.atomic():
@@ -99,7 +98,7 @@ def _store(
             version = f"v{newest.version}" if newest else "gone"
             raise StaleVersion(f"The plan was changed meanwhile; the newest version is {version}. Look at it first.")
         usable = (Plan.Status.PROPOSED, Plan.Status.INVALID, Plan.Status.APPROVED)
-        if newest is not None and newest.content_hash == digest and newest.status in usable:
+        if newest is not None and digest and newest.content_hash == digest and newest.status in usable:
             return newest
         last = Plan.objects.filter(project=project).order_by("-version").values_list("version", flat=True).first() or 0
         plan = Plan.objects.create(
@@ -108,7 +107,7 @@ def _store(
             version=last + 1,
             content=given,
             content_hash=digest,
-            problems=problems,
+            problems=found.problems,
             comment=clean_text(comment, 4_000),
             created_by=by,
         )
@@ -118,7 +117,7 @@ def _store(
             move_plan(older, Plan.Status.SUPERSEDED, reason=f"v{plan.version} took its place", actor=actor)
             close_questions(f"v{plan.version} took its place", **_question(older))
         move_plan(plan, Plan.Status.INVALID if invalid else Plan.Status.PROPOSED, reason=comment, actor=actor)
-        state = f"not valid: {problems[0]['message']}" if invalid else f"{len(given.get('tasks') or [])} tasks"
+        state = f"not valid: {found.first_error}" if invalid else f"{len(given['tasks'])} tasks"
         _tell(run, plan, f"plan.{verb}", f"plan v{plan.version} {verb}: {state}", actor, "fail" if invalid else "ok")
         if not invalid and project.autonomy in NO_APPROVAL:
             _approve(plan, run, by=None, reason=f"autonomy is “{project.get_autonomy_display()}”")
@@ -132,7 +131,7 @@ def _store(
                 why="Nothing is written or run before the plan is approved.",
                 on_yes=f"Plan v{plan.version} is pinned by its hash and can be built.",
                 on_no="Your comment goes back to the planner or to the editor; nothing is built.",
-                payload={"plan": plan.pk, "version": plan.version, "tasks": len(given.get("tasks") or [])},
+                payload={"plan": plan.pk, "version": plan.version, "tasks": len(given["tasks"])},
             )
     return plan
 
@@ -203,11 +202,11 @@ def _first_problem(plan: Plan) -> str:
 
 def _approve(plan: Plan, run: Run | None, *, by: User | None, reason: str) -> None:
     actor = by.get_username() if by is not None else "autonomy"
-    digest, problems = examine(plan.content, requirement_keys(plan.document))
-    if digest != plan.content_hash:
+    found = examine(plan.content, requirement_keys(plan.document))
+    if found.digest != plan.content_hash:
         raise StaleVersion(f"The stored content of plan v{plan.version} does not match its hash.")
-    if any(problem["severity"] == "error" for problem in problems):
-        raise BadInput(f"Plan v{plan.version} is not valid: {problems[0]['message']}")
+    if found.first_error:
+        raise BadInput(f"Plan v{plan.version} is not valid any more: {found.first_error}")
     move_plan(plan, Plan.Status.APPROVED, reason=reason, actor=actor, decided_by=by, decided_at=timezone.now())
     for older in Plan.objects.filter(project=plan.project, status=Plan.Status.APPROVED).exclude(pk=plan.pk):
         move_plan(older, Plan.Status.SUPERSEDED, reason=f"v{plan.version} was approved", actor=actor)
