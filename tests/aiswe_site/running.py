@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-c", "from aiswe_site.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "aiswe_site.cli"]
 WAIT_S = 60.0  # how long anything here may take on a busy machine; nothing asserts on it
 
 

@@ -27,7 +27,7 @@ def check(as_json: bool) -> int:
 
     denied = False
     verdicts = []
-    for line in check_lines(sys.stdin):
+    for line in check_lines(click.get_text_stream("stdin", encoding="utf-8", errors="replace")):
         verdict = json.loads(line) if isinstance(line, str) else line
         denied = denied or verdict.get("decision") == "deny"
         if as_json:

