@@ -32,7 +32,17 @@ NO_NAMESPACES = (
     "this user may not make user namespaces: allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, "
     "kernel.unprivileged_userns_clone=1 on Debian), or use the docker backend"
 )
-ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "mime.types", "ssl/certs", "ssl/openssl.cnf", "fonts")
+ETC = (
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "alternatives",
+    "localtime",
+    "mime.types",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "fonts",
+)
 # Enters the control groups before bubblewrap exists, so that no process of the sandbox is ever outside of them.
 ENTER = 'for door in $DOORS; do echo 0 > "$door" || exit 4; done; unset DOORS; exec "$@"'
 _numbers = itertools.count()
@@ -191,14 +201,15 @@ class BubblewrapBackend:
         uid, gid = identity()
         number = next(_numbers)
         group = make_group(f"{me()}-{number}", limits)
-        said = tempfile.TemporaryFile()
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
         try:
             process = self._start(env, limits, packages, group, uid, gid, said)
         except OSError as error:
             group.remove()
             said.close()
             raise SandboxUnavailable(f"bubblewrap does not start: {error.strerror or error}") from None
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101 - both were asked to be pipes
+        assert process.stdin is not None  # noqa: S101 - asked to be a pipe, like the other
+        assert process.stdout is not None  # noqa: S101
         channel = Channel(PipeLine(process.stdout.fileno(), process.stdin.fileno()))
         sandbox = WarmSandbox(
             self.name,

@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 KEEP_FAILURES, KEEP_TRACE, KEEP_MESSAGE = 40, 6000, 600
 
@@ -43,8 +44,14 @@ class Recorder:
             crash = getattr(report.longrepr, "reprcrash", None)
             whole = str(report.longrepr)
             message = crash.message if crash else whole.strip().rpartition("\n")[2]
-            where = f"{report.nodeid} ({report.when})" if getattr(report, "when", "call") in ("setup", "teardown") else report.nodeid
-            self.failures.append({"nodeid": where, "message": clipped(message, KEEP_MESSAGE), "traceback": clipped(whole, KEEP_TRACE)})
+            where = (
+                f"{report.nodeid} ({report.when})"
+                if getattr(report, "when", "call") in ("setup", "teardown")
+                else report.nodeid
+            )
+            self.failures.append(
+                {"nodeid": where, "message": clipped(message, KEEP_MESSAGE), "traceback": clipped(whole, KEEP_TRACE)}
+            )
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
@@ -66,7 +73,7 @@ def coverage_of(folder: str) -> Any:
 
     own = ["*/test_*.py", "*_test.py", "*/conftest.py", "*/tests/*", "*/test/*"]
     measure = coverage.Coverage(
-        data_file=None, branch=True, config_file=False, source=[folder], omit=own, messages=False, check_preimported=True
+        data_file=None, branch=True, config_file=False, source=[folder], omit=own, messages=False
     )
     measure.clear_exclude()
     measure.exclude(r"if (typing\.)?TYPE_CHECKING:")
@@ -102,7 +109,17 @@ def main() -> int:
     measure = coverage_of(os.path.abspath(request["coverage_of"])) if request["coverage_of"] else None
     recorder, started = Recorder(), time.monotonic()
     home = os.getcwd()
-    fixed = ["-p", "no:cacheprovider", f"--rootdir={home}", f"--confcutdir={home}", "--color=no", "-o", "console_output_style=classic"]
+    fixed = [
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={home}",
+        f"--confcutdir={home}",
+        "--color=no",
+        "-o",
+        "console_output_style=classic",
+    ]
+    # The agent has imported these before pytest could rewrite them: true, harmless, and an error under `-W error`.
+    AssertionRewritingHook._warn_already_imported = lambda self, name: None  # type: ignore[method-assign]
     if measure:
         measure.start()
     try:

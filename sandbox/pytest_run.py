@@ -106,7 +106,9 @@ def _report(done: ExecResult, found: dict[str, Any] | None) -> TestReport:
         return TestReport(problem=f"{NO_REPORT} ({how})", exit_code=done.exit_code, **common)
     try:
         failures = tuple(Failure(str(f["nodeid"]), str(f["message"]), str(f["traceback"])) for f in found["failures"])
-        counts = {name: int(found[name]) for name in ("passed", "failed", "errors", "skipped", "collected")}
+        counts: dict[str, Any] = {
+            name: int(found[name]) for name in ("passed", "failed", "errors", "skipped", "collected")
+        }
         covered = None if found["branch_coverage"] is None else float(found["branch_coverage"])
         uncovered = {str(path): [int(line) for line in lines] for path, lines in found["uncovered"].items()}
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -6,7 +6,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ MAX_MIRROR = 256 * 1024 * 1024
 MEMORY_WORDS = ("MemoryError", "std::bad_alloc", "Cannot allocate memory", "heap out of memory")
 
 
-def environment(python: Path, packages: PackageSet | None) -> dict[str, str]:
+def environment(python: PurePath, packages: PackageSet | None) -> dict[str, str]:
     """All that a command inside finds in its environment; nothing of the worker's is in it."""
     found = {
         "HOME": "/tmp",  # noqa: S108 - a private tmpfs inside the sandbox
@@ -229,5 +229,7 @@ class WarmSandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

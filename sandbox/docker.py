@@ -1,0 +1,281 @@
+"""Sandboxes in Docker containers: the same agent as process 1 of a hardened container, spoken to over its attached pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import socket
+import tarfile
+import tempfile
+import threading
+import time
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import docker
+import docker.errors
+import docker.types
+import requests
+
+from sandbox.base import Availability, Limits, PackageSet, SandboxError, SandboxUnavailable
+from sandbox.images import image_name, image_present
+from sandbox.owners import lives, me
+from sandbox.warm import WarmSandbox, environment
+from sandbox.wire import Channel
+
+AGENT = Path(__file__).with_name("agent.py")
+PYTHON = PurePosixPath("/opt/venv/bin/python")
+SITE = "/opt/venv/lib/python3.11/site-packages"
+LABEL, OWNER, HOST = "aiswe.sandbox", "aiswe.owner", "aiswe.host"
+LONGEST_SECONDS = 24 * 3600  # a container of another host older than this belongs to nobody
+NO_ENGINE = "start Docker, or point DOCKER_HOST at an engine, or install bubblewrap"
+NO_IMAGE = "build it: python -m sandbox.images"
+ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError)
+_numbers = itertools.count()
+
+
+class AttachedLine:
+    """A Line over an attached container: its output arrives in frames that tell standard output from error."""
+
+    def __init__(self, attached: Any) -> None:
+        self._kept = attached  # docker-py closes the connection when this is collected
+        self._socket: socket.socket = getattr(attached, "_sock", attached)
+        self._raw, self._out, self.said = bytearray(), bytearray(), bytearray()
+
+    def _patience(self, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+
+    def read(self, count: int, deadline: float) -> bytes:
+        """Some bytes of standard output; those of standard error are kept in `said`."""
+        while not self._out:
+            self._patience(deadline)
+            piece = self._socket.recv(1 << 18)
+            if not piece:
+                return b""
+            self._raw += piece
+            self._unpack()
+        found = bytes(self._out[:count])
+        del self._out[:count]
+        return found
+
+    def _unpack(self) -> None:
+        at = 0
+        while len(self._raw) - at >= 8:
+            size = int.from_bytes(self._raw[at + 4 : at + 8], "big")
+            if len(self._raw) - at < 8 + size:
+                break
+            data = self._raw[at + 8 : at + 8 + size]
+            if self._raw[at] == 1:
+                self._out += data
+            else:
+                self.said = (self.said + data)[-2000:]
+            at += 8 + size
+        del self._raw[:at]
+
+    def write(self, data: memoryview, deadline: float) -> int:
+        """Send some bytes to the agent."""
+        self._patience(deadline)
+        return self._socket.send(data[: 1 << 18])
+
+    def close(self) -> None:
+        """Hang up: the agent ends when nobody listens."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._kept.close()
+
+
+def connect(seconds: int = 30) -> docker.DockerClient:
+    """A client for the engine that DOCKER_HOST names, else the local one; raises SandboxUnavailable."""
+    try:
+        return docker.from_env(timeout=seconds)
+    except ENGINE_ERRORS as error:
+        raise SandboxUnavailable(f"no Docker engine answers ({str(error)[:160]}); {NO_ENGINE}") from None
+
+
+class DockerBackend:
+    """Sandboxes in containers of the engine that DOCKER_HOST names, else of the local one."""
+
+    name = "docker"
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shared: docker.DockerClient | None = None
+        self._filled: set[str] = set()
+
+    def _client(self) -> docker.DockerClient:
+        with self._lock:
+            if self._shared is None:
+                self._shared = connect()
+            return self._shared
+
+    def availability(self) -> Availability:
+        """Tell whether an engine answers and has the sandbox image."""
+        try:
+            client = connect(5)
+        except SandboxUnavailable as error:
+            return Availability(False, problem=str(error), way_out=NO_ENGINE)
+        try:
+            version = str(client.version().get("Version", ""))
+            name = image_name()
+            if not image_present(client, name):
+                return Availability(False, version, f"the engine has no image {name}", NO_IMAGE)
+            return Availability(True, version)
+        except SandboxUnavailable as error:
+            return Availability(False, problem=str(error), way_out=NO_IMAGE)
+        except ENGINE_ERRORS as error:
+            return Availability(
+                False, problem=f"the Docker engine does not answer: {str(error)[:160]}", way_out=NO_ENGINE
+            )
+        finally:
+            client.close()
+
+    def open(self, *, limits: Limits | None = None, packages: PackageSet | None = None, label: str = "") -> WarmSandbox:
+        """Make a fresh container; raises SandboxUnavailable."""
+        limits = limits or Limits()
+        client, name = self._client(), image_name()
+        container = ""
+        try:
+            volume = self._packages_volume(client, name, packages) if packages is not None and packages.names else ""
+            container = self._create(client, name, limits, label, volume)
+            line = AttachedLine(
+                client.api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+            )
+            client.api.start(container)
+        except docker.errors.ImageNotFound:
+            raise SandboxUnavailable(f"the engine has no image {name}; {NO_IMAGE}") from None
+        except ENGINE_ERRORS as error:
+            if container:
+                _remove(client, container)
+            raise SandboxUnavailable(f"Docker made no sandbox: {str(error)[:200]}") from None
+
+        def bury() -> None:
+            line.close()
+            _remove(client, container)
+
+        sandbox = WarmSandbox(
+            self.name, Channel(line), limits, kill=bury, why_dead=lambda: line.said.decode(errors="replace")[-300:]
+        )
+        sandbox.greet(
+            {
+                "uid": 1000,
+                "gid": 1000,
+                "env": environment(PYTHON, packages),
+                "site": [SITE],
+                "limits": {
+                    "cpus": limits.cpus,
+                    "file_mb": limits.file_mb,
+                    "processes": limits.processes,
+                    "output_bytes": limits.output_bytes,
+                },
+            }
+        )
+        return sandbox
+
+    @staticmethod
+    def _create(client: docker.DockerClient, image: str, limits: Limits, label: str, volume: str) -> str:
+        megabyte = 1024 * 1024
+        memory = limits.memory_mb * megabyte
+        own = "uid=1000,gid=1000,nosuid,nodev,nr_inodes=200k"
+        host = client.api.create_host_config(
+            network_mode="none",
+            read_only=True,
+            auto_remove=True,
+            mem_limit=memory,
+            memswap_limit=memory,
+            nano_cpus=int(limits.cpus * 1_000_000_000),
+            pids_limit=limits.processes + 2,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges:true"],
+            ipc_mode="private",
+            shm_size=64 * megabyte,
+            oom_score_adj=500,
+            log_config=docker.types.LogConfig(type="none"),
+            restart_policy={"Name": "no"},
+            tmpfs={
+                "/workspace": f"rw,exec,size={limits.disk_mb}m,mode=0755,{own}",
+                "/tmp": f"rw,exec,size={max(16, limits.disk_mb // 4)}m,mode=1777,{own}",  # noqa: S108
+            },
+            ulimits=[
+                docker.types.Ulimit(name="core", soft=0, hard=0),
+                docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
+            ],
+            binds={volume: {"bind": "/packages", "mode": "ro"}} if volume else None,
+        )
+        created = client.api.create_container(
+            image,
+            command=["-I", "-S", "-c", AGENT.read_text()],
+            entrypoint=[str(PYTHON)],
+            stdin_open=True,  # closed with our connection: a container whose worker died ends by itself
+            user="1000:1000",
+            hostname="sandbox",
+            network_disabled=True,
+            labels={LABEL: "1", OWNER: me(), HOST: socket.gethostname(), "aiswe.task": label[:120]},
+            host_config=host,
+            name=f"aiswe-{os.getpid()}-{next(_numbers)}-{os.urandom(3).hex()}",
+        )
+        return str(created["Id"])
+
+    def _packages_volume(self, client: docker.DockerClient, image: str, packages: PackageSet) -> str:
+        """A volume that holds the packages, filled once per engine; a bind mount would need the engine to be on this host."""
+        name = f"aiswe-packages-{packages.folder.name}"
+        with self._lock:
+            if name in self._filled:
+                return name
+            client.api.create_volume(name, labels={LABEL: "packages"})
+            host = client.api.create_host_config(binds={name: {"bind": "/packages", "mode": "rw"}}, network_mode="none")
+            labels = {LABEL: "1", OWNER: me(), HOST: socket.gethostname()}
+            helper = client.api.create_container(image, command=["true"], host_config=host, labels=labels)["Id"]
+            try:
+                try:
+                    client.api.get_archive(helper, "/packages/.complete")[0].close()
+                except docker.errors.NotFound:
+                    with tempfile.TemporaryFile() as archive:
+                        with tarfile.open(fileobj=archive, mode="w") as tar:
+                            tar.add(packages.folder, arcname=".", filter=_as_root)
+                        archive.seek(0)
+                        client.api.put_archive(helper, "/packages", archive)
+                    with tempfile.TemporaryFile() as mark:
+                        with tarfile.open(fileobj=mark, mode="w") as tar:
+                            tar.addfile(tarfile.TarInfo(".complete"))
+                        mark.seek(0)
+                        client.api.put_archive(helper, "/packages", mark)
+            finally:
+                _remove(client, helper)
+            self._filled.add(name)
+            return name
+
+    def reap(self) -> int:
+        """Remove containers whose worker is dead; return how many."""
+        try:
+            client = self._client()
+            found = client.api.containers(all=True, filters={"label": f"{LABEL}=1"})
+        except ENGINE_ERRORS as error:
+            raise SandboxError(f"cannot look for leftover containers: {str(error)[:160]}") from None
+        count = 0
+        for container in found:
+            labels = container.get("Labels") or {}
+            if labels.get(HOST) == socket.gethostname():
+                orphan = not lives(labels.get(OWNER, ""))
+            else:
+                orphan = time.time() - float(container.get("Created", 0)) > LONGEST_SECONDS
+            if orphan:
+                _remove(client, str(container["Id"]))
+                count += 1
+        return count
+
+
+def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.mode |= 0o555 if entry.isdir() else 0o444
+    return entry
+
+
+def _remove(client: docker.DockerClient, container: str) -> None:
+    """Kill and delete a container; that it is gone already is no error, and the reaper finds what stays."""
+    with contextlib.suppress(*ENGINE_ERRORS):
+        client.api.remove_container(container, force=True, v=True)

@@ -1,0 +1,181 @@
+"""The image of Docker sandboxes: its name, and how to build it with or without a registry.
+
+`python -m sandbox.images` builds it when it is not there. The tag is a hash of all the image is made from, so
+building twice is free and an outdated image is never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import docker
+import docker.errors
+
+from sandbox.base import SandboxUnavailable
+from sandbox.packages import platform_tags
+
+HERE = Path(__file__).resolve().parent
+DOCKERFILE = HERE / "image" / "Dockerfile"
+LOCK = HERE.parent / "requirements" / "sandbox.lock.txt"
+SUITE = "bookworm"
+RECIPE = 1  # raise it when what is built here changes
+VENV = "opt/venv"
+SCRIPT = "#!/opt/venv/bin/python\nimport runpy\nrunpy.run_module({module!r}, run_name='__main__', alter_sys=True)\n"
+SCRIPTS = ("pytest", "coverage", "uvicorn")
+Say = Callable[[str], None]
+
+
+def image_name() -> str:
+    """`AISWE_SANDBOX_IMAGE` when set, else our own image for this recipe and processor."""
+    chosen = os.environ.get("AISWE_SANDBOX_IMAGE")
+    if chosen:
+        return chosen
+    recipe = hashlib.sha256(f"{RECIPE} {platform.machine()}".encode())
+    for part in (DOCKERFILE, LOCK):
+        if not part.is_file():
+            raise SandboxUnavailable(
+                f"{part} is missing: the sandbox image is made from it; set AISWE_SANDBOX_IMAGE instead"
+            )
+        recipe.update(part.read_bytes())
+    return f"aiswe-sandbox:{recipe.hexdigest()[:16]}"
+
+
+def image_present(client: docker.DockerClient, name: str | None = None) -> bool:
+    """Whether the engine has the image."""
+    try:
+        client.images.get(name or image_name())
+    except docker.errors.ImageNotFound:
+        return False
+    return True
+
+
+def build_image(client: docker.DockerClient, say: Say = lambda _: None) -> str:
+    """Make the image unless it is there, and return its name; raises SandboxUnavailable with what went wrong."""
+    name = image_name()
+    if image_present(client, name):
+        say(f"{name} is there already")
+        return name
+    say("building from the Dockerfile")
+    try:
+        with tempfile.TemporaryDirectory(prefix="aiswe-image-") as context:
+            shutil.copy(DOCKERFILE, context)
+            (Path(context) / "requirements").mkdir()
+            shutil.copy(LOCK, Path(context) / "requirements")
+            client.images.build(path=context, tag=name, rm=True, forcerm=True, timeout=900)
+        return name
+    except (docker.errors.BuildError, docker.errors.APIError) as error:
+        say(f"no image from the Dockerfile ({str(error)[:160]}); building from Debian packages")
+    _build_from_packages(client, name, say)
+    return name
+
+
+def _run(argv: Sequence[str], seconds: float) -> None:
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=seconds, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxUnavailable(f"building the sandbox image: {argv[0]} failed: {error}") from None
+    if done.returncode:
+        raise SandboxUnavailable(
+            f"building the sandbox image: {argv[0]} failed: {(done.stderr or done.stdout).strip()[-400:]}"
+        )
+
+
+def _build_from_packages(client: docker.DockerClient, name: str, say: Say) -> None:
+    if os.geteuid() != 0 or shutil.which("debootstrap") is None:
+        raise SandboxUnavailable(
+            "without a registry the image is built by debootstrap: install it and run this as root"
+        )
+    with tempfile.TemporaryDirectory(prefix="aiswe-image-") as scratch:
+        root = Path(scratch) / "root"
+        include = "--include=python3,nodejs,git,ca-certificates,procps"
+        mirror = os.environ.get("AISWE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+        say("debootstrap (about a minute)")
+        _run(["debootstrap", "--variant=minbase", include, SUITE, str(root), mirror], 900)
+        for mounted in ("proc", "sys"):  # debootstrap may leave them; they are not ours to delete
+            subprocess.run(["umount", str(root / mounted)], capture_output=True, timeout=30, check=False)
+        say("installing the sandbox's Python packages")
+        _install_packages(root)
+        for waste in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man", "usr/share/locale"):
+            shutil.rmtree(root / waste, ignore_errors=True)
+        for folder in ("workspace", "packages"):
+            (root / folder).mkdir(exist_ok=True)
+        with (root / "etc/passwd").open("a") as passwd, (root / "etc/group").open("a") as group:
+            passwd.write("user:x:1000:1000::/tmp:/bin/sh\n")
+            group.write("user:x:1000:\n")
+        for file in root.rglob("*"):
+            if file.is_file() and not file.is_symlink() and file.stat().st_mode & 0o6000:
+                file.chmod(file.stat().st_mode & 0o1777)
+        archive = Path(scratch) / "root.tar"
+        _run(
+            [
+                "tar",
+                "--one-file-system",
+                "--exclude=./proc/*",
+                "--exclude=./dev/*",
+                "-C",
+                str(root),
+                "-cf",
+                str(archive),
+                ".",
+            ],
+            300,
+        )
+        say("importing")
+        repository, _, tag = name.partition(":")
+        changes = [
+            "USER 1000:1000",
+            "WORKDIR /workspace",
+            "ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8",
+        ]
+        client.api.import_image_from_file(str(archive), repository=repository, tag=tag, changes=changes)
+
+
+def _install_packages(root: Path) -> None:
+    """Unpack the locked wheels into a virtual environment of the new root; none of their code runs here."""
+    venv = root / VENV
+    site = venv / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (venv / "bin").mkdir()
+    for python in ("python", "python3", "python3.11"):
+        (venv / "bin" / python).symlink_to("/usr/bin/python3.11")
+    (venv / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11\n")
+    target = ["--target", str(site), "--python-version", "3.11", "--implementation", "cp", *platform_tags()]
+    only = ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--no-compile", "-r", str(LOCK)]
+    _run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *target, *only], 600)
+    shutil.rmtree(site / "bin", ignore_errors=True)
+    for script in SCRIPTS:
+        file = venv / "bin" / script
+        file.write_text(SCRIPT.format(module=script))
+        file.chmod(0o755)
+    _run(["chroot", str(root), "/opt/venv/bin/python", "-m", "compileall", "-q", "-j", "2", f"/{VENV}/lib"], 300)
+
+
+def main() -> int:
+    """Build the image for the engine of `DOCKER_HOST`."""
+    say: Say = lambda text: print(text, file=sys.stderr)  # noqa: E731, T201
+    try:
+        client = docker.from_env(timeout=900)
+        client.ping()
+    except docker.errors.DockerException as error:
+        say(f"no Docker engine answers: {error}")
+        return 3
+    try:
+        print(build_image(client, say))  # noqa: T201
+    except SandboxUnavailable as error:
+        say(str(error))
+        return 1
+    finally:
+        client.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
