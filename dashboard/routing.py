@@ -2,4 +2,8 @@
 
 from typing import Any
 
-websocket_urlpatterns: list[Any] = []
+from django.urls import path
+
+from dashboard.consumers import RunConsumer
+
+websocket_urlpatterns: list[Any] = [path("ws/runs/<int:pk>", RunConsumer.as_asgi())]

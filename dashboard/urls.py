@@ -1,5 +1,52 @@
 """Addresses of the dashboard."""
 
-from django.urls import URLPattern
+from django.contrib.auth.views import LogoutView
+from django.urls import URLPattern, path, re_path
 
-urlpatterns: list[URLPattern] = []
+from dashboard.views import accounts, approvals, audit, plans, projects, requirements, runs, system, tasks
+
+urlpatterns: list[URLPattern] = [
+    path("", projects.home, name="projects"),
+    path("setup", accounts.setup, name="setup"),
+    path("sign-in", accounts.SignIn.as_view(), name="sign-in"),
+    path("sign-out", LogoutView.as_view(), name="sign-out"),
+    path("preferences", accounts.preferences, name="preferences"),
+    path("keys", system.keys, name="keys"),
+    path("preview", projects.preview, name="preview"),
+    path("projects/new", projects.new, name="project-new"),
+    path("p/<int:pk>/", projects.detail, name="project"),
+    path("p/<int:pk>/settings", projects.settings, name="project-settings"),
+    path("p/<int:pk>/members", projects.add_member, name="project-members"),
+    path("p/<int:pk>/documents", projects.upload, name="project-upload"),
+    path("p/<int:pk>/reqs", requirements.review, name="requirements"),
+    path("p/<int:pk>/plan", plans.review, name="plan"),
+    path("documents/<int:pk>/confirm", requirements.confirm, name="requirements-confirm"),
+    path("documents/<int:pk>/requirements", requirements.add, name="requirement-add"),
+    path("documents/<int:pk>/plan", requirements.plan, name="planning-start"),
+    path("requirements/<int:pk>", requirements.edit, name="requirement"),
+    path("plans/<int:pk>/approve", plans.approve, name="plan-approve"),
+    path("plans/<int:pk>/changes", plans.changes, name="plan-changes"),
+    path("plans/<int:pk>/build", plans.build, name="plan-build"),
+    path("plans/<int:pk>/tasks/<str:key>", plans.edit_task, name="plan-task"),
+    path("runs", runs.index, name="runs"),
+    path("runs/<int:pk>", runs.detail, name="run"),
+    path("runs/<int:pk>/e/<int:seq>", runs.detail, name="run-event"),
+    path("runs/<int:pk>/c/<int:n>", runs.chunk, name="run-chunk"),
+    path("runs/<int:pk>/i/<int:seq>", runs.inspect, name="run-inspect"),
+    path("runs/<int:pk>/rows", runs.rows, name="run-rows"),
+    re_path(r"^runs/(?P<pk>\d{1,18})/(?P<verb>pause|resume|stop)$", runs.control, name="run-control"),
+    path("runs/<int:pk>/say", runs.say, name="run-say"),
+    path("tasks/<int:pk>", tasks.detail, name="task"),
+    path("tasks/<int:pk>/retry", tasks.retry, name="task-retry"),
+    path("tasks/<int:pk>/skip", tasks.skip, name="task-skip"),
+    path("tasks/<int:pk>/gate", tasks.gate, name="gate"),
+    path("findings/<int:pk>", tasks.dispose, name="finding-dispose"),
+    path("approvals", approvals.inbox, name="approvals"),
+    path("approvals/<int:pk>", approvals.decide, name="approval"),
+    path("audit", audit.index, name="audit"),
+    path("audit/<int:pk>", audit.detail, name="audit-run"),
+    path("audit/<int:pk>/verify", audit.verify, name="audit-verify"),
+    path("audit/<int:pk>/export.<str:fmt>", audit.export, name="audit-export"),
+    path("system", system.doctor, name="system"),
+    path("demo", system.start_demo, name="demo"),
+]

@@ -1,0 +1,83 @@
+"""A unified diff as rows a template can show."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+MAX_LINES = 4_000
+
+
+@dataclass
+class Line:
+    """One line of a file's diff: kind is add, del, ctx, hunk or note; numbers are 1-based."""
+
+    kind: str
+    text: str
+    old: int | None = None
+    new: int | None = None
+
+
+@dataclass
+class FileDiff:
+    """What changed in one file."""
+
+    path: str
+    lines: list[Line] = field(default_factory=list)
+    added: int = 0
+    removed: int = 0
+
+
+def _path_of(header: str) -> str:
+    name = header[4:].split("\t")[0].strip()
+    return name[2:] if name[:2] in ("a/", "b/") else name
+
+
+def _starts_a_file(rows: list[str], number: int) -> bool:
+    """A removed line may begin with "-- " too; a file's header has "+++ " and a hunk behind it."""
+    after = rows[number + 1 : number + 3]
+    return len(after) == 2 and after[0].startswith("+++ ") and bool(_HUNK.match(after[1]))
+
+
+def parse(diff: str) -> tuple[list[FileDiff], int]:
+    """Files of a unified diff, and how many lines were left out because there are more than MAX_LINES."""
+    files: list[FileDiff] = []
+    current = FileDiff("")
+    old = new = 0
+    in_hunk = False
+    rows = diff.splitlines()
+    for number, row in enumerate(rows[:MAX_LINES]):
+        if row.startswith("diff --git "):
+            current = FileDiff(row.rpartition(" b/")[2])
+            files.append(current)
+            in_hunk = False
+        elif row.startswith("--- ") and (not in_hunk or _starts_a_file(rows, number)):
+            in_hunk = False
+            if not files or files[-1].lines:
+                current = FileDiff(_path_of(row))
+                files.append(current)
+        elif not in_hunk and row.startswith("+++ "):
+            current.path = current.path if row.strip() == "+++ /dev/null" else _path_of(row)
+        elif match := _HUNK.match(row):
+            in_hunk = True
+            old, new = int(match[1]), int(match[2])
+            current.lines.append(Line("hunk", row))
+        elif in_hunk and row.startswith("+"):
+            current.lines.append(Line("add", row[1:], None, new))
+            current.added += 1
+            new += 1
+        elif in_hunk and row.startswith("-"):
+            current.lines.append(Line("del", row[1:], old, None))
+            current.removed += 1
+            old += 1
+        elif (in_hunk and row.startswith(" ")) or (in_hunk and row == ""):
+            current.lines.append(Line("ctx", row[1:], old, new))
+            old += 1
+            new += 1
+        elif files:
+            current.lines.append(Line("note", row))
+        elif row.strip():
+            current = FileDiff("(no file named)", [Line("note", row)])
+            files.append(current)
+    return files, max(0, len(rows) - MAX_LINES)

@@ -1,0 +1,54 @@
+"""Agents write Markdown; a page shows a small, harmless part of it as HTML."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from html import escape
+from urllib.parse import urlsplit
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+
+from dashboard.text import plain
+
+# No images: fetching one would tell its server that the text was read, and what was in the address.
+TAGS = {
+    *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "code", "pre", "blockquote"),
+    *("ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td", "span"),
+}
+ATTRIBUTES = {"a": {"href"}, "span": {"class"}}
+_parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
+
+def _close_link(self: object, tokens: list, index: int, options: object, env: dict) -> str:
+    """Say where a link leads: its words are the agent's, its host is a fact."""
+    host = env.setdefault("hosts", []).pop() if env.get("hosts") else ""
+    return f"</a> <span>({host})</span>" if host else "</a>"
+
+
+def _open_link(self: object, tokens: list, index: int, options: object, env: dict) -> str:
+    href = str(tokens[index].attrs.get("href", ""))
+    try:
+        host = urlsplit(href).hostname or ""
+    except ValueError:
+        host = ""
+    env.setdefault("hosts", []).append(escape(host))
+    return f'<a href="{escape(href)}">'
+
+
+_parser.add_render_rule("link_open", _open_link)
+_parser.add_render_rule("link_close", _close_link)
+
+
+@lru_cache(maxsize=512)
+def render(text: str, limit: int = 20_000) -> SafeString:
+    """Markdown as allow-listed HTML: no images, no raw HTML, links only to http(s), with their host beside them."""
+    html = nh3.clean(
+        _parser.render(plain(text, limit)),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer nofollow",
+    )
+    return mark_safe(html)  # noqa: S308  the allow-list above made it

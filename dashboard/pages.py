@@ -1,0 +1,20 @@
+"""Answering with a page, or with the one part of it that htmx will swap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.cache import patch_vary_headers
+
+
+def show(
+    request: HttpRequest, template: str, context: dict[str, Any], *, part: str = "", status: int = 200
+) -> HttpResponse:
+    """The page `template`, or its partial `part` alone for an htmx request."""
+    alone = bool(part and request.htmx)  # type: ignore[attr-defined]
+    response = TemplateResponse(request, f"{template}#{part}" if alone else template, context, status=status)
+    if part:
+        patch_vary_headers(response, ["HX-Request"])  # one address, two bodies
+    return response

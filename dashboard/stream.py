@@ -1,0 +1,197 @@
+"""The event stream as a page and a socket show it: chunks, filters, frames.
+
+One renderer for all of them: a row that came by the socket, by a poll and with the page is the same text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Count, Q, QuerySet
+from django.template.loader import render_to_string
+
+from dashboard.text import one_line
+from projects.models import Event, Run, Task
+from projects.services import runs
+
+CHUNK = 100  # rows; the unit the browser loads, drops and caches
+FRAME = 200  # rows at most in one message
+SKIP_AFTER = 2_000  # a reader further behind than this is sent counts first, rows when it scrolls to them
+FILTERED_PAGE = 300
+
+_ERRORS = Q(outcome="fail") | Q(type__in=["error", "task.failed", "attempt.failed", "guard.blocked"])
+_DECISIONS = Q(type__in=["decision", "diagnosis", "adjudication", "approval.decided", "plan.approved", "human.message"])
+_NEEDS = Q(type__in=["approval.requested", "task.escalated", "task.needs_you", "task.blocked"])
+PRESETS: dict[str, tuple[str, Q]] = {
+    "errors": ("Errors", _ERRORS),
+    "decisions": ("Decisions", _DECISIONS),
+    "needs": ("Needs me", _NEEDS),
+}
+AGENTS = ("planner", "tester", "coder", "reviewer", "runtime", "user")
+FAMILIES = ("thought", "cmd", "file", "test", "gate", "task", "attempt", "memory", "approval", "llm", "git", "system")
+# Which rows are said aloud, and how urgently: approval > failure > end of a task > progress.
+_SAID = {
+    "approval.requested": 3,
+    "error": 2,
+    "task.failed": 2,
+    "task.escalated": 2,
+    "guard.blocked": 2,
+    "run.finished": 1,
+    "run.paused": 1,
+    "task.done": 1,
+    "plan.proposed": 1,
+}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows of a run are wanted; everything by default."""
+
+    preset: str = ""
+    q: str = ""
+    type: str = ""
+    agent: str = ""
+    task: str = ""
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> Filter:
+        """From a query string; what is not known is ignored, what is too long is cut."""
+        preset, kind, agent = query.get("preset", ""), query.get("type", ""), query.get("agent", "")
+        return cls(
+            preset=preset if preset in PRESETS else "",
+            q=query.get("q", "").replace("\x00", "")[:200].strip(),
+            type=kind if kind in FAMILIES else "",
+            agent=agent if agent in AGENTS else "",
+            task=query.get("task", "").replace("\x00", "")[:40],
+        )
+
+    @property
+    def is_all(self) -> bool:
+        """True when nothing is left out."""
+        return self == Filter()
+
+    @property
+    def query(self) -> str:
+        """The same filter as a query string."""
+        return urlencode({name: value for name, value in self.__dict__.items() if value})
+
+    def apply(self, events: QuerySet[Event]) -> QuerySet[Event]:
+        """The wanted rows of a queryset."""
+        if self.preset:
+            events = events.filter(PRESETS[self.preset][1])
+        if self.q:
+            events = events.filter(summary__icontains=self.q)
+        if self.type:
+            events = events.filter(Q(type=self.type) | Q(type__startswith=f"{self.type}."))
+        if self.agent:
+            events = events.filter(role=self.agent)
+        if self.task:
+            events = events.filter(task__key=self.task)
+        return events
+
+
+@dataclass
+class Section:
+    """A chunk of the stream on a page: its number and, when it is sent along, its rows."""
+
+    n: int
+    rows: list[Event] | None = field(default=None)
+
+    @property
+    def first(self) -> int:
+        """Its first sequence number."""
+        return self.n * CHUNK + 1
+
+    @property
+    def last(self) -> int:
+        """Its last sequence number, once it is full."""
+        return (self.n + 1) * CHUNK
+
+
+def chunk_of(seq: int) -> int:
+    """The chunk an event lies in."""
+    return (seq - 1) // CHUNK
+
+
+def events_of(run: Run) -> QuerySet[Event]:
+    """A run's rows in order, with what a row shows."""
+    return Event.objects.filter(run=run).select_related("task").defer("payload", "blobs").order_by("seq")
+
+
+def sections(run: Run, *, around: int | None = None) -> list[Section]:
+    """Every chunk of a run; rows only for the newest two, or for those around an event."""
+    count = math.ceil(run.last_seq / CHUNK)
+    wanted = {count - 1, count - 2}
+    if around is not None:
+        middle = chunk_of(around)
+        wanted = {middle - 1, middle, middle + 1, count - 1}
+    found = [Section(n) for n in range(count)]
+    for section in found:
+        if section.n in wanted:
+            section.rows = list(events_of(run).filter(seq__gte=section.first, seq__lte=section.last))
+    return found
+
+
+def render_rows(rows: list[Event]) -> str:
+    """Rows as HTML, escaped, without any attribute htmx would act on."""
+    return render_to_string("partials/rows.html", {"rows": rows})
+
+
+def tasks_of(run: Run) -> QuerySet[Task]:
+    """A run's tasks with the number of tries so far."""
+    return run.tasks.annotate(tries=Count("attempts")).order_by("ordinal")
+
+
+def _touched(run: Run, rows: list[Event]) -> str:
+    """The panels that rows make stale, rendered anew."""
+    moved = {row.task_id for row in rows if row.task_id and row.type.startswith(("task.", "attempt.", "approval."))}
+    parts = []
+    if moved:
+        parts += [render_to_string("partials/task_item.html", {"task": t}) for t in tasks_of(run).filter(pk__in=moved)]
+    if any(row.type.startswith(("run.", "task.", "attempt.", "approval.", "plan.", "llm.")) for row in rows):
+        parts.append(render_to_string("partials/run_status.html", {"run": run, "totals": runs.totals(run)}))
+        parts.append(render_to_string("partials/run_why.html", {"run": run}))
+    return "".join(parts)
+
+
+def _said(rows: list[Event]) -> list[dict[str, Any]]:
+    said = [row for row in rows if row.type in _SAID]
+    return [
+        {"p": "assertive" if row.type == "approval.requested" else "polite", "w": _SAID[row.type], "t": text}
+        for row in sorted(said, key=lambda row: -_SAID[row.type])[:3]
+        if (text := one_line(row.summary, 160))
+    ]
+
+
+def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -> dict[str, Any] | None:
+    """What a reader at `after` is sent next, or None when it has everything.
+
+    The frame covers from..to without a hole; with a filter its rows are only the wanted ones of that span. A reader far
+    behind gets {"skip": true} for the distance, and fetches those rows by chunk when they come into view.
+    """
+    run = Run.objects.select_related("project").get(pk=run_id)
+    head = min(run.last_seq, upto) if upto is not None else run.last_seq
+    if head <= after:
+        return None
+    base = {"v": 1, "run": run_id, "from": after + 1, "last": run.last_seq}
+    if head - after > SKIP_AFTER and wanted.is_all:
+        to = chunk_of(head - CHUNK) * CHUNK
+        return {**base, "to": to, "skip": True, "ui": _touched(run, [])}
+    to = min(after + FRAME, head)
+    span = list(events_of(run).filter(seq__gt=after, seq__lte=to))
+    if not span:
+        return None
+    to = span[-1].seq
+    shown = span if wanted.is_all else list(wanted.apply(events_of(run).filter(seq__gt=after, seq__lte=to)))
+    return {
+        **base,
+        "to": to,
+        "rows": render_rows(shown),
+        "n": len(shown),
+        "ui": _touched(run, span),
+        "say": _said(span),
+    }

@@ -1,0 +1,136 @@
+"""Filters and tags of every page: safe text, states, icons, times, rights."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard import markdown as md
+from dashboard import rights, states
+from dashboard import text as safe
+
+register = template.Library()
+
+
+@register.filter
+def plain(value: object, limit: int = 20_000) -> str:
+    """Untrusted text over several lines."""
+    return safe.plain(value, limit)
+
+
+@register.filter
+def line(value: object, limit: int = 400) -> str:
+    """Untrusted text on one line."""
+    return safe.one_line(value, limit)
+
+
+@register.filter
+def markdown(value: object) -> SafeString:
+    """Untrusted Markdown."""
+    return md.render(str(value or ""))
+
+
+@register.filter
+def as_json(value: object) -> str:
+    """A payload as indented JSON text."""
+    return safe.plain(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+@register.simple_tag
+def icon(name: str, cls: str = "") -> SafeString:
+    """A symbol of the sprite; it says nothing to a screen reader, so words stand beside it."""
+    return format_html('<svg class="i {}" aria-hidden="true"><use href="#i-{}"/></svg>', cls, name)
+
+
+@register.simple_tag
+def chip(state: str, word: str = "") -> SafeString:
+    """A state as shape, word and tint."""
+    look = states.look_of_state(str(state))
+    return format_html(
+        '<span class="chip tone-{}">{}<span>{}</span></span>', look.tone, icon(look.icon), word or look.word
+    )
+
+
+@register.filter
+def look(state: str) -> states.Look:
+    """The look of a state."""
+    return states.look_of_state(str(state))
+
+
+@register.filter
+def event_look(event: Any) -> states.Look:
+    """The look of an event."""
+    return states.look_of_event(event.type, event.outcome)
+
+
+@register.filter
+def span(seconds: float | timedelta | None) -> str:
+    """A duration in words: 0.4 s, 12 s, 3 min 05 s, 2 h 10 min."""
+    if seconds is None:
+        return "–"
+    value = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
+    if value < 10:
+        return f"{value:.1f} s"
+    whole = round(value)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+@register.filter
+def since(moment: datetime | None) -> str:
+    """How long ago, in words."""
+    return span((timezone.now() - moment).total_seconds()) if moment else ""
+
+
+@register.filter
+def ms(value: int) -> str:
+    """Milliseconds in words."""
+    return f"{value} ms" if value < 1000 else span(value / 1000)
+
+
+@register.filter
+def clock(moment: datetime | None) -> str:
+    """The time of day with tenths, UTC."""
+    return f"{moment:%H:%M:%S}.{moment.microsecond // 100_000}" if moment else ""
+
+
+@register.simple_tag
+def stamp(moment: datetime | None, fmt: str = "date") -> SafeString:
+    """A <time> in UTC; the page's script shows it in the reader's zone."""
+    if moment is None:
+        return format_html("–")
+    words = f"{moment:%H:%M:%S}" if fmt == "time" else f"{moment:%Y-%m-%d %H:%M}"
+    return format_html('<time datetime="{}" title="{} UTC">{}</time>', moment.isoformat(), f"{moment:%F %T}", words)
+
+
+@register.simple_tag(takes_context=True)
+def may(context: dict[str, Any], project: Any, verb: str) -> rights.May:
+    """Whether the person asking may do `verb` in the project, and which roles may."""
+    return rights.may(context["request"].user, project, verb)
+
+
+@register.filter
+def get(mapping: Any, key: Any) -> Any:
+    """A mapping's value under a variable key."""
+    return mapping.get(key) if mapping else None
+
+
+@register.filter
+def percent(part: float, whole: float) -> int:
+    """Part of a whole in whole percent; 0 of 0 is 0."""
+    return round(100 * part / whole) if whole else 0
+
+
+@register.filter
+def short(digest: str) -> str:
+    """The first characters of a hash."""
+    return str(digest)[:12]

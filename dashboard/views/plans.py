@@ -1,0 +1,140 @@
+"""The plan: graph and table, its checks, its versions, and the hard yes."""
+
+from __future__ import annotations
+
+import copy
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dashboard import access, dag, plan_diff
+from dashboard.forms import TaskForm
+from dashboard.pages import show
+from dashboard.refusals import refusals
+from projects.errors import StaleVersion
+from projects.models import Plan
+from projects.services import plans, runs
+
+
+def _version(request: HttpRequest, versions):  # type: ignore[no-untyped-def]
+    wanted = request.GET.get("v", "")
+    if not wanted:
+        return versions.first()
+    if not wanted.isdecimal() or len(wanted) > 9:
+        raise Http404("No such version.")
+    return get_object_or_404(versions, version=int(wanted))
+
+
+def _url(plan: Plan) -> str:
+    return f"{reverse('plan', args=[plan.project_id])}?v={plan.version}"
+
+
+@require_GET
+def review(request: HttpRequest, pk: int) -> HttpResponse:
+    """The newest plan (or ?v=), what checks say about it, and what changed since the version before."""
+    project = get_object_or_404(access.projects(request.user), pk=pk)
+    versions = project.plans.select_related("document", "decided_by", "created_by")
+    plan = _version(request, versions)
+    context: dict = {"project": project, "plan": plan, "document": project.documents.first()}
+    if plan is not None:
+        entries = dag.entries_of(plan)
+        before = versions.filter(version__lt=plan.version).first()
+        changes = plan_diff.compare(dag.entries_of(before), entries) if before else []
+        covered = {str(key) for entry in entries for key in entry.get("requirements") or []}
+        wanted = plan.document.requirements.exclude(status="rejected")
+        context |= {
+            "versions": versions.values("version", "status"),
+            "newest": versions.first(),
+            "before": before,
+            "changes": changes,
+            "graph": dag.graph_of(plan, {change.key: change.kind for change in changes} if before else None),
+            "entries": entries,
+            "covered": sum(r.key in covered for r in wanted),
+            "wanted": len(wanted),
+            "minutes": sum(e.get("minutes") or 0 for e in entries if isinstance(e.get("minutes"), int | float)),
+            "run": plan.runs.filter(kind="build").order_by("-pk").first(),
+        }
+    return show(request, "pages/plan.html", context)
+
+
+def conflict(request: HttpRequest, plan: Plan, refusal: StaleVersion) -> HttpResponse:
+    """Both versions, so that the person can choose with open eyes."""
+    newest = plan.project.plans.first()
+    context = {
+        "project": plan.project,
+        "plan": plan,
+        "newest": newest,
+        "refusal": str(refusal),
+        "changes": plan_diff.compare(dag.entries_of(plan), dag.entries_of(newest)) if newest else [],
+    }
+    return render(request, "pages/plan_conflict.html", context, status=409)
+
+
+@require_POST
+@refusals
+def approve(request: HttpRequest, pk: int) -> HttpResponse:
+    """The hard yes, to exactly the content that was shown."""
+    plan = get_object_or_404(access.plans(request.user), pk=pk)
+    try:
+        plans.approve_plan(plan, content_hash=request.POST.get("hash", ""), by=request.user)
+    except StaleVersion as refusal:
+        return conflict(request, plan, refusal)
+    messages.success(request, f"Plan v{plan.version} is approved and pinned to {plan.content_hash[:12]}.")
+    return redirect(_url(plan))
+
+
+@require_POST
+@refusals
+def changes(request: HttpRequest, pk: int) -> HttpResponse:
+    """No, with what should be different."""
+    plan = get_object_or_404(access.plans(request.user), pk=pk)
+    try:
+        plans.ask_for_changes(plan, by=request.user, comment=request.POST.get("comment", "").strip()[:4_000])
+    except StaleVersion as refusal:
+        return conflict(request, plan, refusal)
+    messages.success(request, "Changes asked. The planner makes a new version.")
+    return redirect(_url(plan))
+
+
+@require_http_methods(["GET", "POST"])
+@refusals
+def edit_task(request: HttpRequest, pk: int, key: str) -> HttpResponse:
+    """Change one task; that makes a new version of the plan."""
+    plan = get_object_or_404(access.plans(request.user), pk=pk)
+    entry = next((e for e in dag.entries_of(plan) if str(e.get("key")) == key), None)
+    if entry is None:
+        raise Http404("The plan has no such task.")
+    start = {name: entry.get(name) for name in ("title", "description", "expects", "agent", "minutes")}
+    start |= {name: ", ".join(map(str, entry.get(name) or [])) for name in ("requirements", "needs")}
+    form = TaskForm(request.POST or None, initial=start)
+    if request.method == "POST" and form.is_valid():
+        content = copy.deepcopy(plan.content)
+        fields = {k: v for k, v in form.cleaned_data.items() if k != "comment"}
+        for other in content["tasks"]:
+            if str(other.get("key")) == key:
+                other.update(fields)
+        try:
+            newer = plans.edit_plan(
+                plan,
+                content=content,
+                by=request.user,
+                comment=form.cleaned_data["comment"],
+                base_hash=request.POST.get("hash", ""),
+            )
+        except StaleVersion as refusal:
+            return conflict(request, plan, refusal)
+        messages.success(request, f"{key} is changed in plan v{newer.version}.")
+        return redirect(_url(newer))
+    context = {"project": plan.project, "plan": plan, "entry": entry, "key": key, "form": form}
+    return show(request, "pages/plan_task.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@refusals
+def build(request: HttpRequest, pk: int) -> HttpResponse:
+    """Start building an approved plan, and go and watch it."""
+    plan = get_object_or_404(access.plans(request.user), pk=pk)
+    return redirect("run", runs.start_build(plan, by=request.user).pk)

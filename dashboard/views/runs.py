@@ -1,0 +1,158 @@
+"""The glass box: all runs, one run live, and its rows by chunk, by hole and by event."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.db.models import Case, Count, Q, Value, When
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from dashboard import access, dag, stream
+from dashboard.pages import show
+from dashboard.refusals import refusals
+from projects.errors import BadInput
+from projects.models import Blob, Event, Run
+from projects.services import runs
+
+CONTROLS = (
+    ("pause", "Pause", "running needs_you"),
+    ("resume", "Resume", "paused failed"),
+    ("stop", "Stop", "queued running needs_you paused failed"),
+)
+NEEDS = ("needs_you", "failed", "paused")
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 19 else None
+
+
+@require_GET
+def index(request: HttpRequest) -> HttpResponse:
+    """Every run the person may see, newest first, those that wait for somebody on top."""
+    state = request.GET.get("state", "")
+    found = access.runs(request.user).annotate(
+        done=Count("tasks", filter=Q(tasks__status="merged")),
+        all=Count("tasks"),
+        first=Case(When(status__in=NEEDS, then=Value(0)), default=Value(1)),
+    )
+    if state == "needs":
+        found = found.filter(status__in=NEEDS)
+    elif state in Run.Status.values:
+        found = found.filter(status=state)
+    context = {"runs": found.order_by("first", "-pk")[:200], "state": state, "states": Run.Status.choices}
+    return show(request, "pages/runs.html", context, part="runs")
+
+
+def _inspected(run: Run, seq: int) -> dict:
+    """An event with everything it points at, bounded."""
+    event = get_object_or_404(Event.objects.select_related("task", "run"), run=run, seq=seq)
+    names: dict[str, list[str]] = {}
+    for name, value in event.blobs.items():
+        names[name] = [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    stored = Blob.objects.in_bulk([sha for shas in names.values() for sha in shas])
+    texts = {
+        name: [(sha, stored[sha].content if sha in stored else "") for sha in shas] for name, shas in names.items()
+    }
+    return {"event": event, "run": run, "project": run.project, "texts": texts}
+
+
+@require_GET
+def detail(request: HttpRequest, pk: int, seq: int | None = None) -> HttpResponse:
+    """One run: tasks, stream, inspector. With `seq`, opened at that event."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    wanted = stream.Filter.read(request.GET) if seq is None else stream.Filter()
+    context: dict = {"run": run, "project": run.project, "wanted": wanted, "seq": seq}
+    if seq is not None:
+        context |= _inspected(run, seq)
+    if wanted.is_all:
+        parts = stream.sections(run, around=seq)
+        loaded = [part for part in parts if part.rows is not None]
+        context |= {
+            "sections": parts,
+            "shown": run.last_seq,
+            "older": min((p.n for p in loaded if p.n > 0), default=None),
+        }
+        if context["older"] is not None:
+            context["older_seq"] = context["older"] * stream.CHUNK
+    else:
+        before = _number(request, "before")
+        found = wanted.apply(stream.events_of(run))
+        page = found.filter(seq__lt=before) if before else found
+        rows = list(page.order_by("-seq")[: stream.FILTERED_PAGE])[::-1]
+        context |= {
+            "rows": rows,
+            "shown": found.count(),
+            "before": rows[0].seq if len(rows) == stream.FILTERED_PAGE else None,
+        }
+    context |= {
+        "totals": runs.totals(run),
+        "tasks": list(stream.tasks_of(run)),
+        "graph": dag.graph_of_run(run),
+        "presets": [(name, label) for name, (label, _) in stream.PRESETS.items()],
+        "agents": stream.AGENTS,
+        "families": stream.FAMILIES,
+        "controls": CONTROLS,
+        "asks": run.approvals.filter(status="pending"),
+    }
+    return show(request, "pages/run.html", context)
+
+
+@require_GET
+def chunk(request: HttpRequest, pk: int, n: int) -> HttpResponse:
+    """A hundred rows; for good once they are all there."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    section = stream.Section(n)
+    if section.first > run.last_seq:
+        raise Http404("That part of the run has not happened yet.")
+    rows = stream.events_of(run).filter(seq__gte=section.first, seq__lte=section.last)
+    response = render(request, "partials/rows.html", {"rows": rows})
+    full = section.last <= run.last_seq
+    response["Cache-Control"] = "private, max-age=86400, immutable" if full else "no-store"
+    return response
+
+
+@require_GET
+def rows(request: HttpRequest, pk: int) -> JsonResponse:
+    """The next frame after a cursor, for a hole or where sockets are blocked: the same one the socket would send."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    after = _number(request, "after") or 0
+    found = stream.frame(run.pk, after, stream.Filter.read(request.GET), upto=_number(request, "upto"))
+    response = JsonResponse(found or {"v": 1, "run": run.pk, "from": after + 1, "to": after, "last": run.last_seq})
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_GET
+def inspect(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
+    """One event, opened."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    return render(request, "partials/inspector.html", _inspected(run, seq))
+
+
+@require_POST
+@refusals
+def control(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
+    """Pause, resume or stop a run."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    act = {"pause": runs.pause_run, "resume": runs.resume_run, "stop": runs.cancel_run}[verb]
+    act(run, by=request.user)
+    return redirect("run", pk)
+
+
+@require_POST
+@refusals
+def say(request: HttpRequest, pk: int) -> HttpResponse:
+    """A person's words to the agents, part of the stream."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    text = request.POST.get("text", "").strip()
+    if not text:
+        raise BadInput("Write what the agents should know, then send it.")
+    if len(text) > 4_000:
+        raise BadInput(f"The message has {len(text):,} characters; at most 4,000 are passed on.")
+    key = request.POST.get("task", "")
+    task = get_object_or_404(run.tasks, key=key) if key else None
+    runs.say(run, by=request.user, text=text, task=task)
+    messages.success(request, "Said. The agents read it at their next step.")
+    return redirect("run", pk)

@@ -1,0 +1,61 @@
+"""The doctor's page, the demo's button, and the list of shortcuts."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dashboard.pages import show
+from dashboard.refusals import refusals
+from projects.services import demo, health
+
+SHORTCUTS = (
+    ("?", "This page"),
+    ("/", "Search, on pages that have a search field"),
+    ("g p", "Go to Projects"),
+    ("g i", "Go to Approvals"),
+    ("g r", "Go to Runs"),
+    ("g a", "Go to Audit"),
+    ("g s", "Go to System"),
+    ("j / k", "Next / previous row of the stream"),
+    ("e / E", "Next / previous error in the stream"),
+    ("f", "Follow the newest row"),
+    ("Enter", "Open what has the focus"),
+    ("Esc", "Leave the field"),
+)
+
+
+def setup_facts() -> dict[str, str]:
+    """What a person needs to bring a local model up. A password in the address is not shown."""
+    parts = urlsplit(settings.OLLAMA_URL if "//" in settings.OLLAMA_URL else f"//{settings.OLLAMA_URL}")
+    host = parts.netloc.rpartition("@")[2]
+    return {"ollama": f"{parts.scheme or 'http'}://{host}", "model": settings.MODEL}
+
+
+@require_http_methods(["GET", "POST"])
+def doctor(request: HttpRequest) -> HttpResponse:
+    """Every check with its evidence and the way out; POST runs them anew."""
+    if request.method == "POST":
+        health.run_checks(fresh=True)
+        return redirect("system")
+    checks = health.run_checks()
+    red = [check for check in checks if check["ok"] is False]
+    context = {"checks": checks, "red": red, "window": settings.MODEL_WINDOW, "demo": demo.is_offered()}
+    return show(request, "pages/system.html", {**context, **setup_facts()})
+
+
+@require_POST
+@refusals
+def start_demo(request: HttpRequest) -> HttpResponse:
+    """Start the recording and go and watch it."""
+    return redirect("run", demo.start_demo(request.user).pk)
+
+
+@require_GET
+def keys(request: HttpRequest) -> HttpResponse:
+    """The shortcuts, and their off switch."""
+    return show(request, "pages/keys.html", {"shortcuts": SHORTCUTS})

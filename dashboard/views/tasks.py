@@ -1,0 +1,143 @@
+"""One task: its tries, tests, diff, findings and log; and the gate it stands at."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from dashboard import access, diffs, stream
+from dashboard.forms import DispositionForm
+from dashboard.pages import show
+from dashboard.refusals import refusals
+from projects.errors import BadInput
+from projects.models import Event
+from projects.services import findings, tasks
+
+SEVERITY = {"CRITICAL": 0, "HIGH": 1, "ERROR": 1, "MEDIUM": 2, "WARNING": 2, "LOW": 3, "INFO": 4}
+LOG_ROWS = 200
+
+
+@require_GET
+def detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """Everything known about one task."""
+    task = get_object_or_404(access.tasks(request.user), pk=pk)
+    tries = list(task.attempts.all())
+    seen: str | None = None
+    for attempt in tries:
+        # The same signature twice in a row is the sign that repairing will not help and the approach must change.
+        attempt.same_again = bool(attempt.error_signature) and attempt.error_signature == seen
+        seen = attempt.error_signature
+    last = tries[-1] if tries else None
+    diff = next((attempt.diff for attempt in reversed(tries) if attempt.diff), "")
+    files, left_out = diffs.parse(diff)
+    tested = next((attempt for attempt in reversed(tries) if attempt.tests), None)
+    log = list(stream.events_of(task.run).filter(task=task).order_by("-seq")[:LOG_ROWS])[::-1]
+    coverage = Event.objects.filter(task=task, type="coverage.result").order_by("-seq").first()
+    context = {
+        "task": task,
+        "run": task.run,
+        "project": task.run.project,
+        "tries": tries,
+        "last": last,
+        "tested": tested,
+        "files": files,
+        "left_out": left_out,
+        "coverage": coverage,
+        "found": sorted(task.findings.all(), key=lambda f: SEVERITY.get(f.severity.upper(), 5)),
+        "rows": log,
+        "limit": task.run.project.limits.get("max_retries", 5),
+        "needs": task.needs.all(),
+        "unblocks": task.unblocks.all(),
+        "requirements": task.requirements.all(),
+    }
+    return show(request, "pages/task.html", context)
+
+
+@require_POST
+@refusals
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Another try, with a person's note."""
+    task = get_object_or_404(access.tasks(request.user), pk=pk)
+    tasks.retry_task(task, by=request.user, note=request.POST.get("note", "").strip()[:4_000])
+    messages.success(request, f"{task.key} is tried again.")
+    return redirect("task", pk)
+
+
+@require_POST
+@refusals
+def skip(request: HttpRequest, pk: int) -> HttpResponse:
+    """Go on without it."""
+    task = get_object_or_404(access.tasks(request.user), pk=pk)
+    reason = request.POST.get("reason", "").strip()[:2_000]
+    if not reason:
+        raise BadInput("Say why the task is skipped; the reason stays in the audit trail.")
+    tasks.skip_task(task, by=request.user, reason=reason)
+    messages.success(request, f"{task.key} is skipped.")
+    return redirect("task", pk)
+
+
+def _verdict(task, open_findings) -> dict:  # type: ignore[no-untyped-def]
+    """The gate's answer in one sentence, with its rule."""
+    event = Event.objects.filter(task=task, type="gate.verdict").order_by("-seq").first()
+    blocking = [f for f in open_findings if f.blocks and not f.disposition]
+    if blocking:
+        worst = blocking[0]
+        words = f"Blocked: {worst.tool} {worst.rule} is {worst.severity}."
+        return {"state": "blocked", "words": words, "event": event}
+    if event is None:
+        return {
+            "state": "queued",
+            "words": "Not scanned yet. A change that was not scanned is not passed.",
+            "event": None,
+        }
+    if event.outcome == "fail":
+        return {"state": "blocked", "words": event.summary, "event": event}
+    return {"state": "passed", "words": event.summary, "event": event}
+
+
+@require_GET
+def gate(request: HttpRequest, pk: int) -> HttpResponse:
+    """What the scanners said about a task's change, and what people decided."""
+    task = get_object_or_404(access.tasks(request.user), pk=pk)
+    found = sorted(
+        task.findings.select_related("decided_by", "seconded_by"),
+        key=lambda f: (f.state == "fixed", SEVERITY.get(f.severity.upper(), 5)),
+    )
+    context = {
+        "task": task,
+        "run": task.run,
+        "project": task.run.project,
+        "found": found,
+        "form": DispositionForm(auto_id=False),
+        "verdict": _verdict(task, [f for f in found if f.state != "fixed"]),
+    }
+    return show(request, "pages/gate.html", context)
+
+
+@require_POST
+@refusals
+def dispose(request: HttpRequest, pk: int) -> HttpResponse:
+    """Decide about a finding, with a reason and an expiry."""
+    finding = get_object_or_404(access.findings(request.user), pk=pk)
+    form = DispositionForm(request.POST)
+    if not form.is_valid():
+        missing = ", ".join(form.errors)
+        raise BadInput(f"The decision is incomplete: {missing}. A reason and a number of days (1-365) are needed.")
+    second = None
+    if name := form.cleaned_data["second"]:
+        second = get_user_model().objects.filter(username=name, is_active=True).first()
+        if second is None:
+            raise BadInput(f"There is no user {name!r} who could be the second person.")
+    findings.dispose(
+        finding,
+        by=request.user,
+        disposition=form.cleaned_data["disposition"],
+        reason=form.cleaned_data["reason"],
+        expires_at=form.expires_at(),
+        second=second,
+    )
+    messages.success(request, "The decision is kept, with your name and its expiry.")
+    return redirect("gate", finding.task_id)

@@ -1,0 +1,225 @@
+"""One project with everything on its pages: made-up data, written through the services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from projects.models import Approval, Finding, Plan, Project, RequirementDocument, Run, Task
+from projects.services import approvals, attempts, events, findings, plans, tasks
+from tests.factories import make_document, make_plan, make_project, make_user, owner_of, plan_content
+
+DIFF = """diff --git a/app/todos.py b/app/todos.py
+--- a/app/todos.py
++++ b/app/todos.py
+@@ -1,3 +1,4 @@
+ def add(title):
+-    return title
++    if not title:
++        raise ValueError("a to-do needs a title")
+"""
+
+
+@dataclass
+class Story:
+    """The rows a test or a screenshot needs by name."""
+
+    owner: Any
+    project: Project
+    document: RequirementDocument
+    plan: Plan
+    run: Run
+    done: Task
+    stuck: Task
+    finding: Finding
+    approval: Approval
+    waiting_plan: Plan
+
+
+NEEDS = {"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"], "T-04": ["T-02", "T-03"]}
+
+
+def tell(owner: Any = None, name: str = "Todo API") -> Story:
+    """Build it: a run with a merged, an escalated, a running and a waiting task, and a second project whose plan waits."""
+    from tests.factories import make_run
+
+    owner = owner or make_user("ada")
+    project = make_project(name, by=owner)
+    document = make_document(project)
+    plan = make_plan(document, needs=NEEDS)
+    run = make_run(plan)
+    by_key = {task.key: task for task in run.tasks.all()}
+    done, stuck = by_key["T-01"], by_key["T-02"]
+    _work(run, done)
+    _struggle(run, stuck)
+    tasks.move_task(by_key["T-03"], "ready")
+    tasks.move_task(by_key["T-03"], "running")
+    found = findings.record_findings(
+        stuck,
+        [
+            {
+                "tool": "bandit",
+                "rule": "B602",
+                "severity": "HIGH",
+                "confidence": "HIGH",
+                "cwe": "CWE-78",
+                "path": "app/run.py",
+                "line": 3,
+                "message": "subprocess call with shell=True",
+                "remediation": "Pass the command as a list.",
+                "fingerprint": "f" * 64,
+            }
+        ],
+        attempt=2,
+        blocking={"f" * 64},
+    )
+    approval = approvals.ask(
+        project,
+        kind="package",
+        subject="httpx",
+        title="Install httpx",
+        run=run,
+        task=by_key["T-03"],
+        why="T-03 wants to import httpx, which is not on the list.",
+        on_yes="It is installed for this run.",
+        on_no="The coder must do without.",
+    )
+    other = make_project("Notes", by=owner)
+    waiting = make_plan(make_document(other), approved=False)
+    return Story(owner, project, document, plan, run, done, stuck, found[0], approval, waiting)
+
+
+def _work(run: Run, task: Task) -> None:
+    """A task that went well."""
+    tasks.move_task(task, "ready")
+    tasks.move_task(task, "running")
+    attempts.start_attempt(task, number=1, strategy="first")
+    say = {"role": "coder", "actor": "worker:here:1", "task_id": task.pk, "attempt": 1}
+    events.emit(
+        run.pk,
+        "thought",
+        summary="A to-do is a title and a flag; a dict is enough.",
+        payload={
+            "text": "A to-do is a *title* and a flag; a `dict` is enough.\n\n- no class\n- no ORM",
+            "step": "coder-code",
+        },
+        blobs={"prompt": ["Persona: coder", "Task: T-01"], "output": "Here is the file."},
+        tokens=212,
+        duration_ms=4100,
+        **say,
+    )
+    events.emit(
+        run.pk,
+        "decision",
+        summary="chose a dict over a dataclass because it is JSON already",
+        payload={"choice": "dict", "rejected": "dataclass", "reason": "it is JSON already", "requirements": ["FR-01"]},
+        **say,
+    )
+    events.emit(
+        run.pk,
+        "file.diff",
+        summary="app/todos.py +2 −1",
+        payload={"path": "app/todos.py", "added": 2, "removed": 1},
+        blobs={"diff": DIFF},
+        **say,
+    )
+    events.emit(
+        run.pk,
+        "test.result",
+        summary="4 passed, branch 92 %",
+        payload={"passed": 4, "failed": 0, "errors": 0, "skipped": 0, "failures": []},
+        outcome="ok",
+        duration_ms=820,
+        **{**say, "role": "tester"},
+    )
+    events.emit(
+        run.pk, "gate.verdict", summary="passed: bandit, semgrep, secrets ran; nothing found", outcome="ok", **say
+    )
+    attempts.finish_attempt(
+        task,
+        number=1,
+        outcome="passed",
+        tests={"passed": 4, "failed": 0, "errors": 0, "skipped": 0, "failures": []},
+        branch_coverage=92.0,
+        diff=DIFF,
+        reward=1.0,
+    )
+    tasks.move_task(task, "merged")
+
+
+def _struggle(run: Run, task: Task) -> None:
+    """A task the agents gave up."""
+    tasks.move_task(task, "ready")
+    tasks.move_task(task, "running")
+    failed = {
+        "passed": 3,
+        "failed": 1,
+        "errors": 0,
+        "skipped": 0,
+        "failures": [
+            {"nodeid": "tests/test_done.py::test_mark", "message": "AssertionError: assert None == {'done': True}"}
+        ],
+    }
+    for number, strategy in ((1, "first"), (2, "repair")):
+        diagnosis = (
+            {}
+            if number == 1
+            else {
+                "cause": "mark() returns nothing",
+                "evidence": "assert None == …",
+                "hypothesis": "the return statement is missing",
+                "plan": "return the changed to-do",
+            }
+        )
+        attempts.start_attempt(task, number=number, strategy=strategy, diagnosis=diagnosis or None)
+        say = {"role": "coder", "actor": "worker:here:1", "task_id": task.pk, "attempt": number}
+        if diagnosis:
+            events.emit(run.pk, "diagnosis", summary="mark() returns nothing", payload=diagnosis, **say)
+        events.emit(
+            run.pk,
+            "cmd",
+            summary="pytest -q → exit 1",
+            payload={
+                "argv": ["python", "-m", "pytest", "-q"],
+                "exit_code": 1,
+                "seconds": 3.4,
+                "tail": "1 failed, 3 passed",
+            },
+            outcome="fail",
+            duration_ms=3400,
+            **say,
+        )
+        events.emit(
+            run.pk,
+            "test.result",
+            summary="3 passed 1 failed",
+            payload=failed,
+            outcome="fail",
+            **{**say, "role": "tester"},
+        )
+        attempts.finish_attempt(
+            task,
+            number=number,
+            outcome="failed",
+            tests=failed,
+            branch_coverage=71.5,
+            diff=DIFF,
+            error_signature="a" * 64,
+        )
+    attempts.judge_diagnosis(task, number=2, outcome="refuted")
+    tasks.move_task(task, "escalated", reason="the same error twice")
+    Task.objects.filter(pk=task.pk).update(
+        escalation="Two tries failed with the **same** error.\n\nThe test wants a dict."
+    )
+    task.refresh_from_db()
+
+
+def second_version(story: Story) -> Plan:
+    """An edited plan: v2 differs from v1 in one task and one more."""
+    content = plan_content()
+    content["tasks"][0]["title"] = "Write the list"
+    content["tasks"].append({**content["tasks"][1], "key": "T-03", "title": "Write the docs", "needs": ["T-02"]})
+    plan = story.waiting_plan
+    return plans.edit_plan(
+        plan, content=content, by=owner_of(plan.project), comment="smaller", base_hash=plan.content_hash
+    )

@@ -1,0 +1,156 @@
+"""Every page answers, says what it is for, and shows what it must."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.dashboard.story import Story, second_version, tell
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def story(enqueued: list) -> Story:
+    return tell()
+
+
+@pytest.fixture
+def page(story: Story, client: Client):  # type: ignore[no-untyped-def]
+    client.force_login(story.owner)
+
+    def read(name: str, *args: object, query: str = "", status: int = 200) -> str:
+        response = client.get(reverse(name, args=args) + query)
+        assert response.status_code == status, response.content[:2000]
+        return response.content.decode()
+
+    return read
+
+
+def test_the_projects_stand_in_columns(page, story: Story) -> None:
+    text = page("projects")
+    assert "Needs you" in text
+    assert "Todo API" in text
+    assert "Notes" in text
+
+
+def test_a_project_shows_its_next_step(page, story: Story) -> None:
+    assert f"run {story.run.pk}" in page("project", story.project.pk)
+    assert "Review the plan" in page("project", story.waiting_plan.project_id)
+
+
+def test_requirements_are_linked_with_their_lines(page, story: Story) -> None:
+    text = page("requirements", story.project.pk)
+    assert 'id="L3" class="mapped"' in text
+    assert 'href="#K-FR-01"' in text
+    assert "explicit" in text
+
+
+def test_a_plan_is_a_graph_and_a_table(page, story: Story) -> None:
+    text = page("plan", story.waiting_plan.project_id)
+    assert text.count('class="node ') == 2
+    assert 'id="task-T-02"' in text
+    assert "Approve plan v1" in text
+
+
+def test_the_change_from_one_plan_to_the_next_is_shown(page, story: Story) -> None:
+    second_version(story)
+    text = page("plan", story.waiting_plan.project_id)
+    assert "v1 → v2" in text
+    assert "<ins>Write the list</ins>" in text
+    assert "added" in text
+
+
+def test_a_run_shows_tasks_rows_and_an_honest_count(page, story: Story) -> None:
+    text = page("run", story.run.pk)
+    story.run.refresh_from_db()
+    assert text.count('<article class="ev') == story.run.last_seq
+    assert f"{story.run.last_seq} of {story.run.last_seq} events, no gaps" in text
+    assert "T-02" in text
+    assert "Decide: Install httpx" in text
+
+
+def test_a_filter_counts_what_it_leaves_out(page, story: Story) -> None:
+    text = page("run", story.run.pk, query="?preset=errors")
+    story.run.refresh_from_db()
+    shown = text.count('<article class="ev')
+    assert 0 < shown < story.run.last_seq
+    assert f"{shown} shown of {story.run.last_seq}, no gaps" in text
+
+
+def test_an_event_opens_by_its_address_without_a_script(page, story: Story) -> None:
+    event = story.run.events.get(type="decision")
+    text = page("run-event", story.run.pk, event.seq)
+    assert f'here" id="e{event.seq}"' in text
+    assert "it is JSON already" in text
+    page("run-event", story.run.pk, 99_999, status=404)
+
+
+def test_a_task_shows_diagnosis_change_and_result(page, story: Story) -> None:
+    text = page("task", story.stuck.pk)
+    assert "mark() returns nothing" in text
+    assert "refuted" in text
+    assert "Same error again" in text
+    assert "tests/test_done.py::test_mark" in text
+    assert "<strong>same</strong>" in text
+
+
+def test_a_gate_says_why_it_blocks(page, story: Story) -> None:
+    text = page("gate", story.stuck.pk)
+    assert "Blocked: bandit B602 is HIGH." in text
+    assert "CWE-78" in text
+    assert "not scanned" in page("gate", story.run.tasks.get(key="T-04").pk).lower()
+
+
+def test_badge_and_inbox_agree(page, story: Story) -> None:
+    text = page("approvals")
+    assert '<span class="count"><span class="sr">waiting: </span>2</span>' in text
+    assert text.count('<li class="card') == 2
+
+
+def test_an_approval_says_what_a_yes_and_a_no_do(page, story: Story) -> None:
+    text = page("approval", story.approval.pk)
+    assert "It is installed for this run." in text
+    assert "The coder must do without." in text
+
+
+def test_the_audit_lists_rows_and_verifies_them(page, story: Story, client: Client) -> None:
+    assert "Not verified since" in page("audit-run", story.run.pk)
+    text = client.post(reverse("audit-verify", args=[story.run.pk])).content.decode()
+    assert "no gap, every hash agrees" in text
+    assert "Run" in page("audit")
+
+
+def test_an_export_is_an_attachment_with_every_row(story: Story, client: Client) -> None:
+    story.project.memberships.create(user=story.owner, role="auditor")
+    client.force_login(story.owner)
+    response = client.get(reverse("audit-export", args=[story.run.pk, "jsonl"]))
+    story.run.refresh_from_db()
+    assert response["Content-Disposition"].startswith("attachment")
+    assert len(b"".join(response.streaming_content).splitlines()) >= story.run.last_seq
+
+
+def test_the_system_page_shows_checks_and_their_way_out(page, monkeypatch: pytest.MonkeyPatch) -> None:
+    from projects.services import health
+
+    monkeypatch.setattr(health, "_registered", None)
+    health.register(
+        lambda: [{"name": "Ollama", "ok": False, "detail": "nobody answers", "way_out": "ollama serve", "seconds": 0.1}]
+    )
+    text = page("system")
+    assert "nobody answers" in text
+    assert "ollama serve" in text
+    health.register(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["project-new", "keys", "runs"])
+def test_other_pages_answer(page, name: str) -> None:
+    page(name)
+
+
+def test_a_new_server_offers_two_ways_to_begin(client: Client, django_user_model) -> None:
+    client.force_login(django_user_model.objects.create_user("eve"))
+    text = client.get("/").content.decode()
+    assert "Watch the demo" in text
+    assert "Set up your model" in text
