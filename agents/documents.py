@@ -94,10 +94,11 @@ def read_path(path: str | os.PathLike[str], limits: DocumentLimits | None = None
         raise DocumentRefused(
             str(path), f"The file cannot be opened ({said}).", "Check its path and its permissions."
         ) from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise DocumentRefused(name, "It is not a regular file.", "Give the path of a text or Markdown file.")
     with os.fdopen(descriptor, "rb") as handle:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentRefused(name, "It is not a regular file.", "Give the path of a text or Markdown file.")
         if status.st_size > limits.max_bytes:
             raise _too_big(name, status.st_size, limits)
         # The size of a growing file or of one in /proc says nothing: read one byte more than allowed.

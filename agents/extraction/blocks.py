@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.extraction.ids import IdMatch, defined_id
-from agents.extraction.sections import heading_number, is_known_title, step_label
+from agents.extraction.sections import heading_number, heading_role, is_known_title, step_label
 from agents.extraction.sentences import is_modal, label_of
 from agents.extraction.tables import Table, flat_table, pipe_table
 
@@ -144,6 +144,9 @@ class _Parser:
         number = heading_number(line)
         if number and _is_title(line):
             return self._number_level(number)
+        if line.endswith(":") and heading_role(line) == "acceptance" and (not blank or self.lines[at][:1].isspace()):
+            # It opens the criteria of the requirement above it, not a section.
+            return 0
         if is_known_title(line) and not line.endswith("."):
             word = line.lower().rstrip(": ")
             if word.endswith(("appendix", "works cited", "references", "conclusion", "glossary", "bibliography")):

@@ -64,7 +64,6 @@ class Section:
     number: tuple[int, ...] = ()
     step: str = ""
     label: str = ""
-    used: bool = False
 
 
 @dataclass(slots=True)
@@ -81,6 +80,7 @@ class Draft:
     label: str = ""
     step: str = ""
     section: tuple[str, ...] = ()
+    under: tuple[int, ...] = ()
     acceptance: list[str] = field(default_factory=list)
     details: list[tuple[str, str]] = field(default_factory=list)
     source: str = "text"

@@ -34,13 +34,11 @@ def extract(source: Document | str) -> Extraction:
     settled, repeated = settle(drafts)
     for draft in repeated:
         left += _paragraphs(draft)
-    mapped = sum(len({block[1:3] for block in draft.blocks}) for draft, _ in settled)
-    total = mapped + len(left)
-    defining = {draft.a for draft, _ in settled if draft.source == "heading"}
+    mapped = {block[1:3] for draft, _ in settled for block in draft.blocks if block[0] != "heading"}
+    total = len(mapped) + sum(1 for paragraph in left if paragraph.kind != "heading")
+    told = {line for draft, _ in settled for line in (*draft.under, *range(draft.a, draft.b + 1))}
     headings = [
-        Paragraph(tidy(s.title), (s.line, s.line), "heading")
-        for s in walker.headings
-        if not s.used and s.line not in defining
+        Paragraph(tidy(s.title), (s.line, s.line), "heading") for s in walker.outline.headings if s.line not in told
     ]
     return Extraction(
         requirements=tuple(sorted((r for _, r in settled), key=lambda r: r.lines)),
@@ -50,8 +48,7 @@ def extract(source: Document | str) -> Extraction:
 
 
 def _paragraphs(draft: Draft) -> list[Paragraph]:
-    if len(draft.blocks) == 1:
-        return [Paragraph(draft.text or draft.key, (draft.a, draft.b), _kind(draft.blocks[0][0]), draft.section)]
+    """The blocks of a draft that became no requirement, as they stand in the document."""
     return [Paragraph(tidy(text), (a, b), _kind(kind), draft.section) for kind, a, b, text in draft.blocks]
 
 

@@ -18,6 +18,9 @@ _DEFINITION = re.compile(
     r"(?:\s{0,3}\((?P<title>[^()]{1,80}(?:\([^()]{0,40}\)[^()]{0,40})?)\))?"
     r"[*_`]{0,3}(?:\s{0,3}(?::|[–—]|-(?=\s)|\|)[*_`]{0,3}|[.)](?=\s))(?:\s+|$)"
 )
+_BRACKETED = re.compile(rf"^\[({_ID})\]\s+")
+# "FR-01 The system shall …": no separator, but a new sentence.
+_BARE_START = re.compile(rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?=[A-Z\"“])")
 _WORD_ID = re.compile(
     r"^(?P<word>(?:non[- ]?functional |functional )?requirement|user story|story|feature|use case|acceptance criterion"
     r"|constraint|goal|objective)\s{1,3}#?(?P<number>\d{1,4}(?:\.\d{1,3}){0,3})\s{0,3}(?:[:.)–—-]\s*|$)",
@@ -154,9 +157,17 @@ def defined_id(text: str, *, heading: bool = False) -> IdMatch | None:
     # Almost every paragraph fails here, and this costs far less than the pattern.
     if not (text[:1].isupper() or text[:1] in "*_`[(") or not _DIGIT.search(text, 1, 64):
         return None
+    bracketed = _BRACKETED.match(text)
+    if bracketed:
+        return _match(bracketed[1], "", text[bracketed.end() :])
     found = _DEFINITION.match(text)
     if found:
         return _match(found[1], found["title"] or "", text[found.end() :])
+    bare = _BARE_START.match(text)
+    if bare and " " not in bare[1]:
+        match = _match(bare[1], "", text[bare.end() :])
+        if match and match.certain:
+            return match
     if not heading:
         return None
     word = _WORD_ID.match(text)

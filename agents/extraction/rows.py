@@ -8,7 +8,8 @@ from agents.extraction.model import KINDS, Kind
 from agents.extraction.sections import Role, heading_role
 from agents.extraction.tables import Row, Table
 
-_ASIDE = frozenset(
+# What is said about a requirement rather than by it.
+ASIDE = frozenset(
     ["priority", "status", "owner", "estimate", "effort", "persona", "actor", "phase", "sprint", "moscow"]
 )
 _TRACE = (
@@ -78,15 +79,15 @@ def _id_of(cell: str, families: frozenset[str]) -> IdMatch | None:
 
 def _is_trace(names: list[str], ids: int) -> bool:
     """A table that follows requirements up (tests, tasks, owners) defines none."""
-    others = [name for i, name in enumerate(names) if i != ids and name not in _ASIDE]
+    others = [name for i, name in enumerate(names) if i != ids and name not in ASIDE]
     return bool(others) and all(any(word in name for word in _TRACE) for name in others)
 
 
 def _draft(row: Row, kind: Kind, text: str, names: list[str]) -> Draft:
     draft = Draft(row.a, row.b, kind, [text], source="row")
-    draft.blocks = [("table", row.a, row.b, "")]
+    draft.blocks = [("table", row.a, row.b, " | ".join(row.cell(i) for i in range(len(row.cells))))]
     draft.details = [
-        (name, row.cell(i)) for i, name in enumerate(names) if i < len(row.cells) and name in _ASIDE and row.cell(i)
+        (name, row.cell(i)) for i, name in enumerate(names) if i < len(row.cells) and name in ASIDE and row.cell(i)
     ]
     title = next((i for i, name in enumerate(names) if name in ("title", "name", "feature")), -1)
     draft.title = row.cell(title) if title >= 0 else ""
@@ -94,7 +95,7 @@ def _draft(row: Row, kind: Kind, text: str, names: list[str]) -> Draft:
 
 
 def _text(row: Row, names: list[str], skip: set[int]) -> str:
-    aside = {i for i, name in enumerate(names) if name in _ASIDE}
+    aside = {i for i, name in enumerate(names) if name in ASIDE}
     columns = [i for i in range(len(row.cells)) if i not in skip]
     main = [i for i in columns if i not in aside] or columns
     return " — ".join(text for i in main if (text := row.cell(i)))

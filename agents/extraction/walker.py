@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import get_args
 
 from agents.extraction.blocks import Block
-from agents.extraction.drafts import Draft, Section, new_section
+from agents.extraction.drafts import Draft
 from agents.extraction.ids import IdMatch, worded_id
-from agents.extraction.model import Kind, Paragraph
-from agents.extraction.rows import table_drafts
-from agents.extraction.sections import Role, heading_number, heading_role, plain_title
+from agents.extraction.model import KINDS, Kind, Paragraph
+from agents.extraction.outline import Outline
+from agents.extraction.rows import ASIDE, table_drafts
+from agents.extraction.sections import Role, heading_role
 from agents.extraction.sentences import is_modal, label_of, modal_sentences, split_sentences, tidy, user_story
 
-_KINDS = frozenset(get_args(Kind))
+_KINDS = frozenset(KINDS)
 _SCENARIO = re.compile(r"^(?:Scenario(?: Outline)?:|Given\s)")
 _STEP_WORD = re.compile(r"^(?:Given|When|Then|And|But|Examples:)\b|^\|")
 _BELONGS = frozenset(
@@ -45,8 +45,6 @@ class Walker:
 
     def __init__(self, blocks: list[Block]) -> None:
         self.blocks = blocks
-        self.sections: list[Section] = []
-        self.headings: list[Section] = []
         self.drafts: list[Draft] = []
         self.unmapped: list[Paragraph] = []
         self.container: Draft | None = None
@@ -58,6 +56,7 @@ class Walker:
         self.list_role: Role | None = None
         self.families = _families(blocks)
         self.design = _is_design_document(blocks, self.families)
+        self.outline = Outline(design=self.design)
 
     def walk(self) -> None:
         """Go through all blocks once."""
@@ -83,67 +82,18 @@ class Walker:
         found = self._id(block.defines)
         if self.container and block.level > self.container_level and not found:
             self.criteria = heading_role(block.text) == "acceptance"
-            self.container.b = max(self.container.b, block.b)
+            self.container.cover(_span(block))
             return
         self.container, self.criteria = None, False
-        self._leave(block)
-        above = self._role()
-        own = heading_role(block.text)
-        if own == "design" and (not self.design or above in _KINDS):
-            own = None
-        if above in _KINDS and own in ("prose", "mute") and len(plain_title(block.text).split()) > 2:
-            # "2.4 PRD Generation Module" is a part of the requirements, "Usage" or "Risks" is not.
-            own = None
-        if above in ("non_goal", "mute") and own not in ("story", "acceptance", "non_goal"):
-            own = above if above == "non_goal" or own in (None, "design", "functional") else own
-        section = new_section(block.level, block.text, own or above, block.a, self.sections)
-        self.sections.append(section)
-        self.headings.append(section)
+        above = self.outline.enter(block.text, block.level, block.a)
         if found and (above != "mute" or found.certain):
-            draft = self._draft(block, found.kind or _kind_of(section.role))
+            draft = self._draft(block, found.kind or _kind_of(self.outline.role()))
             draft.key, draft.family, draft.title = found.key, found.prefix, found.title or found.rest
             draft.parts = [" ".join(filter(None, (found.title, found.rest)))]
             draft.weak = above == "mute"
             draft.source = "heading"
             self.container, self.container_level = draft, block.level
             self._keep(draft)
-
-    def _leave(self, block: Block) -> None:
-        """Close the sections that this heading ends: numbers decide before depth, since depth is often wrong."""
-        number = heading_number(block.text)
-        if number:
-            cut = self._numbered_place(number, block.level)
-            if cut is not None:
-                del self.sections[cut:]
-                return
-        while self.sections and self.sections[-1].level >= block.level:
-            self.sections.pop()
-
-    def _numbered_place(self, number: tuple[int, ...], level: int) -> int | None:
-        """How many open sections stay open above a heading with this number; None when numbers do not tell."""
-        siblings = [
-            index
-            for index, other in enumerate(self.sections)
-            if len(other.number) >= len(number) and other.number[: len(number) - 1] == number[:-1]
-        ]
-        for index in reversed(siblings):
-            other = self.sections[index]
-            if other.level == level and len(other.number) == len(number):
-                return index
-        for index in siblings:
-            if number[-1] > self.sections[index].number[len(number) - 1]:
-                return index
-        for index in range(len(self.sections) - 1, -1, -1):
-            other = self.sections[index]
-            if other.number and len(number) > len(other.number) and number[: len(other.number)] == other.number:
-                return index + 1
-        return None
-
-    def _role(self) -> Role:
-        for section in reversed(self.sections):
-            if section.role:
-                return section.role
-        return "prose"
 
     # --- text
 
@@ -153,7 +103,7 @@ class Walker:
         found = self._id(block.defines or worded_id(block.text))
         if found and self._is_criterion(found, block):
             return
-        if found and (self._role() != "mute" or found.certain):
+        if found and (self.outline.role() != "mute" or found.certain):
             self._define(block, found)
             return
         if self.open and self._belongs(block, self.open):
@@ -166,7 +116,7 @@ class Walker:
             self._attach(self.container, block, criterion=self.criteria)
             return
         story = user_story(block.text)
-        if story and self._role() != "non_goal":
+        if story and self.outline.role() != "non_goal":
             draft = self._draft(block, "story", story)
             self._open(draft)
             return
@@ -177,7 +127,7 @@ class Walker:
 
     def _define(self, block: Block, found: IdMatch) -> None:
         self._close()
-        role = self.list_role or self._role()
+        role = (self.list_role if block.kind == "item" else None) or self.outline.role()
         kind = found.kind or _kind_of(role)
         if role == "non_goal" or (role == "acceptance" and found.kind is None):
             kind = _kind_of(role)
@@ -204,7 +154,10 @@ class Walker:
         deeper = block.indent > draft.indent
         if block.kind == "item":
             # A list under "FR-01: The system shall support:" is the rest of that sentence.
-            introduced = draft.source == "para" and (draft.parts[-1].endswith(":") or not block.after_blank)
+            if self.open_criteria:
+                return deeper or draft.source == "para"
+            adjacent = bool(draft.key) and not block.after_blank
+            introduced = draft.source == "para" and (draft.parts[-1].endswith(":") or adjacent)
             listed = draft.source == "para" and len(draft.blocks) > 1 and draft.blocks[-1][0] == "item"
             return (deeper and draft.source == "item") or introduced or (listed and not block.after_blank)
         if deeper and draft.source == "item":
@@ -224,6 +177,10 @@ class Walker:
                 self.open_criteria = True
             draft.add(rest, _span(block), criterion=True)
             return
+        if label.lower() in ASIDE:
+            draft.cover(_span(block))
+            draft.details.append((label.lower(), rest))
+            return
         story = user_story(block.text)
         if story and draft.family in ("R", "REQ", "US", "STORY", "F", "UC"):
             draft.kind = "story"
@@ -233,7 +190,7 @@ class Walker:
     def _criteria_label(self, block: Block) -> bool:
         """`Acceptance criteria:` right after a requirement: what follows are its criteria."""
         label, rest = label_of(block.text)
-        if not label or heading_role(label) != "acceptance" or self._role() == "acceptance":
+        if not label or heading_role(label) != "acceptance" or self.outline.role() == "acceptance":
             return False
         if self.container:
             self.criteria = True
@@ -242,11 +199,11 @@ class Walker:
         if self.open is None or self.open.kind not in ("story", "functional", "non_functional"):
             return False
         self.open.add(rest, _span(block), criterion=True)
-        self.open.source, self.open_criteria = "para", True
+        self.open_criteria = True
         return True
 
     def _by_role(self, block: Block) -> None:
-        role = self.list_role or self._role()
+        role = (self.list_role if block.kind == "item" else None) or self.outline.role()
         label, rest = label_of(block.text)
         labelled = heading_role(label) if label else None
         if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story", "goal"):
@@ -260,7 +217,9 @@ class Walker:
                 draft.kind = None
             self._open(draft, keep=True)
             return
-        if _introduces(block.text) and not (role in _KINDS and rest):
+        if block.text.startswith("<!--"):
+            self._leave_out(block)
+        elif _introduces(block.text) and not (role in _KINDS and rest):
             intro = heading_role(block.text)
             if intro in ("non_goal", "acceptance") or (len(block.text.split()) <= 6 and intro in _KINDS):
                 self.list_role = intro
@@ -312,10 +271,10 @@ class Walker:
         self._close()
         if block.table is None:
             return
-        role = self.list_role or self._role()
+        role = self.list_role or self.outline.role()
         made = table_drafts(block.table, role, self.families, design=self.design)
         for draft in made:
-            draft.section, draft.label, draft.step = self._place()
+            draft.section, draft.label, draft.step = self.outline.place()
             self._keep(draft)
         if not made:
             table = block.table
@@ -326,7 +285,7 @@ class Walker:
                 return
             for row in table.rows:
                 text = " | ".join(" ".join(cell) for cell in row.cells)
-                self.unmapped.append(Paragraph(tidy(text), (row.a, row.b), "table", self._place()[0]))
+                self.unmapped.append(Paragraph(tidy(text), (row.a, row.b), "table", self.outline.place()[0]))
 
     def _code(self, block: Block) -> None:
         host = self.open or self.container
@@ -342,12 +301,8 @@ class Walker:
 
     # --- drafts
 
-    def _place(self) -> tuple[tuple[str, ...], str, str]:
-        top = self.sections[-1] if self.sections else None
-        return tuple(s.title for s in self.sections), top.label if top else "TEXT", top.step if top else ""
-
     def _draft(self, block: Block, kind: Kind | None, text: str | None = None) -> Draft:
-        section, label, step = self._place()
+        section, label, step = self.outline.place()
         draft = Draft(block.a, block.b, kind, [block.text if text is None else text])
         draft.section, draft.label, draft.step = section, label, step
         draft.indent, draft.source = block.indent, block.kind
@@ -361,20 +316,17 @@ class Walker:
 
     def _keep(self, draft: Draft) -> None:
         self.drafts.append(draft)
-        for section in self.sections:
-            section.used = section.used or draft.kind is not None
+        draft.under = self.outline.lines()
 
     def _close(self) -> None:
         """A candidate from prose becomes a requirement when it demands something."""
         draft, self.open, self.open_criteria = self.open, None, False
         if draft and draft.kind is None and not draft.weak and is_modal(draft.text):
             draft.kind = "functional"
-            for section in self.sections:
-                section.used = True
 
     def _leave_out(self, block: Block) -> None:
         kind = block.kind if block.kind in ("item", "code") else "text"
-        self.unmapped.append(Paragraph(tidy(block.text), (block.a, block.b), kind, self._place()[0]))
+        self.unmapped.append(Paragraph(tidy(block.text), (block.a, block.b), kind, self.outline.place()[0]))
 
 
 def _introduces(text: str) -> bool:
