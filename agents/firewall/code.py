@@ -43,6 +43,7 @@ _ESCAPES = frozenset(
         "resource.prlimit",
     }
 )
+_ALIASED = frozenset({"os", "subprocess", "shutil", "socket", "builtins", "eval", "exec"})
 _KILLERS = frozenset({"os.kill", "os.killpg", "os.abort", "signal.pidfd_send_signal"})
 _NATIVE = ("ctypes", "cffi", "_ctypes", "mmap.mmap")
 _INSIDES = frozenset(
@@ -157,20 +158,13 @@ class _Visitor:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute | ast.Name | ast.Call):
             # run = os.system; run("…")
-            if isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Attribute | ast.Name | ast.Call):
-                dotted = self.dotted(node.value)
-                if dotted and dotted.partition(".")[0] in (
-                    "os",
-                    "subprocess",
-                    "shutil",
-                    "socket",
-                    "builtins",
-                    "eval",
-                    "exec",
-                ):
-                    self.names.setdefault(node.targets[0].id, dotted)
+            dotted = self.dotted(node.value)
+            if dotted.partition(".")[0] in _ALIASED:
+                self.names.update(
+                    (t.id, dotted) for t in node.targets if isinstance(t, ast.Name) and t.id not in self.names
+                )
 
     def dotted(self, node: ast.AST) -> str:
         if isinstance(node, ast.Name):

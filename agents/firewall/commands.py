@@ -190,7 +190,9 @@ class _Judge:
             return
         elif simple.piped_from is not None:
             source = _chain(simple.piped_from)
-            if any(part in words("commands", "network") for part in source):
+            if simple.piped_from.name == "cat" and simple.piped_from.text_in is not None:
+                yield judge_command(simple.piped_from.text_in, self.context, self.judge_code, self.depth + 1)
+            elif any(part in words("commands", "network") for part in source):
                 yield deny("network-to-shell", "A shell runs what the network answers.")
             elif {"base64", "xxd", "rev", "openssl", "tr", "gunzip", "uudecode", "base32"} & set(source):
                 yield deny("decoded-to-shell", "A shell runs text that was decoded on the way.")
@@ -389,6 +391,10 @@ class _Judge:
                 if not re.fullmatch(r"\$\{?\w+\}?/?\*?", text)
                 else approve("unknown-tree", f"Removes {text}, known only at run time.")
             )
+        base = (text.removesuffix("*").rstrip("/") or "/") if text.startswith("/") else text.removesuffix("*") or "."
+        whole = normal(base, self.folder or self.context.workspace)
+        if whole == posixpath.normpath(self.context.workspace):
+            return approve("whole-workspace", f"{text} is everything in the workspace.")
         return judge_root(text, self.folder, self.context)
 
     def tar(self, arguments: Sequence[Word]) -> Iterator[Verdict]:
@@ -419,6 +425,8 @@ class _Judge:
                 targets = [Word(word.text.partition("=")[2], word.literal)]
         if name in ("cp", "ln", "mv", "rsync") and any(is_secret(word.text) for word in plain[:-1]):
             yield deny("secret", f"{name} takes a file that holds secrets.")
+        if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
+            yield approve("link-out", "The link leads out of the workspace.")
         if name == "chmod" and plain and re.search(r"[ug]\+[rwx]*s|^[2467]\d{3}$", plain[0].text):
             yield approve("set-uid", "chmod makes a program run with other rights.")
         for word in targets:
@@ -441,6 +449,11 @@ def _softer(verdict: Verdict, path: str) -> Verdict:
 
 def _is_tree(text: str, recursive: bool, name: str) -> bool:
     return recursive or text.rstrip("/").endswith("*") or (name == "mv" and text in rules()["paths"]["roots"])
+
+
+def _leads_out(text: str, context: FirewallContext) -> bool:
+    root = posixpath.normpath(context.workspace)
+    return text.startswith(("/", "~")) and not (normal(text, root) + "/").startswith(root + "/")
 
 
 def _is_remote(text: str) -> bool:

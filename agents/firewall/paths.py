@@ -34,9 +34,10 @@ def judge_path(path: str, context: FirewallContext) -> Verdict:
     if full == root:
         return deny("workspace-itself", "The path is the workspace itself; name a file inside it.")
     inside = full[len(root) + 1 :]
-    if any(_is_git(part) for part in inside.split("/")):
+    if any(_is_git(part) for part in [*inside.split("/"), *path.split("/")]):
         return deny("git-internals", "Files inside .git are changed by git only.")
-    if _leaves_by_link(full, root):
+    # The written form too: behind a link, ".." leads elsewhere than the text says.
+    if _leaves_by_link(full, root) or _leaves_by_link(posixpath.join(root, path), root):
         return deny("link", f"{path!r} leads out of the workspace through a link.")
     if any(pattern.search(inside) for pattern in patterns("ask")):
         return Verdict("approve", _LAYER, f"{inside} steers machinery outside the task.", "path.machinery")

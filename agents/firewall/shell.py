@@ -12,6 +12,7 @@ import bashlex.errors
 
 MAX_COMMAND = 20_000
 _MAX_NODES = 5_000
+_QUOTED_END = re.compile(r"<<-?\s*(?:['\"](\w+)['\"]|\\(\w+))")
 
 
 class Unparsable(ValueError):
@@ -50,13 +51,23 @@ class Script:
     commands: list[Simple] = field(default_factory=list)
     fork_bomb: bool = False
     nodes: int = 0
+    literal_ends: frozenset[str] = frozenset()
 
 
 def parse(text: str) -> Script:
     """Split a command line into what would be run. Raises `Unparsable`."""
     if len(text) > MAX_COMMAND or "\0" in text:
         raise Unparsable("too long" if len(text) > MAX_COMMAND else "contains NUL")
-    script = Script()
+    # The parser takes the quotes around a here-document's end word for a part of it.
+    bare = set(re.findall(r"<<-?\s*(\w+)", text))
+    quoted = {match[1] or match[2] for match in _QUOTED_END.finditer(text)}
+    text = _QUOTED_END.sub(
+        lambda match: (
+            match[0][: match[0].index("<<") + 2] + ("-" if "<<-" in match[0] else "") + (match[1] or match[2])
+        ),
+        text,
+    )
+    script = Script(literal_ends=frozenset(quoted - bare))
     for attempt in (text, _simplify(text)):
         try:
             trees = bashlex.parse(attempt)
@@ -64,14 +75,19 @@ def parse(text: str) -> Script:
             continue
         except Exception as error:
             raise Unparsable(type(error).__name__) from error
-        for tree in trees:
-            _walk(tree, script, None)
+        try:
+            for tree in trees:
+                _walk(tree, script, None)
+        except (bashlex.errors.ParsingError, NotImplementedError) as error:
+            raise Unparsable("a here-document is not understood") from error
         return script
     raise Unparsable("not understood")
 
 
 def _simplify(text: str) -> str:
     """Replace constructs that the parser lacks but that run nothing themselves."""
+    # `time` is a keyword that only measures; a last backslash continues nothing.
+    text = re.sub(r"(^|[|;&({]\s*)time\s+(?:-p\s+)?(?=\S)", r"\1", text.rstrip("\\ \t\n"))
     for _ in range(5):
         text = re.sub(r"\$\(\(((?:[^()`$]|\$\w+|\$\{\w+\}|\([^()`$]*\))*)\)\)", "0", text)
     text = re.sub(r"\[\[((?:(?!\]\])[^`])*)\]\]", lambda m: "true" if "$(" not in m[1] else m[0], text)
@@ -140,7 +156,7 @@ def _command(node: Any, script: Script, piped_from: Simple | None) -> Simple:
 
 def _redirect(node: Any, simple: Simple, script: Script) -> None:
     if node.heredoc is not None:
-        simple.text_in = node.heredoc.value
+        _here_document(node, simple, script)
     target = node.output
     if target is None or isinstance(target, int):
         return
@@ -154,6 +170,19 @@ def _redirect(node: Any, simple: Simple, script: Script) -> None:
         simple.writes.append(word)
     for inner in _substitutions(target):
         _walk(inner, script, None)
+
+
+def _here_document(node: Any, simple: Simple, script: Script) -> None:
+    end = node.output.word
+    lines = node.heredoc.value.split("\n")
+    if lines and lines[-1].strip() == end:
+        lines.pop()
+    simple.text_in = "\n".join(lines)
+    if end not in script.literal_ends and re.search(r"`|\$\(", simple.text_in):
+        # The shell runs what stands in the text, as within double quotes.
+        escaped = simple.text_in.replace('"', '\\"')
+        for tree in bashlex.parse(f'echo "{escaped}"'):
+            _walk(tree, script, None)
 
 
 def _word(node: Any) -> Word:
