@@ -10,7 +10,8 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from projects.engine.places import scenario_path
-from projects.models import Plan, Project, RequirementDocument, Role, Run
+from projects.models import Plan, Project, RequirementDocument, Run
+from projects.models.project import Role
 from projects.services import documents, plans, projects, runs
 from projects.services.queue import enqueue
 
