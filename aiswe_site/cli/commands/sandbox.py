@@ -63,14 +63,16 @@ def run(backend: str, folder: Path | None, seconds: float, as_json: bool, argv: 
 def selftest(backend: str, as_json: bool) -> int:
     """Try to get out of the sandbox in every known way; exit code 1 when anything does."""
     from sandbox.registry import open_backend
-    from sandbox.selftest import selftest as probe
+    from sandbox.selftest import probe_backend
 
-    report = probe(open_backend(backend))
-    document = report.to_json()
+    chosen = open_backend(backend)
+    probes = probe_backend(chosen)
+    held = all(probe.ok for probe in probes)
+    document = {"backend": chosen.name, "ok": held, "checks": [asdict(probe) for probe in probes]}
 
     def people() -> None:
-        for row in document["checks"]:
-            output.say(f"{'✓' if row['ok'] else '✕'} {row['name']:<28} {row['detail']}")
+        for probe in probes:
+            output.say(f"{'✓' if probe.ok else '✕'} {probe.name:<28} {probe.detail}")
 
     output.answer(document, as_json=as_json, people=people)
-    return 0 if document["ok"] else NO
+    return 0 if held else NO
