@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agents.llm.base import Cancelled, Message
@@ -40,7 +41,7 @@ def compact(messages: Sequence[Message], window: int) -> tuple[list[Message], in
     if before <= COMPACT_AT * window or len(messages) <= 5:
         return list(messages), 0
     head, middle, tail = list(messages[:2]), messages[2:-2], list(messages[-2:])
-    lines = []
+    lines: list[str] = []
     for message in middle:
         kept = [
             line
@@ -52,6 +53,14 @@ def compact(messages: Sequence[Message], window: int) -> tuple[list[Message], in
     head[1] = {"role": "user", "content": head[1]["content"] + "\n" + summary + "\n"}
     kept_messages = head + tail
     return kept_messages, before - count_messages(kept_messages)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model said; `truncated` when it was cut off at a limit."""
+
+    text: str
+    truncated: bool = False
 
 
 def ask(
@@ -67,14 +76,14 @@ def ask(
     attempt: int = 0,
     schema: dict[str, Any] | None = None,
     temperature: float | None = None,
-) -> str:
-    """Ask and return the reply's text; raises LLMError, OverBudget or Stopped.
+) -> Answer:
+    """Ask and return the reply; raises LLMError, OverBudget or Stopped.
 
     A reply that was already given under `key` (before a crash) is taken from the record: nothing is paid twice.
     """
     known = spine.remembered(key)
     if known is not None:
-        return known
+        return Answer(*known)
     check_budget(spine, limits)
     sent, saved = compact(messages, provider.window)
     if saved:
@@ -115,11 +124,11 @@ def ask(
     )  # fmt: skip
     spine.emit(
         "thought", role=persona.name, attempt=attempt, key=key, summary=first_sentence(completion.text, step),
-        payload={"text": prose(completion.text)[:SHOWN_THOUGHT], "step": step, "model": usage.model},
+        payload={"text": prose(completion.text)[:SHOWN_THOUGHT], "step": step, "model": usage.model, "truncated": completion.truncated},
         blobs={"prompt": [message["content"] for message in sent], "output": completion.text},
         tokens=usage.completion_tokens, duration_ms=int(seconds * 1000),
     )  # fmt: skip
-    return completion.text
+    return Answer(completion.text, completion.truncated)
 
 
 def prose(text: str) -> str:

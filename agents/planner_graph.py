@@ -53,7 +53,7 @@ class PlanState(TypedDict, total=False):
     """What the planning steps hand on; plain data."""
 
     step: int
-    messages: list[dict[str, str]]
+    messages: list[Message]
     plan: dict[str, Any]
     problems: list[str]
     rounds: int
@@ -102,10 +102,11 @@ class PlanContext:
 def _say(
     ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None
 ) -> str:
-    return ask(
+    answer = ask(
         spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(), persona=PLANNER,
         messages=messages, step=step, key=key, schema=schema,
     )  # fmt: skip
+    return answer.text
 
 
 def _system(ctx: PlanContext) -> Message:
@@ -157,7 +158,7 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         return []
     items = answer.get("requirements", []) if isinstance(answer, dict) else []
     known = {" ".join(row["text"].lower().split()) for row in rows}
-    added = []
+    added: list[dict[str, Any]] = []
     for item in items[:INFERRED_MOST] if isinstance(items, list) else []:
         if not isinstance(item, dict) or not str(item.get("text", "")).strip():
             continue

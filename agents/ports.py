@@ -82,8 +82,8 @@ class Spine(Protocol):
         """Add an event; the same key twice adds it once. Raises Stopped when the lease was lost."""
         ...
 
-    def remembered(self, key: str) -> str | None:
-        """The model's reply that was already paid for under this key, if any."""
+    def remembered(self, key: str) -> tuple[str, bool] | None:
+        """The model's reply that was already paid for under this key and whether it was cut off, if any."""
         ...
 
     def delta(self, *, lane: str, id: str, offset: int, text: str) -> None:

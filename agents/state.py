@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from agents.llm.base import Message
+
 
 class TaskState(TypedDict, total=False):
     """What the nodes of the task graph hand on. Everything here survives a kill."""
@@ -17,8 +19,8 @@ class TaskState(TypedDict, total=False):
     repairs_here: int  # tries after a failure in this approach
     attempt: int
     strategy: str  # first, repair, fresh, findings, conflict, adjudicated
-    tester: list[dict[str, str]]  # the tester's conversation
-    coder: list[dict[str, str]]  # the coder's conversation in this approach
+    tester: list[Message]  # the tester's conversation
+    coder: list[Message]  # the coder's conversation in this approach
     tests: dict[str, str]  # path -> content; read-only for the coder
     files: dict[str, str]  # path -> content of the candidate
     packages: list[str]

@@ -42,8 +42,8 @@ def _candidate(
             error_signature=state["signatures"][-1] if state["signatures"] else "",
         )  # fmt: skip
         changed["diagnosis"] = diagnosis
-    if not applied.files:
-        reason = applied.refused[0][1] if applied.refused else "the answer held no file"
+    if applied.refused:
+        reason = applied.refused[0][1]
         return changed | {"verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
     packages = sorted({*state["packages"], *reply.packages})
     return changed | {"files": {**state["files"], **applied.files}, "packages": packages}
@@ -74,7 +74,7 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         trace=trace_text(state["report"]),
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
     )
-    messages = [*state["coder"], {"role": "user", "content": prompt}]
+    messages: list[Message] = [*state["coder"], {"role": "user", "content": prompt}]
     changed = _candidate(state, runtime.context, messages, step="repair", strategy="repair")
     return changed | {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1}
 
@@ -97,21 +97,21 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
 def fix_findings(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """The gate blocked: remove the cause."""
     prompt = render("task.findings", findings=state["report"]["gate_feedback"])
-    messages = [*state["coder"], {"role": "user", "content": prompt}]
+    messages: list[Message] = [*state["coder"], {"role": "user", "content": prompt}]
     return _candidate(state, runtime.context, messages, step="findings", strategy="findings")
 
 
 def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """The reviewer refused: change what was asked for."""
     prompt = render("task.rejected", reasons="\n".join(f"- {reason}" for reason in state["report"]["review"]))
-    messages = [*state["coder"], {"role": "user", "content": prompt}]
+    messages: list[Message] = [*state["coder"], {"role": "user", "content": prompt}]
     return _candidate(state, runtime.context, messages, step="rejected", strategy="review")
 
 
 def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Both sides changed the same lines: the coder writes the file that serves both."""
     shown = "\n\n".join(quoted(text, f"path={path}") for path, text in sorted(state["conflict"].items()))
-    messages = [*state["coder"], {"role": "user", "content": render("task.conflict", conflicts=shown)}]
+    messages: list[Message] = [*state["coder"], {"role": "user", "content": render("task.conflict", conflicts=shown)}]
     changed = _candidate(state, runtime.context, messages, step="conflict", strategy="conflict")
     left = [path for path in state["conflict"] if "<<<<<<<" in changed.get("files", {}).get(path, "<<<<<<<")]
     if left and changed["verdict"] != "escalate":

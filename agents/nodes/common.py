@@ -71,16 +71,17 @@ def talk(
     name = f"{persona.name}-{step}"
     fresh = persona.name == "coder" and state["approach"] > 1
     for turn in range(ASK_AGAIN + 1):
-        text = ask(
+        answer = ask(
             spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(persona.name),
             persona=persona, messages=messages, step=step, key=key_of(state, f"{name}/{turn}"),
             attempt=state["attempt"], temperature=FRESH_TEMPERATURE if fresh else None,
         )  # fmt: skip
-        reply = parse_reply(text)
+        reply = parse_reply(answer.text, truncated=answer.truncated)
         applied = apply_reply(reply, current, read_only=lambda path: not accept(path))
-        messages = [*messages, {"role": "assistant", "content": text}]
+        messages = [*messages, {"role": "assistant", "content": answer.text}]
         reasons = [f"{path}: {reason}" for path, reason in applied.refused] + screen(state, ctx, persona, applied, turn)
-        if not applied.files and need_files and not reasons:
+        # The same files again are an answer too: the writer holds on to what was judged.
+        if not (applied.files or reply.files or reply.edits) and need_files and not reasons:
             reasons = [*reply.problems, "no file was found in it"]
         if not reasons:
             break
@@ -106,8 +107,8 @@ def screen(state: TaskState, ctx: TaskContext, persona: Persona, applied: Applie
         if path.endswith(".py"):
             checks.append(inspect("code", content, context=context))
         for verdict in checks:
-            if verdict.decision == "allow":
-                continue
+            if verdict.decision == "allow" or verdict.rule == "code.unparsable":
+                continue  # a syntax error is a failed try with its own reward, found by the next step
             # What only *may* be harmful is contained by the sandbox and judged again by the gates; it is shown here.
             denied = verdict.decision == "deny"
             ctx.spine.emit(

@@ -88,11 +88,11 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
             ),
         },
     ]  # fmt: skip
-    text = ask(
+    answer = ask(
         spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
         messages=messages, step="review", key=key_of(state, "review"), attempt=state["attempt"], schema=VERDICT_SCHEMA,
     )  # fmt: skip
-    verdict, problems = parse_json(text, VERDICT_SCHEMA)
+    verdict, problems = parse_json(answer.text, VERDICT_SCHEMA)
     approved = isinstance(verdict, dict) and verdict.get("approved") is True and not problems
     reasons = [str(reason) for reason in (verdict or {}).get("reasons", [])][:8] if isinstance(verdict, dict) else []
     if not approved and not reasons:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from sandbox.packages import BASE_DISTRIBUTIONS, distribution_for, normalised_name
+from packaging.utils import canonicalize_name
 
 from agents.nodes.common import key_of
 from agents.ports import TaskContext, Waiting
 from agents.state import TaskState
+from sandbox.import_names import distribution_for
+from sandbox.packages import Judgement, base_packages
 
 
 @dataclass
@@ -45,6 +48,11 @@ def _local_modules(paths: set[str]) -> set[str]:
     return {PurePosixPath(path).parts[0].removesuffix(".py") for path in paths} | {"tests", "conftest"}
 
 
+def plain_name(line: str) -> str:
+    """The normalised distribution name of a requirement line."""
+    return canonicalize_name(re.split(r"[<>=!~\[;@ ]", line.strip(), maxsplit=1)[0])
+
+
 def _listed(text: str) -> list[str]:
     return [line.split("#")[0].strip() for line in text.splitlines() if line.split("#")[0].strip()]
 
@@ -53,25 +61,26 @@ def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> Settled
     """Decide what the sandbox gets. Raises Waiting while a person has not answered for an unknown name."""
     everything = {**state["tests"], **state["files"]}
     local = _local_modules({*everything, *ctx.repository.files(state["base"])})
-    wanted = {normalised_name(name): name for name in state["packages"]}
+    wanted = {plain_name(name): name for name in state["packages"]}
     listed = state["files"].get("requirements.txt", ctx.repository.read(state["base"], "requirements.txt") or "")
     for line in _listed(listed):
-        wanted.setdefault(normalised_name(line), line)
+        wanted.setdefault(plain_name(line), line)
     added = []
+    base = base_packages()
     for module in sorted(imported_modules(everything) - local - set(sys.stdlib_module_names)):
         name = distribution_for(module) or module
-        if normalised_name(name) not in wanted:
-            wanted[normalised_name(name)] = name
-            if normalised_name(name) not in BASE_DISTRIBUTIONS:
+        if plain_name(name) not in wanted:
+            wanted[plain_name(name)] = name
+            if plain_name(name) not in base:
                 added.append(name)
     settled = Settled(packages=[])
     for plain, line in sorted(wanted.items()):
-        if plain in BASE_DISTRIBUTIONS:
+        if plain in base:
             continue
         verdict = ctx.supply.check(line)
-        if verdict.decision == "refused":
+        if verdict.judgement is Judgement.REFUSED:
             settled.refused.append(f"Package {line}: {verdict.reason}")
-        elif verdict.decision == "needs_approval":
+        elif verdict.judgement is Judgement.NEEDS_APPROVAL:
             answer = ctx.book.ask(
                 kind="package", subject=plain, title=f"Install the package {line}?",
                 why=f"{state['task']['key']} wants it. {verdict.reason}", on_yes="It is fetched as a wheel and given to this run's sandboxes.",

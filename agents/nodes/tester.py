@@ -7,6 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agents.context import files_text
+from agents.llm.base import Message
 from agents.nodes.common import is_test, key_of, opening, talk
 from agents.personas import TESTER
 from agents.ports import TaskContext
@@ -30,7 +31,7 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any
     """The same failure twice: the tester must argue from the requirement whether test or code is wrong."""
     ctx = runtime.context
     prompt = render("task.adjudicate", trace=trace_text(state["report"]), code=files_text(state["files"]))
-    messages = [*state["tester"], {"role": "user", "content": prompt}]
+    messages: list[Message] = [*state["tester"], {"role": "user", "content": prompt}]
     messages, reply, applied = talk(
         state, ctx, TESTER, messages, step="adjudicate", accept=is_test, current=state["tests"], need_files=False
     )

@@ -14,6 +14,7 @@ from agents.repair.feedback import counts_text
 from agents.repair.signature import error_kind, signature_of
 from agents.state import TaskState
 from agents.workspace.repository import Worktree
+from sandbox.base import PackageRefused
 from sandbox.pytest_run import run_pytest
 
 TEST_SECONDS = 120.0
@@ -91,7 +92,11 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
             "cmd", role="tester", attempt=number, key=key_of(state, f"{name}/cmd:intent"), outcome="intent",
             summary=f"{shown} …", payload={"argv": argv, "phase": "intent"},
         )  # fmt: skip
-        sandbox = ctx.sandbox(state["packages"])
+        try:
+            sandbox = ctx.sandbox(state["packages"])
+        except PackageRefused as refusal:
+            # A name that does not exist is the model's invention: it must hear of it.
+            return _refused_package(state, ctx, refusal, name)
         sandbox.mirror(tree.path)
         found = run_pytest(sandbox, (), seconds=TEST_SECONDS)
         report = asdict(found) | {
@@ -127,6 +132,16 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
             summary=f"branch coverage {branch:.0f} %", payload={"branch": branch, "uncovered": report.get("uncovered", {})},
         )  # fmt: skip
     return report | {"signature": signature}
+
+
+def _refused_package(state: TaskState, ctx: TaskContext, refusal: PackageRefused, name: str) -> dict[str, Any]:
+    ctx.spine.emit(
+        "error", role="runtime", attempt=state["attempt"], key=key_of(state, f"{name}/package"), outcome="fail",
+        summary=f"Package refused: {refusal}"[:400],
+        payload={"message": str(refusal), "tool": "packages", "next_steps": ["adjust", "escalate"]},
+    )  # fmt: skip
+    report = _pseudo_report("packages", f"Package {refusal}. Do without it.") | {"compiles": True}
+    return report | {"signature": signature_of(report)}
 
 
 def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:

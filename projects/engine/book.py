@@ -53,7 +53,7 @@ class DatabaseBook:
     def dispositions(self) -> Mapping[str, Any]:
         rows = Finding.objects.filter(task__run__project=self._task.run.project).exclude(disposition="")
         return {
-            row.fingerprint: Disposition(kind=row.disposition, reason=row.reason, expires_at=row.expires_at)
+            row.fingerprint: Disposition(reason=row.reason, expires=row.expires_at or NEVER)
             for row in rows
         }
 

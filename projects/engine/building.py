@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from sandbox.packages import PackageSupply
-from sandbox.registry import open_backend
 
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
@@ -22,19 +20,15 @@ from projects.engine.models import provider_for, runner
 from projects.engine.places import home, repository_of
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
+from projects.engine.supply import ProjectSupply
 from projects.models import Project, Task
+from sandbox.registry import open_backend
 
 
 @cache
 def lessons() -> ChromaLessons:
     """The memory of this process."""
     return ChromaLessons(home() / "chroma")
-
-
-@cache
-def supply() -> PackageSupply:
-    """Packages of this process."""
-    return PackageSupply(home() / "packages")
 
 
 def limits_of(project: Project) -> Limits:
@@ -74,7 +68,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         book=DatabaseBook(task, actor=actor, spine=spine), limits=limits_of(project), repository=repository,
         worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project), runner=runner(),
         backend=open_backend(project.sandbox_backend if project.sandbox_backend != "auto" else settings.SANDBOX_BACKEND),
-        supply=supply(), lessons=lessons(), gates=gates,
+        supply=ProjectSupply(project), lessons=lessons(), gates=gates,
     )  # fmt: skip
     graph = build_graph().compile(checkpointer=DjangoSaver())
     thread = f"task-{task.pk}-g{task.generation}"

@@ -29,7 +29,8 @@ def recording_url(name: str) -> str:
     with _lock:
         if name not in _servers:
             server = ScriptedOllama(scenario_path(name), tokens_per_s=settings.DEMO_TOKENS_PER_S, parallel=2)
-            _servers[name] = server.start()
+            server.start()
+            _servers[name] = server.url
         return _servers[name]
 
 

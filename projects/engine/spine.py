@@ -71,12 +71,12 @@ class DatabaseSpine:
         )  # fmt: skip
         return Mark(event.seq, event.hash)
 
-    def remembered(self, key: str) -> str | None:
+    def remembered(self, key: str) -> tuple[str, bool] | None:
         event = Event.objects.filter(run_id=self._run_id, key=key, type="thought").first()
         if event is None:
             return None
         output = events.event_blobs(event).get("output")
-        return output if isinstance(output, str) else None
+        return (output, bool(event.payload.get("truncated"))) if isinstance(output, str) else None
 
     def delta(self, *, lane: str, id: str, offset: int, text: str) -> None:
         announce_delta(self._run_id, lane=f"{self._lane} {lane}", id=id, offset=offset, text=text)
@@ -102,7 +102,7 @@ class DatabaseSpine:
         rows = Usage.objects.filter(run_id=self._run_id).order_by()
         total = F("prompt_tokens") + F("completion_tokens")
         run = rows.aggregate(tokens=Sum(total, default=0))["tokens"]
-        task = rows.filter(task_id=self._task_id).aggregate(
+        task = rows.filter(task=self._task_id).aggregate(
             tokens=Sum(total, default=0), seconds=Sum("seconds", default=0.0)
         )
         started = Run.objects.filter(pk=self._run_id).values_list("started_at", flat=True).first()

@@ -25,7 +25,7 @@ Tree = dict[str, str]
 
 def sandbox_python() -> Path:
     """The interpreter whose packages the sandbox has."""
-    return Path(os.environ.get("AISWE_SANDBOX_PYTHON") or REPO / ".venv-sandbox" / "bin" / "python")
+    return Path(os.environ.get("SANDBOX_PYTHON") or REPO / ".venv-sandbox" / "bin" / "python")
 
 
 @dataclass(frozen=True)

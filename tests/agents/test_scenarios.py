@@ -17,6 +17,9 @@ import pytest
 
 from agents.extraction import extract
 from agents.extraction.implicit import imply
+from agents.gates.base import Severity
+from agents.gates.run import run_gates
+from agents.gates.semgrep_tool import find_semgrep
 from agents.llm.scripted_server.scenario import Scenario
 from agents.planning import parse_plan, validate_plan
 from agents.repair.signature import error_kind, signature_of
@@ -32,7 +35,10 @@ STEPS = ("planner-infer", "planner-plan", "planner-structure")
 
 needs_sandbox_python = pytest.mark.skipif(
     not sandbox_python().is_file(),
-    reason=f"{sandbox_python()} is missing: set AISWE_SANDBOX_PYTHON to a Python with the sandbox's packages",
+    reason=f"{sandbox_python()} is missing: set SANDBOX_PYTHON to a Python with the sandbox's packages",
+)
+needs_semgrep = pytest.mark.skipif(
+    find_semgrep() is None, reason="semgrep is missing: the gate blocks everything without it"
 )
 
 
@@ -232,27 +238,29 @@ def _get(url: str) -> bytes:
     raise AssertionError(f"{url} does not answer")
 
 
-def test_only_the_first_search_is_open_to_injection(
-    household: Recording, final: dict[str, str], tmp_path: Path
-) -> None:
-    everything = household.built([key for key in household.tasks if key not in RACING])
-    for step, tree in household.written("T-09", everything)[1:]:
-        write({path: text for path, text in tree.items() if path not in TREE_START}, tmp_path / step)
-    write(final, tmp_path / "final")
-    assert "B608" in _bandit(tmp_path / "coder-code")
-    assert _bandit(tmp_path / "coder-findings") == ""
-    assert _bandit(tmp_path / "final") == ""
-
-
-def _bandit(folder: Path) -> str:
-    """Ids of findings of MEDIUM severity or higher."""
-    argv = [sys.executable, "-m", "bandit", "-q", "-ll", "-r", ".", "-f", "custom", "--msg-template", "{test_id}"]
-    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False).stdout.strip()
+@needs_semgrep
+@pytest.mark.parametrize("name", ["household", "readtime"])
+def test_the_gates_block_the_first_search_and_nothing_else(name: str, tmp_path: Path) -> None:
+    recording = Recording(SCENARIOS / name)
+    blocked = {}
+    for task in recording.tasks:
+        base = recording.built([key for key in recording.tasks if key in recording.needs(task)])
+        tries = dict(recording.written(task, base))
+        last_try = list(recording.tries(task))[-1]
+        for step in {last_try, list(tries)[-1]}:
+            write(tries[step], tmp_path / task / step)
+            report = run_gates(tmp_path / task / step)
+            if not report.passed:
+                blocked[task, step] = {(finding.tool, finding.rule, finding.severity) for finding in report.findings}
+            else:
+                assert all(finding.severity < Severity.MEDIUM for finding in report.findings), (task, step)
+    expected = {("semgrep", "py-sql-built-in-call", Severity.HIGH), ("bandit", "B608", Severity.MEDIUM)}
+    assert blocked == ({("T-09", "coder-code"): expected} if name == "household" else {})
 
 
 def test_the_finished_code_has_no_style_findings(final: dict[str, str], tmp_path: Path) -> None:
     write(final, tmp_path)
-    for command in (["check"], ["format", "--check"]):
+    for command in (["check"], ["format", "--check"], ["format", "--check", "--line-length=120"]):
         argv = [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", "."]
         done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
@@ -271,12 +279,10 @@ def readtime() -> Recording:
 @pytest.fixture(scope="module")
 def readtime_python() -> Path:
     """A Python with the four packages that this scenario fetches from the index."""
-    python = Path(os.environ.get("AISWE_READTIME_PYTHON") or sandbox_python())
+    python = Path(os.environ.get("READTIME_PYTHON") or sandbox_python())
     probe = "import " + ", ".join(READTIME_PACKAGES)
     if not python.is_file() or subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode:
-        pytest.skip(
-            f"{python} lacks one of {', '.join(READTIME_PACKAGES)}: set AISWE_READTIME_PYTHON to one that has them"
-        )
+        pytest.skip(f"{python} lacks one of {', '.join(READTIME_PACKAGES)}: set READTIME_PYTHON to one that has them")
     return python
 
 
@@ -317,7 +323,6 @@ def test_the_second_recording_repairs_its_rounding_and_its_demo_runs(
     assert outcome.ok, outcome.output[-3000:]
     assert (outcome.branch_coverage or 0) > 85
     write(final, tmp_path)
-    assert _bandit(tmp_path) == ""
     shown = subprocess.run(
         [readtime_python, "examples/demo.py"], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -110,6 +110,7 @@ def _play(
     reading = time.monotonic()
     http.wait(desk.reading.delay(seen.prompt_tokens - seen.reused_tokens))
     writing = time.monotonic()
+    pace = desk.writing.copy()
     limit = _number(_options(body).get("num_predict"), 0)
     words = pieces(text)
     cut = 0 < limit < len(words)
@@ -119,7 +120,7 @@ def _play(
         http.begin_stream()
     head = {"model": desk.scenario.model}
     for word in words:
-        http.wait(desk.writing.delay())
+        http.wait(pace.delay())
         if fault is not None and streaming and _break_at(http, fault, seen.reply_tokens, wrap, head):
             return
         if streaming:

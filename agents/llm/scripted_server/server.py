@@ -123,7 +123,7 @@ class _Server(ThreadingHTTPServer):
 class ScriptedOllama:
     """A recorded model on 127.0.0.1: `with ScriptedOllama(folder) as url:`.
 
-    Speeds are tokens per second for all calls together, 0 is without delay; `parallel` calls are answered at a time,
+    Speeds are tokens per second (writing: of each call, reading: of all together), 0 is without delay; `parallel` calls are answered at a time,
     the others wait. `faults` takes orders, `requests` is what came in (the last thousand), `stats()` the totals.
     """
 

@@ -22,7 +22,9 @@ def test_another_value_in_an_assertion_is_another_failure():
 
 
 def test_the_same_message_in_another_test_is_another_failure():
-    assert signature_of(report("assert False")) != signature_of(report("assert False", nodeid="tests/test_b.py::test_y"))
+    assert signature_of(report("assert False")) != signature_of(
+        report("assert False", nodeid="tests/test_b.py::test_y")
+    )
 
 
 def test_the_order_of_failures_does_not_matter():
@@ -36,7 +38,10 @@ def test_a_run_that_reported_nothing_is_known_by_its_output():
 
 
 def test_the_last_exception_of_a_trace_is_its_kind():
-    assert error_kind("E   KeyError: 'x'\nDuring handling\nE   household.errors.LostError: y") == "household.errors.LostError"
+    assert (
+        error_kind("E   KeyError: 'x'\nDuring handling\nE   household.errors.LostError: y")
+        == "household.errors.LostError"
+    )
     assert error_kind("E   assert 1 == 2") == "AssertionError"
     assert error_kind("nothing to see") == "Failure"
 

@@ -1,0 +1,326 @@
+"""The verdict: clean code passes, known-bad code blocks, and a scanner that proves nothing blocks."""
+
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agents.gates import run as gate_run
+from agents.gates.base import Disposition, GateError, GateReport, Policy, Severity, ToolReport
+from agents.gates.feedback import feedback_text
+from agents.gates.run import SCANNERS, run_gates
+from agents.gates.scanner import Scan, Stage
+from agents.gates.semgrep_tool import find_semgrep
+from tests.agents.gates import samples
+
+needs_semgrep = pytest.mark.skipif(
+    find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
+)
+
+
+def write(root: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("_py", ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def program(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@needs_semgrep
+def test_ordinary_code_passes_every_gate(tmp_path: Path) -> None:
+    files = {
+        "app.py": samples.CLEAN_APP,
+        "tests/test_app.py": samples.CLEAN_TESTS,
+        "functions.py": samples.CLEAN_FUNCTIONS,
+        "templates/list.html": samples.CLEAN_PAGE,
+        "Dockerfile": samples.CLEAN_DOCKERFILE,
+        "README.md": "# Todos\n\nRun `uvicorn app:app`.\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    report = run_gates(tmp_path)
+    assert report.reasons == ()
+    assert report.verdict == "pass"
+    assert report.style_clean
+    assert all(tool.ran for tool in report.tools.values())
+    assert not any(finding.rule == "B101" for finding in report.findings)
+
+
+@needs_semgrep
+def test_known_bad_code_blocks_with_a_reason_that_names_the_place(tmp_path: Path) -> None:
+    report = run_gates(write(tmp_path, app_py=samples.BAD))
+    assert report.verdict == "blocked"
+    assert any("app.py:5" in reason for reason in report.reasons)
+    assert {finding.tool for finding in report.findings if finding.severity >= Severity.HIGH} >= {"bandit", "semgrep"}
+
+
+@needs_semgrep
+def test_the_report_has_exactly_the_agreed_shape(tmp_path: Path) -> None:
+    document = run_gates(write(tmp_path, app_py=samples.BAD)).to_json()
+    assert json.loads(json.dumps(document)) == document
+    assert set(document) == {"verdict", "reasons", "tools", "findings"}
+    assert set(document["tools"]) == {*SCANNERS, "files"}
+    assert all(set(tool) == {"ran", "version", "files_scanned"} for tool in document["tools"].values())
+    wanted = {"tool", "rule", "severity", "confidence", "cwe", "path", "line", "message", "remediation", "fingerprint"}
+    assert document["findings"]
+    assert all(set(finding) == wanted for finding in document["findings"])
+    assert all(finding["remediation"] for finding in document["findings"])
+
+
+def test_style_is_reported_and_never_blocks(tmp_path: Path) -> None:
+    report = run_gates(write(tmp_path, app_py="import os\nx = {  'a':1 }\n"), tools=["style"])
+    assert report.verdict == "pass"
+    assert {finding.rule for finding in report.findings} >= {"F401", "format"}
+    assert not report.style_clean
+
+
+def test_only_the_named_files_are_scanned(tmp_path: Path) -> None:
+    write(tmp_path, good_py="x = 1\n", bad_py=samples.BAD)
+    assert run_gates(tmp_path, tools=["bandit"], paths=["good.py"]).verdict == "pass"
+    assert run_gates(tmp_path, tools=["bandit"], paths=["bad.py"]).verdict == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("tools", "paths", "names"),
+    [
+        (["lint"], None, "lint"),
+        ([], None, "no gate"),
+        (["bandit"], ["../x.py"], "../x.py"),
+        (["bandit"], ["/etc/passwd"], "/etc/passwd"),
+        (["bandit"], ["gone.py"], "gone.py"),
+    ],
+)
+def test_a_wrong_request_is_refused_naming_it(
+    tmp_path: Path, tools: list[str], paths: list[str] | None, names: str
+) -> None:
+    with pytest.raises(GateError, match=names.replace(".", r"\.")):
+        run_gates(tmp_path, tools=tools, paths=paths)
+
+
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GateError, match="not a folder"):
+        run_gates(tmp_path / "gone")
+
+
+def test_nothing_to_scan_blocks(tmp_path: Path) -> None:
+    assert run_gates(tmp_path, tools=["bandit"]).verdict == "blocked"
+
+
+def test_a_missing_semgrep_blocks_and_says_how_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AISWE_SEMGREP", str(tmp_path / "gone"))
+    report = run_gates(write(tmp_path, a_py="x = 1\n"), tools=["semgrep"])
+    assert report.verdict == "blocked"
+    assert not report.tools["semgrep"].ran
+    assert "pip install" in report.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "exit 0",
+        "echo garbage",
+        "echo '{}'",
+        "echo '[]'",
+        'echo \'{"version":"9","results":[],"errors":[],"paths":{"scanned":[]}}\'',
+        "kill -9 $$",
+        "echo boom >&2; exit 2",
+    ],
+)
+def test_a_semgrep_that_answers_wrongly_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    monkeypatch.setenv("AISWE_SEMGREP", str(program(tmp_path / "semgrep.fake", f"#!/bin/sh\n{body}\n")))
+    (tmp_path / "code").mkdir()
+    report = run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["semgrep"])
+    assert report.verdict == "blocked"
+    assert report.reasons[0].startswith("semgrep ")
+
+
+def test_a_semgrep_that_hangs_is_ended_with_its_children_and_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "pid"
+    fake = program(tmp_path / "semgrep.fake", f"#!/bin/sh\nsleep 300 &\necho $! > {mark}\nwait\n")
+    monkeypatch.setenv("AISWE_SEMGREP", str(fake))
+    (tmp_path / "code").mkdir()
+    report = run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["semgrep"], policy=Policy(timeout_seconds=2))
+    assert report.verdict == "blocked"
+    assert "timed out" in report.reasons[0]
+    state = Path(f"/proc/{mark.read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@needs_semgrep
+def test_a_semgrep_that_misses_its_canary_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "agents.gates.semgrep_tool.rules_json",
+        lambda: json.dumps(
+            {
+                "rules": [
+                    {
+                        "id": "other",
+                        "languages": ["python", "js", "ts", "generic"],
+                        "severity": "HIGH",
+                        "message": "m",
+                        "pattern": "nothing_like_it",
+                        "metadata": {},
+                    }
+                ]
+            }
+        ),
+    )
+    report = run_gates(write(tmp_path, a_py="x = 1\n"), tools=["semgrep"])
+    assert "canary" in report.reasons[0]
+
+
+@pytest.mark.parametrize("name", [name for name in SCANNERS if name != "semgrep"])
+def test_every_scanner_that_goes_silent_is_unmasked_by_its_canary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    class Silent(SCANNERS[name]):  # type: ignore[misc]
+        def scan(self, stage: Stage) -> Scan:
+            scan = super().scan(stage)
+            scan.findings.clear()
+            assert isinstance(scan, Scan)
+            return scan
+
+    monkeypatch.setattr(gate_run, "SCANNERS", {name: Silent})
+    report = run_gates(write(tmp_path, a_py="x = 1\n"))
+    assert report.verdict == "blocked"
+    assert "canary" in report.reasons[0]
+
+
+@pytest.mark.parametrize("name", SCANNERS)
+def test_every_scanner_that_crashes_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    class Crashing(SCANNERS[name]):  # type: ignore[misc]
+        def scan(self, stage: Stage) -> Scan:
+            raise RuntimeError("boom")
+
+    monkeypatch.setattr(gate_run, "SCANNERS", {name: Crashing})
+    report = run_gates(write(tmp_path, a_py="x = 1\n"))
+    assert report.verdict == "blocked"
+    assert not report.tools[name].ran
+
+
+@pytest.mark.parametrize("name", ["bandit", "secrets", "syntax", "style"])
+def test_every_scanner_that_leaves_a_file_out_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    class Lazy(SCANNERS[name]):  # type: ignore[misc]
+        def scan(self, stage: Stage) -> Scan:
+            scan = super().scan(stage)
+            assert isinstance(scan, Scan)
+            scan.scanned = {unit for unit in scan.scanned if unit.startswith("canary")}
+            return scan
+
+    monkeypatch.setattr(gate_run, "SCANNERS", {name: Lazy})
+    report = run_gates(write(tmp_path, a_py="x = 1\n"))
+    assert any("did not scan a.py" in reason for reason in report.reasons)
+
+
+MEDIUM = "import tempfile\n\nname = tempfile.mktemp()\n"
+
+
+def one(report: GateReport, severity: Severity) -> str:
+    (finding,) = [finding for finding in report.findings if finding.severity == severity]
+    return finding.fingerprint
+
+
+def test_a_medium_finding_blocks_until_a_person_decides(tmp_path: Path) -> None:
+    write(tmp_path, a_py=MEDIUM)
+    report = run_gates(tmp_path, tools=["bandit"])
+    assert report.verdict == "blocked"
+    later = datetime.now(UTC) + timedelta(days=1)
+    decided = {one(report, Severity.MEDIUM): Disposition("only in a demo", later)}
+    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided).verdict == "pass"
+    assert (
+        run_gates(tmp_path, tools=["bandit"], dispositions=decided, policy=Policy(medium="block")).verdict == "blocked"
+    )
+
+
+@pytest.mark.parametrize(
+    "disposition",
+    [
+        Disposition("was fine once", datetime.now(UTC) - timedelta(seconds=1)),
+        Disposition("  ", datetime.now(UTC) + timedelta(days=1)),
+        Disposition("no time zone", datetime.now() + timedelta(days=1)),
+    ],
+    ids=["expired", "without reason", "without time zone"],
+)
+def test_a_disposition_that_does_not_hold_has_no_effect(tmp_path: Path, disposition: Disposition) -> None:
+    write(tmp_path, a_py=MEDIUM)
+    mark = one(run_gates(tmp_path, tools=["bandit"]), Severity.MEDIUM)
+    assert run_gates(tmp_path, tools=["bandit"], dispositions={mark: disposition}).verdict == "blocked"
+
+
+def test_a_policy_may_only_report_medium_findings(tmp_path: Path) -> None:
+    write(tmp_path, a_py=MEDIUM)
+    assert run_gates(tmp_path, tools=["bandit"], policy=Policy(medium="report")).verdict == "pass"
+
+
+def test_a_fingerprint_survives_line_moves_but_not_a_second_copy(tmp_path: Path) -> None:
+    write(tmp_path, a_py=MEDIUM)
+    first = one(run_gates(tmp_path, tools=["bandit"]), Severity.MEDIUM)
+    write(tmp_path, a_py="# a comment\n\n" + MEDIUM.replace("name = ", "name  =  "))
+    assert one(run_gates(tmp_path, tools=["bandit"]), Severity.MEDIUM) == first
+    write(tmp_path, a_py=MEDIUM + "name = tempfile.mktemp()\n")
+    marks = [f.fingerprint for f in run_gates(tmp_path, tools=["bandit"]).findings]
+    assert len(set(marks)) == 2
+    assert first in marks
+
+
+def test_a_high_disposition_can_be_forbidden_by_policy(tmp_path: Path) -> None:
+    write(tmp_path, a_py=samples.BAD)
+    mark = one(run_gates(tmp_path, tools=["bandit"]), Severity.HIGH)
+    decided = {mark: Disposition("reviewed", datetime.now(UTC) + timedelta(days=1))}
+    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided).verdict == "pass"
+    strict = Policy(high_may_be_disposed=False)
+    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided, policy=strict).verdict == "blocked"
+
+
+def test_feedback_says_what_to_do_first_and_is_bounded(tmp_path: Path) -> None:
+    write(tmp_path, a_py=samples.BAD, b_py="def f(:\n")
+    text = feedback_text(run_gates(tmp_path, tools=["bandit", "syntax"]))
+    assert "1. " in text
+    assert "a.py:5" in text
+    assert "b.py:1" in text
+    first = text.split("1. ")[1]
+    assert first.index("at ") > 10
+    assert len(feedback_text(run_gates(tmp_path, tools=["bandit"]), limit=100)) <= 100
+
+
+def test_feedback_is_empty_when_there_is_nothing_to_do() -> None:
+    assert feedback_text(GateReport("pass", (), {"style": ToolReport("style", True)}, ())) == ""
+
+
+def test_no_secret_of_the_environment_reaches_semgrep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = tmp_path / "seen"
+    monkeypatch.setenv("AISWE_SEMGREP", str(program(tmp_path / "semgrep.fake", f"#!/bin/sh\nenv > {seen}\n")))
+    monkeypatch.setenv("GITHUB_TOKEN", "very-secret-value")
+    (tmp_path / "code").mkdir()
+    run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["semgrep"])
+    assert "very-secret-value" not in seen.read_text()
+    assert "SEMGREP_SEND_METRICS=off" in seen.read_text()
+
+
+def test_severity_words_of_every_tool_are_understood() -> None:
+    read: Callable[[str], Severity] = Severity.read
+    assert [read(w) for w in ("info", "LOW", "Warning", "ERROR", "critical")] == list(Severity)
+    assert read("something new") is Severity.HIGH
+
+
+def test_the_scratch_folder_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    (tmp_path / "code").mkdir()
+    run_gates(write(tmp_path / "code", a_py="x = 1\n"), tools=["bandit", "style"])
+    assert os.listdir(scratch) == []

@@ -1,0 +1,201 @@
+"""A task graph on real parts (git, sandbox, model protocol) with its rows kept in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agents.gates.base import GateReport
+from agents.graph import RECURSION_LIMIT, build_graph
+from agents.llm.registry import make_provider
+from agents.llm.runner import ModelRunner
+from agents.llm.scripted_server import ScriptedOllama
+from agents.memory.base import Lesson
+from agents.ports import Limits, Mark, OverBudget, Spent, TaskContext
+from agents.state import start_state
+from agents.workspace.repository import Repository
+from sandbox.packages import PackageSupply
+from sandbox.registry import open_backend
+
+APPROVED = '{"approved": true, "reasons": ["does what FR-01 asks"]}'
+
+
+class Crash(Exception):
+    """The process died here."""
+
+
+@dataclass
+class MemorySpine:
+    """Events in a list; crashes on order, as a killed worker does: before the row is written."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    keys: dict[str, int] = field(default_factory=dict)
+    crash_at: int = 0
+    writes: int = 0
+    used: Spent = field(default_factory=Spent)
+
+    def emit(self, type: str, *, summary: str, key: str | None = None, **fields: Any) -> Mark:
+        self.writes += 1
+        if self.writes == self.crash_at:
+            raise Crash
+        if key is not None and key in self.keys:
+            return self._mark(self.keys[key])
+        self.events.append({"type": type, "summary": summary, "key": key, **fields})
+        if key is not None:
+            self.keys[key] = len(self.events)
+        return self._mark(len(self.events))
+
+    def _mark(self, seq: int) -> Mark:
+        return Mark(seq, hashlib.sha256(str(seq).encode()).hexdigest())
+
+    def remembered(self, key: str) -> tuple[str, bool] | None:
+        if key not in self.keys:
+            return None
+        return self.events[self.keys[key] - 1]["blobs"]["output"], False
+
+    def delta(self, **_: Any) -> None: ...
+
+    def usage(self, **_: Any) -> None: ...
+
+    def spent(self) -> Spent:
+        return self.used
+
+    def head(self) -> Mark:
+        return self._mark(len(self.events))
+
+    def stopped(self) -> bool:
+        return False
+
+    def of(self, *types: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["type"] in types]
+
+
+@dataclass
+class MemoryBook:
+    """Attempts, findings and questions in memory."""
+
+    attempts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def start_attempt(self, number: int, strategy: str, diagnosis: Mapping[str, str] | None) -> None:
+        self.attempts.setdefault(number, {"strategy": strategy, "outcome": "running"})
+
+    def finish_attempt(self, number: int, outcome: str, **fields: Any) -> None:
+        if self.attempts[number]["outcome"] == "running":
+            self.attempts[number] |= {"outcome": outcome, **fields}
+
+    def judge_diagnosis(self, number: int, outcome: str) -> None:
+        self.attempts[number].setdefault("diagnosis", outcome)
+
+    def record_findings(self, report: GateReport, attempt: int) -> None: ...
+
+    def dispositions(self) -> Mapping[str, Any]:
+        return {}
+
+    def ask(self, *, subject: str, **_: Any) -> Any:
+        self.asked.append(subject)
+        return self.answers.get(subject, "pending")
+
+    def merge_turn(self, held: Callable[[], None]) -> None:
+        held()
+
+
+class MemoryLessons:
+    """Lessons in a list."""
+
+    problem = ""
+
+    def __init__(self) -> None:
+        self.kept: list[Lesson] = []
+
+    def add(self, lesson: Lesson) -> None:
+        self.kept.append(lesson)
+
+    def by_signature(self, signature: str, limit: int = 3) -> list[Lesson]:
+        return [lesson for lesson in self.kept if lesson.signature == signature][:limit]
+
+    def similar(self, text: str, limit: int = 3) -> list[Lesson]:
+        return []
+
+
+def clean_gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> GateReport:
+    """Gates that find nothing, for tests about something else."""
+    return GateReport("pass", (), {}, ())
+
+
+def code(path: str, text: str, words: str = "Here it is.") -> str:
+    """A reply with one file."""
+    return f"{words}\n\n```python path={path}\n{text}\n```\n"
+
+
+DIAGNOSIS = "## Diagnosis\nCause: {cause}\nEvidence: assert\nHypothesis: it will pass\nPlan: change it\n"
+
+
+@dataclass
+class Bench:
+    """One task on a repository of its own."""
+
+    folder: Path
+    replies: dict[str, str]
+    task: dict[str, Any]
+    limits: Limits = field(default_factory=Limits)
+    gates: Any = clean_gates
+    spine: MemorySpine = field(default_factory=MemorySpine)
+    book: MemoryBook = field(default_factory=MemoryBook)
+    lessons: MemoryLessons = field(default_factory=MemoryLessons)
+    saver: InMemorySaver = field(default_factory=InMemorySaver)
+
+    @property
+    def repository(self) -> Repository:
+        return Repository(self.folder / "repo", self.folder / "trees")
+
+    @contextmanager
+    def context(self) -> Iterator[TaskContext]:
+        scenario = self.folder / "scenario"
+        key = self.task["key"]
+        (scenario / key).mkdir(parents=True, exist_ok=True)
+        (scenario / "scenario.toml").write_text(
+            'name = "test"\ntitle = "t"\ndescription = "d"\nmodel = "m"\nrecorded = true\n'
+        )
+        for name, text in self.replies.items():
+            (scenario / key / f"{name}.md").write_text(text)
+        self.repository.ensure("Test")
+        with ScriptedOllama(scenario, tokens_per_s=0) as url, ModelRunner(attempts=1) as runner:
+            provider = make_provider("scripted", server=url, model="m")
+            context = TaskContext(
+                project="test", run="1", house_rules="", spine=self.spine, book=self.book, limits=self.limits,
+                repository=self.repository, worktree_name="t", provider=lambda persona: provider, runner=runner,
+                backend=open_backend("bubblewrap"), supply=PackageSupply(self.folder / "packages"), lessons=self.lessons,
+                gates=self.gates,
+            )  # fmt: skip
+            try:
+                yield context
+            finally:
+                context.close()
+
+    def run(self) -> dict[str, Any]:
+        """Run, or resume where an earlier run() stopped."""
+        with self.context() as context:
+            graph = build_graph().compile(checkpointer=self.saver)
+            config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": RECURSION_LIMIT}
+            start = None if graph.get_state(config).next else start_state(self.task)
+            return graph.invoke(start, config, context=context, durability="sync")
+
+
+def task(**changes: Any) -> dict[str, Any]:
+    """A task that wants an add() function."""
+    return {
+        "key": "T-01", "title": "Adding", "description": "add(a, b) returns the sum", "expects": "sums", "kind": "code",
+        "files": ["calc.py"], "packages": [], "note": "", "generation": 1,
+        "requirements": [{"key": "FR-01", "text": "Adds numbers", "kind": "functional", "acceptance": ["2 + 3 is 5"]}],
+    } | changes  # fmt: skip
+
+
+__all__ = ["APPROVED", "DIAGNOSIS", "Bench", "Crash", "MemorySpine", "OverBudget", "clean_gates", "code", "task"]

@@ -1,0 +1,205 @@
+"""One task from tests to merge: what passes is merged, what fails is repaired, what cannot be solved is escalated."""
+
+import subprocess
+
+import pytest
+
+from agents.ports import Limits, OverBudget, Spent, Waiting
+from tests.agents.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, MemorySpine, code, task
+
+TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
+BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
+WORSE = code("calc.py", "def add(a: int, b: int) -> int:\n    return a * b")
+BROKEN = code("calc.py", "def add(a: int, b: int) -> int\n    return a + b")
+
+pytestmark = pytest.mark.bubblewrap
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path, {"tester-tests": TESTS, "coder-code": GOOD, "reviewer-review": APPROVED}, task())
+
+
+def log(bench):
+    return subprocess.run(
+        ["git", "log", "--format=%B"], cwd=bench.repository.root, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_code_that_passes_is_merged_with_its_trailers(bench):
+    final = bench.run()
+    assert final["verdict"] == "merged"
+    assert (bench.repository.root / "calc.py").exists()
+    assert (bench.repository.root / "tests" / "test_calc.py").exists()
+    for trailer in ("Task: T-01", "Requirement: FR-01", "Run: 1", "Event: ", "Audit-Head: "):
+        assert trailer in log(bench)
+    assert bench.book.attempts[1]["outcome"] == "passed"
+    assert bench.book.attempts[1]["reward"] == 1.0
+
+
+def test_a_failure_is_diagnosed_repaired_and_remembered(bench):
+    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="minus for plus") + GOOD}
+    assert bench.run()["verdict"] == "merged"
+    assert [attempt["outcome"] for attempt in bench.book.attempts.values()] == ["failed", "passed"]
+    assert bench.book.attempts[2]["diagnosis"] == "confirmed"
+    assert bench.spine.of("diagnosis")[0]["payload"]["cause"] == "minus for plus"
+    assert [lesson.cause for lesson in bench.lessons.kept] == ["minus for plus"]
+    assert bench.book.attempts[1]["reward"] == -0.5
+
+
+def test_the_whole_trace_reaches_the_model(bench):
+    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="c") + GOOD}
+    bench.run()
+    prompts = [event["blobs"]["prompt"] for event in bench.spine.of("thought") if event["payload"]["step"] == "repair"]
+    assert "assert add(2, 3) == 5" in prompts[0][-1]
+
+
+def test_code_that_does_not_compile_is_worth_less_than_code_that_fails(bench):
+    bench.replies |= {"coder-code": BROKEN, "coder-repair": DIAGNOSIS.format(cause="colon") + GOOD}
+    assert bench.run()["verdict"] == "merged"
+    assert bench.book.attempts[1]["reward"] == -1.0
+    assert "calc.py:1" in bench.book.attempts[1]["tests"]["failures"][0]["message"]
+
+
+def test_a_wrong_test_is_found_by_arguing_from_the_requirement(bench):
+    wrong = TESTS.replace("== 5", "== 6")
+    bench.replies |= {
+        "tester-tests": wrong,
+        "coder-repair": DIAGNOSIS.format(cause="the test contradicts FR-01") + GOOD,
+        "tester-adjudicate": "Verdict: test\nReason: FR-01 says 2 + 3 is 5\n\n" + TESTS,
+    }
+    assert bench.run()["verdict"] == "merged"
+    (judged,) = bench.spine.of("adjudication")
+    assert judged["payload"]["verdict"] == "test"
+    assert "FR-01" in judged["payload"]["reason"]
+    assert "== 5" in (bench.repository.root / "tests" / "test_calc.py").read_text()
+
+
+def test_the_coder_may_not_change_a_test(bench):
+    cheat = GOOD + code("tests/test_calc.py", "def test_sum():\n    assert True")
+    bench.replies |= {"coder-code": cheat, "coder-again": GOOD}
+    assert bench.run()["verdict"] == "merged"
+    assert "add(2, 3) == 5" in (bench.repository.root / "tests" / "test_calc.py").read_text()
+
+
+def test_what_never_passes_is_escalated_after_exactly_the_allowed_repairs(bench):
+    repairs = {f"coder-repair{suffix}": DIAGNOSIS.format(cause="?") + (BAD, WORSE)[i % 2]
+               for i, suffix in enumerate(("", "-2", "-a2", "-a2-2", "-a3", "-a3-2"))}  # fmt: skip
+    bench.replies |= repairs | {"coder-code": BAD, "coder-code-a2": WORSE, "coder-code-a3": WORSE}
+    bench.replies["tester-adjudicate"] = "Verdict: code\nReason: FR-01 is clear\n"
+    bench.replies["tester-adjudicate-2"] = "Verdict: code\nReason: FR-01 is clear\n"
+    final = bench.run()
+    assert final["verdict"] == "escalated"
+    assert "5 of 5 repairs" in final["escalation"]
+    assert len(bench.book.attempts) == 6  # the first try and five repairs
+    assert bench.repository.files(bench.repository.head()) == [".gitignore", "README.md"]
+    assert any(name.startswith("best:") for name in bench.spine.of("error")[-1]["blobs"])
+
+
+def test_the_same_failure_twice_forces_another_approach(bench):
+    bench.replies |= {
+        "coder-code": BAD,
+        "coder-repair": DIAGNOSIS.format(cause="c") + BAD,
+        "tester-adjudicate": "Verdict: code\nReason: FR-01 is clear\n",
+        "coder-code-a2": GOOD,
+    }
+    final = bench.run()
+    assert final["verdict"] == "merged"
+    assert final["approach"] == 2
+    assert [attempt["strategy"] for attempt in bench.book.attempts.values()] == ["first", "repair", "fresh"]
+
+
+def test_an_answer_without_files_is_asked_again_then_escalated(bench):
+    bench.replies |= {"coder-code": "I would rather not.", "coder-again": "No.", "coder-again-2": "Still no."}
+    final = bench.run()
+    assert final["verdict"] == "escalated"
+    assert "could not be used" in final["escalation"]
+
+
+def test_a_path_that_escapes_is_refused_and_told_to_the_coder(bench, tmp_path):
+    bench.replies |= {"coder-code": code("../../evil.py", "x = 1"), "coder-again": GOOD}
+    assert bench.run()["verdict"] == "merged"
+    assert not list(tmp_path.rglob("evil.py"))
+    assert "evil.py" in bench.spine.of("error")[0]["summary"]
+
+
+def test_a_reviewer_without_a_readable_verdict_does_not_approve(bench):
+    bench.replies |= {f"reviewer-review{n}": "Looks fine to me!" for n in ("", "-2", "-3")}
+    bench.replies |= {f"coder-rejected{n}": GOOD for n in ("", "-2", "-3")}
+    final = bench.run()
+    assert final["verdict"] == "escalated"
+    assert "reviewer" in final["escalation"]
+
+
+def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
+    bench.replies |= {
+        "coder-code": GOOD + "\n" + code("app.py", "PARTS = ['calc']"),
+        "coder-conflict": code("app.py", "PARTS = ['calc', 'other']"),
+    }
+    repository = bench.repository
+    repository.ensure("Test")
+    start = repository.head()
+    moved = False
+
+    def gates(root, paths, dispositions):
+        nonlocal moved
+        if not moved:  # while this task was worked on, another one merged the same file
+            moved = True
+            tree = repository.worktree("other", start)
+            tree.write({"app.py": "PARTS = ['other']\n", "extra.py": "Y = 1\n"})
+            repository.fast_forward(tree.commit(start, "Other", "", {"Task": "T-02", "Run": "1"}))
+        return bench_gates(root, paths, dispositions)
+
+    from tests.agents.nodes.support import clean_gates as bench_gates
+
+    bench.gates = gates
+    assert bench.run()["verdict"] == "merged"
+    assert (repository.root / "app.py").read_text() == "PARTS = ['calc', 'other']\n"
+    assert (repository.root / "extra.py").exists()
+    assert bench.spine.of("git.merge")[0]["outcome"] == "conflict"
+
+
+def test_an_unknown_package_waits_for_a_person_and_goes_on_after_the_answer(bench):
+    bench.task = task(packages=["obscure-adder"])
+    with pytest.raises(Waiting, match="obscure-adder"):
+        bench.run()
+    bench.book.answers["obscure-adder"] = "rejected"
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="the package was refused") + GOOD
+    final = bench.run()
+    assert "refused" in bench.book.attempts[1]["tests"]["failures"][0]["message"]
+    assert final["verdict"] in ("merged", "escalated")
+
+
+def test_a_used_up_budget_stops_before_the_call(bench):
+    bench.limits = Limits(task_tokens=10)
+    bench.spine.used = Spent(task_tokens=10)
+    with pytest.raises(OverBudget, match="10 tokens of this task"):
+        bench.run()
+    assert bench.spine.of("thought") == []
+
+
+def tree_of(bench):
+    shown = subprocess.run(
+        ["git", "rev-parse", "main^{tree}"], cwd=bench.repository.root, capture_output=True, text=True, check=True
+    )
+    return shown.stdout
+
+
+def test_a_worker_killed_before_any_write_goes_on_to_the_same_end(tmp_path):
+    replies = {
+        "tester-tests": TESTS, "coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="c") + GOOD,
+        "reviewer-review": APPROVED,
+    }  # fmt: skip
+    whole = Bench(tmp_path / "whole", replies, task())
+    whole.run()
+    kinds = [event["type"] for event in whole.spine.events]
+    # Every third write: each kill costs a whole task, and neighbours fall into the same node.
+    for point in range(1, whole.spine.writes + 1, 3):
+        bench = Bench(tmp_path / f"cut{point}", replies, task(), spine=MemorySpine(crash_at=point))
+        with pytest.raises(Crash):
+            bench.run()
+        bench.spine.crash_at = 0
+        assert bench.run()["verdict"] == "merged"
+        assert tree_of(bench) == tree_of(whole)
+        assert [event["type"] for event in bench.spine.events] == kinds, f"killed before write {point}"
