@@ -187,6 +187,8 @@ class Commands:
         read, self.wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self.woken = read
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        # Process 1 only gets the signals it has a handler for, and Python brings one for this.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
         megabyte = 1024 * 1024
         self.fixed = {
