@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import importlib
+import logging.config
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -27,8 +30,30 @@ os.environ.update(
 )
 
 import pytest  # noqa: E402  the environment comes first
+from django.conf import settings as django_settings  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.test import TransactionTestCase  # noqa: E402
+
+
+def _read_settings_again() -> None:
+    """pytest-django reads the settings before any conftest: read them anew, in the environment made above.
+
+    Otherwise two test runs at once would share, and delete, one test database in the default home.
+    """
+    module = sys.modules.get(os.environ.get("DJANGO_SETTINGS_MODULE", "aiswe_site.settings"))
+    if module is None:
+        return
+    importlib.reload(module)
+    for name in filter(str.isupper, dir(module)):
+        setattr(django_settings, name, getattr(module, name))
+    if hasattr(connections._connections, "default"):
+        del connections["default"]
+    connections._settings = None
+    connections.__dict__.pop("settings", None)
+    logging.config.dictConfig(django_settings.LOGGING)
+
+
+_read_settings_again()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

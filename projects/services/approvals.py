@@ -43,8 +43,8 @@ def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Appr
     """Answer a question once; of two answers at the same moment one wins.
 
     What a yes sets off: a plan is approved (for exactly the hash that was asked about), an escalated task is tried
-    again, a waiting task goes on where it stopped, a severe finding's disposition holds. A no needs a reason. Raises NotAllowed, BadInput, LostRace
-    (answered before) and StaleVersion (the plan changed).
+    again, a waiting task goes on where it stopped, a severe finding's disposition holds. A no needs a reason.
+    Raises NotAllowed, BadInput, LostRace (answered before) and StaleVersion (what it was about changed).
     """
     require(by, approval.project, verb_of(approval))
     if not yes and not reason.strip():
@@ -109,19 +109,25 @@ def _apply_second(approval: Approval, by: User) -> None:
 
 def _wake(approval: Approval, *, by: User, yes: bool) -> None:
     """Let what waited for the answer go on."""
-    run, task = approval.run, approval.task
-    if run is None or run.status in Run.OVER:
+    if approval.run_id is None:
         return
+    run = Run.objects.get(pk=approval.run_id)
+    if run.status in Run.OVER:
+        return
+    task = Task.objects.select_related("run__project").filter(approvals=approval).first()
     who = by.get_username()
     if task is not None and task.status == Task.Status.ESCALATED and approval.kind == Approval.Kind.ESCALATION:
         if yes:
             tasks.again(task, actor=who, note=approval.reason)
         return
     if task is not None and task.status == Task.Status.NEEDS_YOU:
-        if Approval.objects.filter(task=task, status=Approval.Status.PENDING).exists():
+        if (
+            Approval.objects.filter(task=task, status=Approval.Status.PENDING)
+            .exclude(pk__in=Approval.objects.filter(SECOND_PERSON).values("pk"))
+            .exists()
+        ):
             return
         move_task(task, Task.Status.READY, reason="answered", actor=who)
-    run.refresh_from_db()
     if run.status == Run.Status.NEEDS_YOU:
         move_run(run, Run.Status.RUNNING, reason="", actor=who)
     enqueue("projects.jobs.schedule_run" if run.kind == Run.Kind.BUILD else "projects.jobs.plan_run", run.pk)
@@ -156,4 +162,6 @@ def pending_for(user: Person) -> QuerySet[Approval]:
 
 def _where(user: Person, verb: str) -> Q:
     """Questions in projects in which the user's roles include `verb`."""
-    return Q(project__in=Membership.objects.filter(user=user, role__in=roles_that_may(verb)).values("project"))
+    return Q(
+        project__in=Membership.objects.filter(user_id=user.pk or 0, role__in=roles_that_may(verb)).values("project")
+    )

@@ -93,14 +93,20 @@ def ready_tasks(run_id: int) -> list[Task]:
     """Bring the run's waiting tasks up to date with what they need, and return all that are ready now.
 
     A task whose needs are merged or skipped becomes READY; one behind an escalated or cancelled task (at any distance)
-    becomes BLOCKED, naming it, and comes back when that is resolved. Nothing moves unless the run is running.
+    becomes BLOCKED, naming it, and comes back when that is resolved. A task that waits for an answer that came before
+    it began to wait goes on too. Nothing moves unless the run is running.
     """
     with transaction.atomic():
         run = lock_run(run_id)
         tasks = list(Task.objects.filter(run_id=run_id).prefetch_related("needs").order_by("ordinal"))
         if run.status in (Run.Status.RUNNING, Run.Status.NEEDS_YOU):
             culprits = _culprits(tasks)
+            asked = set(
+                Approval.objects.filter(run=run, status=Approval.Status.PENDING).values_list("task_id", flat=True)
+            )
             for task in tasks:
+                if task.status == Task.Status.NEEDS_YOU and task.pk not in asked:
+                    move_task(task, Task.Status.READY, reason="answered")
                 _settle_waiting(task, culprits)
     return [task for task in tasks if task.status == Task.Status.READY]
 
