@@ -16,7 +16,7 @@ from agents.extraction.model import Kind, Requirement
 from agents.extraction.sections import Role, heading_number, slug, step_label
 from agents.extraction.sentences import tidy
 
-_ID_WORD = re.compile(r"\b[A-Z][A-Za-z]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_.]?\d{1,4}(?:[.-]\d{1,3}){0,3}\b")
+ID_WORD = re.compile(r"\b[A-Z][A-Za-z]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_.]?\d{1,4}(?:[.-]\d{1,3}){0,3}\b")
 _MAX_KEY = 48
 _MENTION_WORDS = frozenset(
     [
@@ -111,7 +111,7 @@ class Draft:
         """Whether nothing is left besides ids and words such as "covered by"."""
         if self.acceptance:
             return False
-        words = re.findall(r"[A-Za-z]{2,}", _ID_WORD.sub(" ", f"{self.text} {self.title}"))
+        words = re.findall(r"[A-Za-z]{2,}", ID_WORD.sub(" ", f"{self.text} {self.title}"))
         return all(word.lower() in _MENTION_WORDS for word in words)
 
 

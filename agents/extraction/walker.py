@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from agents.extraction.blocks import Block
-from agents.extraction.drafts import Draft
+from agents.extraction.drafts import ID_WORD, Draft
 from agents.extraction.ids import IdMatch, worded_id
 from agents.extraction.model import KINDS, Kind, Paragraph
 from agents.extraction.outline import Outline
@@ -55,6 +55,7 @@ class Walker:
         self.scenario = False
         self.list_role: Role | None = None
         self.families = _families(blocks)
+        self.known_ids = {block.defines.key for block in blocks if block.defines}
         self.design = _is_design_document(blocks, self.families)
         self.outline = Outline(design=self.design)
 
@@ -217,7 +218,7 @@ class Walker:
                 draft.kind = None
             self._open(draft, keep=True)
             return
-        if block.text.startswith("<!--"):
+        if block.text.startswith("<!--") or (block.kind == "para" and self._only_mentions(block.text)):
             self._leave_out(block)
         elif _introduces(block.text) and not (role in _KINDS and rest):
             intro = heading_role(block.text)
@@ -235,6 +236,10 @@ class Walker:
                 self._keep(self._draft(block, "functional", sentence))
         else:
             self._leave_out(block)
+
+    def _only_mentions(self, text: str) -> bool:
+        """A remark on requirements that are defined elsewhere is none itself."""
+        return any(key in self.known_ids for key in ID_WORD.findall(text)) and not is_modal(text)
 
     def _scenario_step(self, block: Block, following: Block | None) -> bool:
         """Gherkin: a scenario is one criterion, of the requirement around it or on its own."""

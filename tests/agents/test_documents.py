@@ -206,12 +206,11 @@ def test_a_hostile_name_is_made_printable_and_short() -> None:
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:
         document = read_document(data, "any")
-    except DocumentRefused as refusal:
-        assert refusal.reason
-    else:
-        assert isinstance(document, Document)
-        assert document.text.strip()
-        assert "\x00" not in document.text
+    except DocumentRefused:
+        return
+    assert isinstance(document, Document)
+    assert document.text.strip()
+    assert "\x00" not in document.text
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=200))
