@@ -1,0 +1,46 @@
+"""Plans for property tests, and their graphs for networkx."""
+
+from __future__ import annotations
+
+import networkx as nx
+from hypothesis import strategies as st
+
+from agents.planning import Plan, PlanTask
+
+
+def plan_of(needs: dict[str, list[str]], minutes: dict[str, int] | None = None) -> Plan:
+    """A plan that is fine except perhaps for its needs."""
+    return Plan(
+        tuple(
+            PlanTask(
+                key=key,
+                title=f"Do {key}",
+                needs=tuple(wanted),
+                minutes=(minutes or {}).get(key, 30),
+                requirements=("FR-1",),
+                expects="it works",
+            )
+            for key, wanted in needs.items()
+        )
+    )
+
+
+def graph_of(plan: Plan) -> nx.DiGraph:
+    """Edges lead from a task to what it needs."""
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_nodes_from(task.key for task in plan.tasks)
+    graph.add_edges_from((task.key, need) for task in plan.tasks for need in task.needs)
+    return graph
+
+
+@st.composite
+def plans(draw: st.DrawFn, *, acyclic: bool = False) -> Plan:
+    """Any graph of up to twelve tasks, without self-needs."""
+    keys = [f"T-{number}" for number in range(draw(st.integers(1, 12)))]
+    needs = {}
+    for index, key in enumerate(keys):
+        others = keys[:index] if acyclic else [k for k in keys if k != key]
+        needs[key] = draw(st.lists(st.sampled_from(others), max_size=4, unique=True)) if others else []
+    minutes = {key: draw(st.integers(1, 60)) for key in keys}
+    order = draw(st.permutations(keys))
+    return plan_of({key: needs[key] for key in order}, minutes)
