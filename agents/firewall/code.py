@@ -6,12 +6,12 @@ import ast
 import re
 import shlex
 import textwrap
-import warnings
 from collections.abc import Iterator
 
 from agents.firewall.base import ALLOW, FirewallContext, Verdict, worst
 from agents.firewall.commands import judge_command
 from agents.firewall.paths import is_secret, judge_root, judge_write
+from agents.gates.quiet import quiet
 
 _LAYER = "code"
 _OTHER_LANGUAGE = re.compile(
@@ -102,8 +102,7 @@ def judge_code(text: str, context: FirewallContext) -> Verdict:
 def _parse(text: str) -> ast.Module | str:
     why = ""
     for attempt in (text, textwrap.dedent(text)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             try:
                 return ast.parse(attempt)
             except SyntaxError as error:

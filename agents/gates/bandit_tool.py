@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.gates.base import Severity
+from agents.gates.quiet import quiet
 from agents.gates.scanner import RawFinding, Scan, Stage, canary
 from agents.gates.source import Unit
 
@@ -52,7 +53,7 @@ class BanditScanner:
         folder = stage.write()
         scan = Scan(version=version("bandit"))
         by_path = {str(folder / unit.name): unit for unit in stage.units}
-        with _LOCK:
+        with _LOCK, quiet():
             manager = _manager()
             for path in by_path:
                 if time.monotonic() > stage.deadline:

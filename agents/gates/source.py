@@ -11,12 +11,12 @@ import json
 import os
 import re
 import stat
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from agents.gates.base import Finding, GateError, Policy, Severity
+from agents.gates.quiet import quiet
 
 DEPENDENCY_DIRS = frozenset({"node_modules", ".venv", "venv", "site-packages", ".tox", ".nox"})
 _PYTHON = frozenset({".py", ".pyw", ".pyi"})
@@ -295,8 +295,7 @@ def _notebook(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, by
 
 
 def _parses(data: bytes) -> ast.Module | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         try:
             return ast.parse(data)
         except (SyntaxError, ValueError, RecursionError, MemoryError):

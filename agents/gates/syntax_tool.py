@@ -7,9 +7,9 @@ import re
 import sys
 import tokenize
 import unicodedata
-import warnings
 
 from agents.gates.base import Severity
+from agents.gates.quiet import quiet
 from agents.gates.scanner import RawFinding, Scan, Stage, canary
 from agents.gates.source import Unit
 
@@ -70,8 +70,7 @@ def _check_python(unit: Unit) -> list[RawFinding]:
                 )
             )
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             compile(unit.data, unit.path or unit.name, "exec", dont_inherit=True)
     except SyntaxError as error:
         message = f"Does not parse: {error.msg}." if error.msg else "Does not parse."

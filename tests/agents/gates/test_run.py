@@ -167,7 +167,7 @@ def test_a_semgrep_that_misses_its_canary_blocks(tmp_path: Path, monkeypatch: py
                 "rules": [
                     {
                         "id": "other",
-                        "languages": ["python", "js", "ts", "generic"],
+                        "languages": ["python", "js", "ts"],
                         "severity": "HIGH",
                         "message": "m",
                         "pattern": "nothing_like_it",
