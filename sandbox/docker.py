@@ -263,9 +263,7 @@ class DockerBackend:
                 orphan = not lives(labels.get(OWNER, ""))
             else:
                 orphan = time.time() - float(container.get("Created", 0)) > LONGEST_SECONDS
-            if orphan:
-                _remove(client, str(container["Id"]))
-                count += 1
+            count += orphan and _remove(client, str(container["Id"]))
         return count
 
 
@@ -275,7 +273,10 @@ def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-def _remove(client: docker.DockerClient, container: str) -> None:
-    """Kill and delete a container; that it is gone already is no error, and the reaper finds what stays."""
-    with contextlib.suppress(*ENGINE_ERRORS):
+def _remove(client: docker.DockerClient, container: str) -> bool:
+    """Kill and delete a container; False when it is gone or going already. What stays is found by the reaper."""
+    try:
         client.api.remove_container(container, force=True, v=True)
+    except ENGINE_ERRORS:
+        return False
+    return True

@@ -31,9 +31,11 @@ class Recorder:
         self.collected = 0
         self.slowest: list[tuple[float, str]] = []
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: Any) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> Any:
+        # A wrapper, to come before pytest-cov: a second measurement would take the tracing from ours.
         early_config.known_args_namespace.cov_source = []
+        return (yield)
 
     def pytest_collection_finish(self, session: Any) -> None:
         self.collected = len(session.items)

@@ -1,0 +1,126 @@
+"""Test runs in a sandbox: what the report says, and what tested code cannot make it say."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox.base import ExecResult, Sandbox
+from sandbox.pytest_run import run_pytest
+from sandbox.scripted import ScriptedSandbox
+
+CODE = b"def sign(n):\n    if n < 0:\n        return -1\n    if n == 0:\n        return 0\n    return 1\n"
+
+
+def test_a_green_run_is_ok_and_measured(box: Sandbox) -> None:
+    box.put(
+        {
+            "sign.py": CODE,
+            "tests/test_sign.py": b"from sign import sign\ndef test_a(): assert sign(-3) == -1\ndef test_b(): assert sign(3) == 1\n",
+        }
+    )
+    report = run_pytest(box)
+    assert report.ok
+    assert (report.passed, report.collected, report.exit_code) == (2, 2, 0)
+    assert report.branch_coverage == pytest.approx(80.0)
+    assert report.uncovered == {"sign.py": [4, 5]}
+
+
+def test_a_failure_carries_its_message_and_trace(box: Sandbox) -> None:
+    box.put({"test_x.py": b"def test_good(): pass\ndef test_bad():\n    left = 1\n    assert left == 2\n"})
+    report = run_pytest(box, coverage_of=None)
+    assert not report.ok
+    assert (report.passed, report.failed, report.branch_coverage) == (1, 1, None)
+    assert report.failures[0].nodeid == "test_x.py::test_bad"
+    assert "assert 1 == 2" in report.failures[0].message
+    assert "left = 1" in report.failures[0].traceback
+
+
+def test_a_missing_module_is_an_error_that_names_it(box: Sandbox) -> None:
+    box.put({"test_x.py": b"import nowhere\n"})
+    report = run_pytest(box)
+    assert report.errors == 1
+    assert "No module named 'nowhere'" in report.failures[0].message
+
+
+def test_skips_and_broken_fixtures_are_counted_apart(box: Sandbox) -> None:
+    box.put(
+        {
+            "test_x.py": b"import pytest\n@pytest.fixture\ndef broken(): 1/0\ndef test_a(broken): pass\n@pytest.mark.skip\ndef test_b(): pass\n"
+        }
+    )
+    report = run_pytest(box)
+    assert (report.errors, report.skipped, report.passed, report.ok) == (1, 1, 0, False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"VALUE = 1\n",
+        b"import pytest\n@pytest.mark.skip\ndef test_a(): pass\n",
+        b"import os\nos._exit(0)\n",
+        b"import sys\nsys.exit(0)\n",
+        b"raise SystemExit(0)\n",
+        b"import pytest\npytest.exit('done', 0)\n",
+        b"def test_a():\n    import os\n    os.kill(os.getpid(), 9)\n",
+    ],
+)
+def test_nothing_proven_is_not_a_pass(box: Sandbox, source: bytes) -> None:
+    box.put({"test_x.py": source})
+    assert not run_pytest(box).ok
+
+
+def test_settings_of_the_project_do_not_flatter_the_measurement(box: Sandbox) -> None:
+    box.put(
+        {
+            "sign.py": CODE.replace(b"if n == 0:", b"if n == 0:  # pragma: no cover"),
+            ".coveragerc": b"[run]\nomit = *\n",
+            "pytest.ini": b"[pytest]\naddopts = --cov=sign --cov-fail-under=0\n",
+            "test_x.py": b"from sign import sign\ndef test_a(): assert sign(3) == 1\n",
+        }
+    )
+    report = run_pytest(box)
+    assert report.ok
+    assert report.branch_coverage == pytest.approx(60.0)
+
+
+def test_warnings_as_errors_do_not_trip_over_the_warm_start(box: Sandbox) -> None:
+    box.put(
+        {
+            "pytest.ini": b"[pytest]\nfilterwarnings = error\n",
+            "test_x.py": b"from hypothesis import given, strategies as st\n@given(st.integers())\ndef test_a(n): assert n == n\n",
+        }
+    )
+    report = run_pytest(box)
+    assert report.ok, report
+
+
+def test_tests_that_hang_are_stopped(box: Sandbox) -> None:
+    box.put({"test_x.py": b"import time\ndef test_a(): time.sleep(100)\n"})
+    report = run_pytest(box, seconds=2)
+    assert report.timed_out
+    assert "did not end" in report.problem
+
+
+def test_runs_do_not_see_each_other(box: Sandbox) -> None:
+    for value in (1, 2, 3):
+        box.put(
+            {
+                "value.py": f"VALUE = {value}\n".encode(),
+                "test_x.py": f"import value\ndef test_a(): assert value.VALUE == {value}\n".encode(),
+            }
+        )
+        assert run_pytest(box).ok
+
+
+def test_arguments_select_tests(box: Sandbox) -> None:
+    box.put({"test_x.py": b"def test_a(): pass\ndef test_b(): assert 0\n"})
+    assert run_pytest(box, ["test_x.py::test_a"]).ok
+
+
+def test_a_malformed_report_is_no_pass() -> None:
+    def answer(argv: tuple[str, ...]) -> ExecResult:
+        return ExecResult(argv, 0, '{"exit_code": 0, "passed": "many"}' if argv[0] == "cat" else "", "", 0.1)
+
+    report = run_pytest(ScriptedSandbox(answer))
+    assert not report.ok
+    assert "malformed" in report.problem
