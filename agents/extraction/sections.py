@@ -118,12 +118,14 @@ def plain_title(heading: str) -> str:
     return " ".join(text.strip("*_: ").lower().split())
 
 
-@lru_cache(maxsize=4096)
 def heading_role(heading: str) -> Role | None:
     """What the heading promises; None when it says nothing (the section above decides then)."""
     title = plain_title(heading)
-    if not title or len(title) > 160:
-        return None
+    return _role_of(title) if 0 < len(title) <= 160 else None
+
+
+@lru_cache(maxsize=4096)
+def _role_of(title: str) -> Role | None:
     for role, pattern in _RULES:
         if pattern.search(title):
             return role
