@@ -6,6 +6,7 @@ import re
 import sys
 
 DISTRIBUTIONS = {
+    "argon2": "argon2-cffi",
     "attr": "attrs",
     "bs4": "beautifulsoup4",
     "Crypto": "pycryptodome",
