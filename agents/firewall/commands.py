@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from agents.firewall.base import ALLOW, FirewallContext, Verdict, rules, words, worst
-from agents.firewall.paths import is_secret, judge_root, judge_write, normal
+from agents.firewall.file_effects import URL, FileEffects, approve, deny, is_remote
+from agents.firewall.paths import is_secret, normal
 from agents.firewall.shell import Script, Simple, Unparsable, Word, parse
 
-_LAYER = "command"
 _MAX_DEPTH = 6
 _BIDI = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PACKAGE = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*|@[a-z0-9-]+/[a-z0-9._-]+)(\[[\w,-]*\])?([=<>~!]=?.*|@[\w.^~-]+)?$")
 _ASSIGNED_DANGER = re.compile(
     r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|PATH|BASH_ENV|ENV|PROMPT_COMMAND|PYTHONSTARTUP|PYTHONHOME|NODE_OPTIONS|PERL5OPT|RUBYOPT|GIT_\w+)="
 )
-_DISK = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|loop|md|dm-)")
-_NET_DEVICE = re.compile(r"^/dev/(tcp|udp)/")
 _LOOSE = re.compile(
     r"(?i)rm\s+-\w*[rf]\w*\s+(-\w+\s+)*[\"']?(/|~|\$HOME)[\"']?(\s|/?\*|$)|:\s*\(\)\s*\{|/dev/(tcp|udp)/|\bmkfs|of=/dev/[sh]d|(curl|wget)\b.*\|\s*(sudo\s+)?\w*sh\b"
 )
 
 CodeJudge = Callable[[str, FirewallContext], Verdict]
-
-
-def deny(rule: str, reason: str) -> Verdict:
-    """A denial of this layer."""
-    return Verdict("deny", _LAYER, reason, f"command.{rule}")
-
-
-def approve(rule: str, reason: str) -> Verdict:
-    """A question to a person."""
-    return Verdict("approve", _LAYER, reason, f"command.{rule}")
 
 
 def judge_command(text: str, context: FirewallContext, judge_code: CodeJudge, depth: int = 0) -> Verdict:
@@ -54,12 +40,12 @@ def judge_command(text: str, context: FirewallContext, judge_code: CodeJudge, de
     return worst(_Judge(context, judge_code, depth).script(script))
 
 
-class _Judge:
+class _Judge(FileEffects):
     """Walks the commands of one script, following `cd`."""
 
     def __init__(self, context: FirewallContext, judge_code: CodeJudge, depth: int) -> None:
-        self.context, self.judge_code, self.depth = context, judge_code, depth
-        self.folder: str | None = posixpath.normpath(context.workspace)
+        super().__init__(context)
+        self.judge_code, self.depth = judge_code, depth
 
     def script(self, script: Script) -> Iterator[Verdict]:
         for simple in script.commands:
@@ -79,21 +65,6 @@ class _Judge:
         if not simple.words[0].literal:
             yield approve("unknown-program", "The program to run is known only at run time.")
         yield from self.run(simple.words, simple)
-
-    def write_to(self, word: Word) -> Verdict:
-        text = word.text
-        if _NET_DEVICE.match(text):
-            return deny("network-device", "Opens a network connection through the shell.")
-        if _DISK.match(text):
-            return deny("raw-disk", "Writes to a disk device.")
-        if not word.literal:
-            # $HOME is known to lead outside; other variables stay inside the sandbox's own limits.
-            return (
-                judge_write(text.replace("$HOME", "~", 1), self.folder, self.context)
-                if text.startswith(("$HOME", "/", "~"))
-                else ALLOW
-            )
-        return judge_write(text, self.folder, self.context)
 
     def run(self, given: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
         name = given[0].text.rpartition("/")[2].lstrip("\\") if given[0].literal else ""
@@ -125,7 +96,7 @@ class _Judge:
             yield self.kill(name, arguments)
         elif name in words("commands", "package_managers"):
             yield self.packages(name, arguments)
-        elif name == "rsync" and not any(_is_remote(word.text) for word in plain):
+        elif name == "rsync" and not any(is_remote(word.text) for word in plain):
             yield from self.writes(name, arguments, plain)
         elif name in words("commands", "network") or name == "rsync":
             yield from self.network(name, arguments)
@@ -307,7 +278,7 @@ class _Judge:
         if any(
             text.startswith(("--extra-index-url", "--index-url", "-i=", "--trusted-host", "--find-links", "--registry"))
             or "git+" in text
-            or _URL.match(text)
+            or URL.match(text)
             for text in texts
         ):
             return approve("package-source", f"{name} {verb} takes packages from another source.")
@@ -338,126 +309,10 @@ class _Judge:
         if texts in (["--version"], ["-V"], ["--help"], ["-h"]):
             return
         local = [text for text in texts if re.match(r"^(https?://)?(127\.0\.0\.1|localhost|\[::1\])([:/]|$)", text)]
-        remote = [text for text in texts if _URL.match(text) and text not in local]
+        remote = [text for text in texts if URL.match(text) and text not in local]
         if name in ("curl", "wget", "http", "httpie") and local and not remote:
             return
         yield approve("network", f"{name} talks to the network.")
-
-    def find(self, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
-        texts = [word.text for word in arguments]
-        starts: list[Word] = []
-        for word in arguments:
-            if word.text.startswith(("-", "(", "!", "\\", "&")):
-                break
-            starts.append(word)
-        runs: list[list[Word]] = []
-        for index, text in enumerate(texts):
-            if text in ("-exec", "-execdir", "-ok", "-okdir"):
-                rest = arguments[index + 1 :]
-                end = next((i for i, word in enumerate(rest) if word.text in (";", "\\;", "+")), len(rest))
-                runs.append(list(rest[:end]))
-            if text in ("-fprint", "-fprintf", "-fls") and index + 1 < len(arguments):
-                yield self.write_to(arguments[index + 1])
-        removes = "-delete" in texts or any(
-            run and run[0].text.rpartition("/")[2] in ("rm", "shred", "unlink", "mv", "chmod", "chown") for run in runs
-        )
-        narrowed = any(
-            re.match(r"-(i?name|i?path|i?regex|inum|type|[acm]time|[acm]min|newer|user|size|empty|perm)", text)
-            for text in texts
-        )
-        if removes:
-            for start in starts or [Word(".")]:
-                if narrowed:
-                    verdict = self.write_to(start)
-                    whole = start.text in ("/", "~", "$HOME") and not any(
-                        re.match(r"-(i?name|i?path|i?regex|inum|user)", text) for text in texts
-                    )
-                    yield (
-                        deny("whole-tree", f"Changes files all over {start.text}.")
-                        if whole
-                        else _softer(verdict, start.text)
-                    )
-                else:
-                    yield self.tree(start)
-        for run in runs:
-            if run:
-                yield from self.simple(Simple(words=run))
-
-    def tree(self, word: Word) -> Verdict:
-        text = word.text
-        if not word.literal and not text.startswith(("$HOME", "${HOME}", "/")):
-            return (
-                ALLOW
-                if not re.fullmatch(r"\$\{?\w+\}?/?\*?", text)
-                else approve("unknown-tree", f"Removes {text}, known only at run time.")
-            )
-        base = (text.removesuffix("*").rstrip("/") or "/") if text.startswith("/") else text.removesuffix("*") or "."
-        whole = normal(base, self.folder or self.context.workspace)
-        if whole == posixpath.normpath(self.context.workspace):
-            return approve("whole-workspace", f"{text} is everything in the workspace.")
-        return judge_root(text, self.folder, self.context)
-
-    def tar(self, arguments: Sequence[Word]) -> Iterator[Verdict]:
-        texts = [word.text for word in arguments]
-        for text in texts:
-            if text.startswith(("--to-command", "--checkpoint-action", "--use-compress-program=", "--rsh-command")):
-                yield approve("tar-runs-program", "tar starts another program.")
-        for index, word in enumerate(arguments[:-1]):
-            extracting = any(re.match(r"-?[a-zA-Z]*x", text) or text in ("--extract", "--get") for text in texts[:2])
-            if word.text in ("-C", "--directory") and extracting:
-                yield self.write_to(arguments[index + 1])
-            if re.fullmatch(r"-?[a-zA-Z]*c[a-zA-Z]*f|-f", word.text) and not extracting and "t" not in texts[0]:
-                yield (
-                    self.write_to(arguments[index + 1])
-                    if not _is_remote(arguments[index + 1].text)
-                    else approve("network", "tar writes to another machine.")
-                )
-
-    def writes(self, name: str, arguments: Sequence[Word], plain: Sequence[Word]) -> Iterator[Verdict]:
-        where = rules()["writes"][name]
-        options = "".join(word.text for word in arguments if word.text.startswith("-"))
-        recursive = "recursive" in options or bool(re.search(r"[rR]", re.sub(r"--\w[\w-]*", "", options)))
-        if "no-preserve-root" in options:
-            yield deny("whole-tree", "Switches the protection of / off.")
-        targets = {"last": plain[-1:], "first": plain[:1], "rest": plain[1:]}.get(where, plain)
-        for word in arguments:
-            if word.text.startswith("--target-directory="):
-                targets = [Word(word.text.partition("=")[2], word.literal)]
-        if name in ("cp", "ln", "mv", "rsync") and any(is_secret(word.text) for word in plain[:-1]):
-            yield deny("secret", f"{name} takes a file that holds secrets.")
-        if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
-            yield approve("link-out", "The link leads out of the workspace.")
-        if name == "chmod" and plain and re.search(r"[ug]\+[rwx]*s|^[2467]\d{3}$", plain[0].text):
-            yield approve("set-uid", "chmod makes a program run with other rights.")
-        for word in targets:
-            if (
-                name in ("rm", "shred", "mv") or (name in ("chmod", "chown", "chgrp", "setfacl") and recursive)
-            ) and _is_tree(word.text, recursive, name):
-                yield self.tree(word)
-            elif name == "mv" and word is not plain[-1]:
-                yield _softer(self.write_to(word), word.text)
-            else:
-                yield self.write_to(word)
-
-
-def _softer(verdict: Verdict, path: str) -> Verdict:
-    """Narrowed removals in system folders still ask; only whole trees are refused."""
-    if verdict.rule == "path.system":
-        return Verdict("approve", verdict.layer, f"{path} is outside the workspace.", "path.outside-workspace")
-    return verdict
-
-
-def _is_tree(text: str, recursive: bool, name: str) -> bool:
-    return recursive or text.rstrip("/").endswith("*") or (name == "mv" and text in rules()["paths"]["roots"])
-
-
-def _leads_out(text: str, context: FirewallContext) -> bool:
-    root = posixpath.normpath(context.workspace)
-    return text.startswith(("/", "~")) and not (normal(text, root) + "/").startswith(root + "/")
-
-
-def _is_remote(text: str) -> bool:
-    return bool(re.match(r"^(\w[\w.-]*@)?[\w.-]+:(?!\\)", text)) or bool(_URL.match(text))
 
 
 def _after_options(arguments: Sequence[Word], with_value: set[str]) -> Sequence[Word]:

@@ -1,0 +1,175 @@
+"""What commands do to files: writing, removing, linking, packing — and where."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from agents.firewall.base import ALLOW, FirewallContext, Verdict, rules
+from agents.firewall.paths import is_secret, judge_root, judge_write, normal
+from agents.firewall.shell import Simple, Word
+
+_LAYER = "command"
+URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_DISK = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|loop|md|dm-)")
+_NET_DEVICE = re.compile(r"^/dev/(tcp|udp)/")
+
+
+def deny(rule: str, reason: str) -> Verdict:
+    """A denial of this layer."""
+    return Verdict("deny", _LAYER, reason, f"command.{rule}")
+
+
+def approve(rule: str, reason: str) -> Verdict:
+    """A question to a person."""
+    return Verdict("approve", _LAYER, reason, f"command.{rule}")
+
+
+class FileEffects:
+    """Judges the files that one script touches; the folder follows its `cd` (None: known only at run time)."""
+
+    def __init__(self, context: FirewallContext) -> None:
+        """Start in the workspace."""
+        self.context = context
+        self.folder: str | None = posixpath.normpath(context.workspace)
+
+    def simple(self, simple: Simple) -> Iterator[Verdict]:
+        """Judge a command that find would run; the judge of whole commands answers."""
+        raise TypeError("FileEffects judges files only; use the judge of commands")
+
+    def write_to(self, word: Word) -> Verdict:
+        """Judge one file that is written."""
+        text = word.text
+        if _NET_DEVICE.match(text):
+            return deny("network-device", "Opens a network connection through the shell.")
+        if _DISK.match(text):
+            return deny("raw-disk", "Writes to a disk device.")
+        if not word.literal:
+            # $HOME is known to lead outside; other variables stay inside the sandbox's own limits.
+            return (
+                judge_write(text.replace("$HOME", "~", 1), self.folder, self.context)
+                if text.startswith(("$HOME", "/", "~"))
+                else ALLOW
+            )
+        return judge_write(text, self.folder, self.context)
+
+    def find(self, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
+        """Judge what find runs, removes and writes, and below which folders."""
+        texts = [word.text for word in arguments]
+        starts: list[Word] = []
+        for word in arguments:
+            if word.text.startswith(("-", "(", "!", "\\", "&")):
+                break
+            starts.append(word)
+        runs: list[list[Word]] = []
+        for index, text in enumerate(texts):
+            if text in ("-exec", "-execdir", "-ok", "-okdir"):
+                rest = arguments[index + 1 :]
+                end = next((i for i, word in enumerate(rest) if word.text in (";", "\\;", "+")), len(rest))
+                runs.append(list(rest[:end]))
+            if text in ("-fprint", "-fprintf", "-fls") and index + 1 < len(arguments):
+                yield self.write_to(arguments[index + 1])
+        removes = "-delete" in texts or any(
+            run and run[0].text.rpartition("/")[2] in ("rm", "shred", "unlink", "mv", "chmod", "chown") for run in runs
+        )
+        narrowed = any(
+            re.match(r"-(i?name|i?path|i?regex|inum|type|[acm]time|[acm]min|newer|user|size|empty|perm)", text)
+            for text in texts
+        )
+        if removes:
+            for start in starts or [Word(".")]:
+                if narrowed:
+                    verdict = self.write_to(start)
+                    whole = start.text in ("/", "~", "$HOME") and not any(
+                        re.match(r"-(i?name|i?path|i?regex|inum|user)", text) for text in texts
+                    )
+                    yield (
+                        deny("whole-tree", f"Changes files all over {start.text}.")
+                        if whole
+                        else _softer(verdict, start.text)
+                    )
+                else:
+                    yield self.tree(start)
+        for run in runs:
+            if run:
+                yield from self.simple(Simple(words=run))
+
+    def tree(self, word: Word) -> Verdict:
+        """Judge a path that is removed or changed with all below it."""
+        text = word.text
+        if not word.literal and not text.startswith(("$HOME", "${HOME}", "/")):
+            return (
+                ALLOW
+                if not re.fullmatch(r"\$\{?\w+\}?/?\*?", text)
+                else approve("unknown-tree", f"Removes {text}, known only at run time.")
+            )
+        base = (text.removesuffix("*").rstrip("/") or "/") if text.startswith("/") else text.removesuffix("*") or "."
+        whole = normal(base, self.folder or self.context.workspace)
+        if whole == posixpath.normpath(self.context.workspace):
+            return approve("whole-workspace", f"{text} is everything in the workspace.")
+        return judge_root(text, self.folder, self.context)
+
+    def tar(self, arguments: Sequence[Word]) -> Iterator[Verdict]:
+        """Judge where tar unpacks to, what it writes and starts."""
+        texts = [word.text for word in arguments]
+        for text in texts:
+            if text.startswith(("--to-command", "--checkpoint-action", "--use-compress-program=", "--rsh-command")):
+                yield approve("tar-runs-program", "tar starts another program.")
+        for index, word in enumerate(arguments[:-1]):
+            extracting = any(re.match(r"-?[a-zA-Z]*x", text) or text in ("--extract", "--get") for text in texts[:2])
+            if word.text in ("-C", "--directory") and extracting:
+                yield self.write_to(arguments[index + 1])
+            if re.fullmatch(r"-?[a-zA-Z]*c[a-zA-Z]*f|-f", word.text) and not extracting and "t" not in texts[0]:
+                yield (
+                    self.write_to(arguments[index + 1])
+                    if not is_remote(arguments[index + 1].text)
+                    else approve("network", "tar writes to another machine.")
+                )
+
+    def writes(self, name: str, arguments: Sequence[Word], plain: Sequence[Word]) -> Iterator[Verdict]:
+        """Judge the targets of the commands in the table of writers."""
+        where = rules()["writes"][name]
+        options = "".join(word.text for word in arguments if word.text.startswith("-"))
+        recursive = "recursive" in options or bool(re.search(r"[rR]", re.sub(r"--\w[\w-]*", "", options)))
+        if "no-preserve-root" in options:
+            yield deny("whole-tree", "Switches the protection of / off.")
+        targets = {"last": plain[-1:], "first": plain[:1], "rest": plain[1:]}.get(where, plain)
+        for word in arguments:
+            if word.text.startswith("--target-directory="):
+                targets = [Word(word.text.partition("=")[2], word.literal)]
+        if name in ("cp", "ln", "mv", "rsync") and any(is_secret(word.text) for word in plain[:-1]):
+            yield deny("secret", f"{name} takes a file that holds secrets.")
+        if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
+            yield approve("link-out", "The link leads out of the workspace.")
+        if name == "chmod" and plain and re.search(r"[ug]\+[rwx]*s|^[2467]\d{3}$", plain[0].text):
+            yield approve("set-uid", "chmod makes a program run with other rights.")
+        for word in targets:
+            if (
+                name in ("rm", "shred", "mv") or (name in ("chmod", "chown", "chgrp", "setfacl") and recursive)
+            ) and _is_tree(word.text, recursive, name):
+                yield self.tree(word)
+            elif name == "mv" and word is not plain[-1]:
+                yield _softer(self.write_to(word), word.text)
+            else:
+                yield self.write_to(word)
+
+
+def _softer(verdict: Verdict, path: str) -> Verdict:
+    """Narrowed removals in system folders still ask; only whole trees are refused."""
+    if verdict.rule == "path.system":
+        return Verdict("approve", verdict.layer, f"{path} is outside the workspace.", "path.outside-workspace")
+    return verdict
+
+
+def _is_tree(text: str, recursive: bool, name: str) -> bool:
+    return recursive or text.rstrip("/").endswith("*") or (name == "mv" and text in rules()["paths"]["roots"])
+
+
+def _leads_out(text: str, context: FirewallContext) -> bool:
+    root = posixpath.normpath(context.workspace)
+    return text.startswith(("/", "~")) and not (normal(text, root) + "/").startswith(root + "/")
+
+
+def is_remote(text: str) -> bool:
+    return bool(re.match(r"^(\w[\w.-]*@)?[\w.-]+:(?!\\)", text)) or bool(URL.match(text))
