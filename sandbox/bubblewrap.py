@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
 
+from sandbox.agent import agent_source
 from sandbox.base import Availability, Limits, PackageSet, SandboxUnavailable
 from sandbox.cgroups import Group, leftover_groups, make_group
 from sandbox.owners import lives, me
@@ -25,7 +26,6 @@ from sandbox.seccomp import filter_program
 from sandbox.warm import WarmSandbox, environment
 from sandbox.wire import Channel, PipeLine
 
-AGENT = Path(__file__).with_name("agent.py")
 INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
 MAKE_ENV = "make it: python3.11 -m venv .venv-sandbox && .venv-sandbox/bin/pip install -r requirements/sandbox.lock.txt"
 NO_NAMESPACES = (
@@ -43,8 +43,9 @@ ETC = (
     "ssl/openssl.cnf",
     "fonts",
 )
+NO_ENTRY = 99  # the exit code that says: this control group may not be entered from here
 # Enters the control groups before bubblewrap exists, so that no process of the sandbox is ever outside of them.
-ENTER = 'for door in $DOORS; do echo 0 > "$door" || exit 4; done; unset DOORS; exec "$@"'
+ENTER = f'for door in $DOORS; do echo 0 > "$door" || exit {NO_ENTRY}; done; unset DOORS; exec "$@"'
 _numbers = itertools.count()
 
 
@@ -118,11 +119,20 @@ def _namespaces() -> list[str]:
 
 
 def _mounts(env: PythonEnv, limits: Limits, packages: PackageSet | None) -> list[str]:
+    megabyte = 1024 * 1024
+    words = ["--proc", "/proc", "--dev", "/dev"]
+    for folder, size, mode in (
+        ("/dev/shm", 64, "1777"),  # noqa: S108
+        ("/tmp", max(16, limits.disk_mb // 4), "1777"),  # noqa: S108
+        ("/workspace", limits.disk_mb, "0755"),
+    ):
+        words += ["--perms", mode, "--size", str(size * megabyte), "--tmpfs", folder]
     node = find_node()
     shown = [*env.roots, *([node] if node else [])]
     # Folders that bubblewrap makes on the way to a mount are closed to all but root.
-    above = {Path("/etc"), Path("/etc/ssl")} | {folder for root in shown for folder in root.parents}
-    words = [word for folder in sorted(above - {Path("/")}) for word in ("--perms", "0755", "--dir", str(folder))]
+    above = {Path("/etc"), Path("/etc/ssl")} | {parent for root in shown for parent in root.parents}
+    for parent in sorted(above - {Path("/"), Path("/tmp")}):  # noqa: S108
+        words += ["--perms", "0755", "--dir", str(parent)]
     words += ["--ro-bind", "/usr", "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/", name)
@@ -136,19 +146,12 @@ def _mounts(env: PythonEnv, limits: Limits, packages: PackageSet | None) -> list
         words += ["--ro-bind", str(root), str(root)]
     if packages is not None and packages.names:
         words += ["--ro-bind", str(packages.folder), "/packages"]
-    megabyte = 1024 * 1024
-    words += ["--proc", "/proc", "--dev", "/dev"]
-    for folder, size, mode in (
-        ("/dev/shm", 64, "1777"),  # noqa: S108
-        ("/tmp", max(16, limits.disk_mb // 4), "1777"),  # noqa: S108
-        ("/workspace", limits.disk_mb, "0755"),
-    ):
-        words += ["--perms", mode, "--size", str(size * megabyte), "--tmpfs", folder]
-    return [*words, "--ro-bind", str(AGENT), "/.agent.py"]
+    return words
 
 
 def _small_files(uid: int, gid: int) -> dict[str, bytes]:
     return {
+        "/.agent.py": agent_source().encode(),
         "/etc/passwd": f"root:x:0:0::/:/bin/false\nuser:x:{uid}:{gid}::/tmp:/bin/sh\n".encode(),
         "/etc/group": f"root:x:0:\nuser:x:{gid}:\n".encode(),
         "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",
@@ -198,9 +201,17 @@ class BubblewrapBackend:
             raise SandboxUnavailable(f"{env}; {MAKE_ENV}")
         if shutil.which("bwrap") is None:
             raise SandboxUnavailable(f"bubblewrap (bwrap) is not installed; {INSTALL}")
+        group = make_group(f"{me()}-{next(_numbers)}", limits)
+        sandbox = self._open(env, limits, packages, group)
+        if sandbox is None:
+            sandbox = self._open(env, limits, packages, Group())
+        if sandbox is None:
+            raise SandboxUnavailable("the sandbox did not start")
+        return sandbox
+
+    def _open(self, env: PythonEnv, limits: Limits, packages: PackageSet | None, group: Group) -> WarmSandbox | None:
+        """A sandbox in that control group; None when the kernel does not let us in there."""
         uid, gid = identity()
-        number = next(_numbers)
-        group = make_group(f"{me()}-{number}", limits)
         said = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
         try:
             process = self._start(env, limits, packages, group, uid, gid, said)
@@ -232,7 +243,12 @@ class BubblewrapBackend:
                 "output_bytes": limits.output_bytes,
             },
         }
-        sandbox.greet(hello)
+        try:
+            sandbox.greet(hello)
+        except SandboxUnavailable:
+            if group.folders and process.returncode == NO_ENTRY:
+                return None
+            raise
         return sandbox
 
     def _start(

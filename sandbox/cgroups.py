@@ -103,6 +103,8 @@ def make_group(name: str, limits: Limits, mount: Path = MOUNT, own: str | None =
         _write(folder / "pids.max", str(limits.processes + 2))
         _write(folder / "cpu.max", f"{quota} 100000")
         return group
+    if not (mount / "memory" / "cgroup.procs").exists():
+        return Group()
     wanted = {
         "memory": (("memory.limit_in_bytes", str(memory)), ("memory.memsw.limit_in_bytes", str(memory))),
         "pids": (("pids.max", str(limits.processes + 2)),),
@@ -112,6 +114,8 @@ def make_group(name: str, limits: Limits, mount: Path = MOUNT, own: str | None =
     for controller, settings in wanted.items():
         folder = mount / controller / PARENT / name
         if not (mount / controller / "cgroup.procs").exists() or not _make(folder):
+            if controller == "memory":
+                return Group()
             continue
         folders.append(folder)
         if not _write(folder / settings[0][0], settings[0][1]) and controller == "memory":
@@ -119,9 +123,6 @@ def make_group(name: str, limits: Limits, mount: Path = MOUNT, own: str | None =
             return Group()
         for file, value in settings[1:]:
             _write(folder / file, value)
-    if not any(folder.parent.parent.name == "memory" for folder in folders):
-        Group(tuple(folders)).remove(0)
-        return Group()
     return Group(tuple(folders))
 
 

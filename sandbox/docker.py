@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 import threading
 import time
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 import docker
@@ -18,13 +18,13 @@ import docker.errors
 import docker.types
 import requests
 
+from sandbox.agent import agent_source
 from sandbox.base import Availability, Limits, PackageSet, SandboxError, SandboxUnavailable
 from sandbox.images import image_name, image_present
 from sandbox.owners import lives, me
 from sandbox.warm import WarmSandbox, environment
 from sandbox.wire import Channel
 
-AGENT = Path(__file__).with_name("agent.py")
 PYTHON = PurePosixPath("/opt/venv/bin/python")
 SITE = "/opt/venv/lib/python3.11/site-packages"
 LABEL, OWNER, HOST = "aiswe.sandbox", "aiswe.owner", "aiswe.host"
@@ -208,7 +208,7 @@ class DockerBackend:
         )
         created = client.api.create_container(
             image,
-            command=["-I", "-S", "-c", AGENT.read_text()],
+            command=["-I", "-S", "-c", agent_source()],
             entrypoint=[str(PYTHON)],
             stdin_open=True,  # closed with our connection: a container whose worker died ends by itself
             user="1000:1000",

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from sandbox.base import ExecResult, Sandbox
 
-INSIDE = Path(__file__).with_name("pytest_inside.py")
+INSIDE = Path(__file__).parent / "inside" / "pytest_report.py"
 TAIL = 8000
 NO_REPORT = "the test run ended before it could report"
 

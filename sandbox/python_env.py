@@ -44,6 +44,8 @@ def find_python() -> PythonEnv | str:
     python, home = venv / "bin" / "python", _home(venv)
     if home is None or not python.exists():
         return f"no virtual environment for sandboxed code at {venv}"
+    if venv.is_relative_to("/workspace"):
+        return f"{venv} lies below /workspace, where sandboxes keep their files: set {VARIABLE} to one elsewhere"
     packages = sorted((venv / "lib").glob("python3.*/site-packages"))
     if not any((folder / "pytest").is_dir() for folder in packages):
         return f"the virtual environment at {venv} has no pytest"

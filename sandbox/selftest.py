@@ -16,7 +16,7 @@ from typing import Any
 from sandbox.base import Backend, Limits, Sandbox, SandboxError
 from sandbox.registry import load_backend
 
-LOOK = Path(__file__).with_name("selftest_inside.py")
+LOOK = Path(__file__).parent / "inside" / "look_around.py"
 SMALL = Limits(memory_mb=256, processes=48, file_mb=64, disk_mb=32, output_bytes=10_000, seconds=30)
 FORKS = """
 import os, time

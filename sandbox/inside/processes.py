@@ -1,0 +1,81 @@
+"""What the agent does to processes: becoming nobody, watching memory, ending everything."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import time
+
+from sandbox.inside.files import ROOT
+
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 24, 38
+CAPABILITY_VERSION = 0x20080522
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def drop_privileges(uid: int, gid: int) -> None:
+    """Leave root for good: only used where the sandbox was set up without a user namespace."""
+    if os.getuid() == 0 and uid:
+        for folder in (ROOT, "/tmp"):  # noqa: S108 - a private tmpfs, not the host's
+            os.chown(folder, uid, gid)
+        for capability in range(64):
+            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+        libc.capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)())  # the inheritable ones
+    if os.getuid() == 0 or os.geteuid() == 0:
+        os._exit(3)  # never run anything as root
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    # Commands share our uid: without this they could open /proc/1/fd and answer in our place.
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def oom_kills() -> int:
+    """How often the kernel ended a process of this container for memory, where its control group can be seen."""
+    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+        try:
+            with open(path) as lines:
+                return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+        except (OSError, ValueError, IndexError):
+            continue
+    return 0
+
+
+def resident_bytes() -> int:
+    """Memory held by all processes but this one (shared pages are counted once per process)."""
+    total, page = 0, resource.getpagesize()
+    for name in os.listdir("/proc"):
+        if name.isdigit() and name != "1":
+            try:
+                with open(f"/proc/{name}/statm") as text:
+                    total += int(text.read().split()[1]) * page
+            except (OSError, ValueError, IndexError):
+                continue
+    return total
+
+
+def kill_everything(status: dict[int, int], seconds: float = 5.0) -> bool:
+    """End every other process here and collect them; False when some would not go."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            pass
+        try:
+            while True:
+                pid, code = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    break
+                status[pid] = code
+        except ChildProcessError:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)

@@ -1,0 +1,55 @@
+"""The loop of the agent, process 1 of a sandbox."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sandbox.inside.commands import Commands
+from sandbox.inside.files import ROOT, clear, files_in, files_out
+from sandbox.inside.pipe import Refused, Wire
+from sandbox.inside.processes import drop_privileges
+
+
+def serve(wire: Wire, commands: Commands) -> None:
+    """Answer requests until the worker goes away."""
+    while True:
+        head, body = wire.receive()
+        try:
+            kind = head["do"]
+            if kind == "run":
+                answer = commands.run(head, body)
+            elif kind == "put":
+                answer = files_in(head, body)
+            elif kind == "get":
+                answer = files_out(head)
+            elif kind == "clear":
+                answer = {"missing": clear(head["wanted"])}, b""
+            elif kind == "warm":
+                commands.warm_up()
+                continue  # nobody waits for it
+            else:
+                answer = {"error": f"unknown request {kind!r}"}, b""
+        except Refused as refusal:
+            answer = {"refused": str(refusal)}, b""
+        except (OSError, ValueError, RecursionError) as error:
+            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+            answer = {"error": reason}, b""
+        wire.send(*answer)
+
+
+def main() -> None:
+    if os.getpid() != 1:
+        sys.exit("the sandbox agent must be process 1 of its own namespace: it kills all it can see")
+    wire = Wire()
+    hello, _ = wire.receive()
+    drop_privileges(int(hello["uid"]), int(hello["gid"]))
+    os.umask(0o022)
+    os.chdir(ROOT)
+    commands = Commands(wire, hello)
+    wire.send({"ready": True, "python": sys.version.split()[0], "uid": os.getuid()})
+    serve(wire, commands)
+
+
+if __name__ == "__main__":
+    main()
