@@ -160,4 +160,4 @@ def flush(seconds: float = 1.0) -> bool:
     return True if bell is None or bell.pid != os.getpid() else bell.wait_idle(seconds)
 
 
-atexit.register(flush, 0.5)
+atexit.register(flush, 2.0)  # a command that ends at once still rings

@@ -74,7 +74,7 @@ def test_replacing_content_by_insert_changes_nothing(task):
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no TRUNCATE")
-def test_truncate_is_refused(task):
+def test_truncate_is_refused():
     def truncate():
         with connection.cursor() as cursor:
             cursor.execute("TRUNCATE projects_event CASCADE")

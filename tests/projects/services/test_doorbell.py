@@ -1,0 +1,152 @@
+"""Ringing never fails, never waits, never floods."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from projects.models import Event
+from projects.services import doorbell
+from projects.services.events import emit
+from tests.factories import bare_run
+
+
+class Layer:
+    """Remembers what was sent, or does with it what the test says."""
+
+    def __init__(self, act: Any = None) -> None:
+        self.heard: list[tuple[str, dict[str, Any]]] = []
+        self.act = act
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        self.heard.append((group, message))
+        if self.act is not None:
+            await self.act()
+
+
+@pytest.fixture
+def layer(monkeypatch):
+    made = Layer()
+    monkeypatch.setattr(doorbell, "get_channel_layer", lambda: made)
+    monkeypatch.setattr(doorbell, "_bell", None)
+    yield made
+    if doorbell._bell is not None:
+        doorbell._bell.close()
+
+
+def test_a_burst_becomes_few_pokes_and_the_last_one_names_the_last_row(layer):
+    for seq in range(1, 501):
+        doorbell.announce(7, seq)
+    assert doorbell.flush(5)
+    assert layer.heard[-1] == ("run.7", {"type": "run.poke", "run": 7, "seq": 500})
+    assert len(layer.heard) < 20
+
+
+def test_runs_are_poked_each_for_itself(layer):
+    doorbell.announce(1, 10)
+    doorbell.announce(2, 20)
+    assert doorbell.flush(5)
+    assert {(group, message["seq"]) for group, message in layer.heard} == {("run.1", 10), ("run.2", 20)}
+
+
+def test_deltas_arrive_all_and_in_order(layer):
+    for offset in range(300):
+        doorbell.announce_delta(3, lane="coder", id="m1", offset=offset, text=str(offset))
+    assert doorbell.flush(5)
+    assert [message["offset"] for _group, message in layer.heard] == list(range(300))
+    assert layer.heard[0][1] == {"type": "run.delta", "run": 3, "lane": "coder", "id": "m1", "offset": 0, "text": "0"}
+
+
+def test_it_may_be_rung_from_inside_an_event_loop(layer):
+    async def ring() -> None:
+        doorbell.announce(4, 1)
+        doorbell.announce_delta(4, lane="coder", id="m", offset=0, text="x")
+
+    asyncio.run(ring())
+    assert doorbell.flush(5)
+    assert len(layer.heard) == 2
+
+
+def test_it_may_be_rung_from_many_threads(layer):
+    threads = [threading.Thread(target=doorbell.announce, args=(5, seq)) for seq in range(1, 51)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert doorbell.flush(5)
+    assert layer.heard[-1][1]["seq"] == 50
+
+
+def test_a_layer_that_fails_does_not_fail_the_ringer_and_the_next_ring_is_heard(layer):
+    async def refuse() -> None:
+        raise ConnectionError("no Redis")
+
+    layer.act = refuse
+    doorbell.announce(6, 1)
+    assert doorbell.flush(5)
+    layer.act = None
+    doorbell.announce(6, 2)
+    assert doorbell.flush(5)
+    assert layer.heard[-1][1]["seq"] == 2
+
+
+def test_a_layer_that_hangs_holds_nobody_up(layer, monkeypatch):
+    monkeypatch.setattr(doorbell, "SEND_WITHIN", 0.2)
+
+    async def hang() -> None:
+        await asyncio.sleep(60)
+
+    layer.act = hang
+    for offset in range(5_000):  # more than are kept waiting: the rest is dropped
+        doorbell.announce_delta(8, lane="coder", id="m", offset=offset, text="x")
+    assert doorbell.flush(0.05) is False
+    layer.act = None
+    assert doorbell.flush(10)
+    assert len(layer.heard) <= doorbell.MAX_DELTAS + 2
+
+
+def test_a_forked_process_gets_a_bell_of_its_own(layer):
+    doorbell.announce(9, 1)
+    first = doorbell._bell
+    assert first is not None
+    first.pid = -1  # as it looks in a child
+    doorbell.announce(9, 2)
+    assert doorbell._bell is not first
+    assert doorbell.flush(5)
+    first.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_viewers_are_told_after_the_commit_and_not_before(layer):
+    run = bare_run()
+    with transaction.atomic():
+        emit(run.pk, "thought", summary="not yet")
+        doorbell.flush(1)
+        assert layer.heard == []
+    assert doorbell.flush(5)
+    assert layer.heard == [(f"run.{run.pk}", {"type": "run.poke", "run": run.pk, "seq": 1})]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_rolled_back_is_not_announced(layer):
+    run = bare_run()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        emit(run.pk, "thought", summary="never")
+        _ = 1 / 0
+    time.sleep(0.02)
+    doorbell.flush(5)
+    assert layer.heard == []
+    assert not Event.objects.filter(run=run).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_is_kept_although_nobody_can_be_told(monkeypatch):
+    monkeypatch.setattr(doorbell, "get_channel_layer", lambda: None)
+    run = bare_run()
+    emit(run.pk, "thought", summary="kept")
+    assert Event.objects.filter(run=run).count() == 1
