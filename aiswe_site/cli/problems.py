@@ -59,6 +59,8 @@ def problem_from(error: BaseException) -> Problem:
         return Problem(
             message, "" if way_out and way_out in message else way_out, MISSING if names & MEANS_MISSING else NO
         )
+    if "DatabaseError" in names and kind.__module__.startswith("django.db"):
+        return Problem(f"The database cannot be used: {first_line(error)}.", "`aiswe doctor` looks closer.", MISSING)
     from aiswe_site.running.home import note
 
     try:

@@ -1,0 +1,85 @@
+"""aiswe doctor: each fault is named, with a way out, and blocks only what needs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.llm.scripted_server.server import ScriptedOllama
+from aiswe_site.doctor.checks import CHECKS
+from aiswe_site.doctor.result import Check, Verdict
+from tests.aiswe_site.running import REPOSITORY, environment
+
+
+def doctor(home: Path, **variables: str) -> tuple[int, dict[str, Any], dict[str, Any]]:
+    env = {**environment(home), "AISWE_OLLAMA_URL": "http://127.0.0.1:9", **variables}
+    result = subprocess.run(
+        [sys.executable, "-m", "aiswe_site.cli", "doctor", "--json"], env=env, capture_output=True, text=True
+    )
+    document = json.loads(result.stdout)
+    return result.returncode, document, {row["name"]: row for row in document["checks"]}
+
+
+def test_a_missing_model_server_is_named_but_blocks_only_what_needs_it(tmp_path: Path) -> None:
+    code, document, checks = doctor(tmp_path)
+    assert checks["Model server"]["ok"] is False
+    assert "http://127.0.0.1:9" in checks["Model server"]["detail"]
+    assert "aiswe demo" in checks["Model server"]["way_out"]
+    assert checks["Context window"]["ok"] is None
+    red = [row["name"] for row in document["checks"] if row["needed"] and row["ok"] is False]
+    assert (code, document["ok"]) == ((1, False) if red else (0, True))
+    assert {check.name for check in CHECKS} == set(checks)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name"),
+    [
+        ("AISWE_SANDBOX_PYTHON", "/nowhere/python", "Sandbox Python"),
+        ("AISWE_SEMGREP", "/nowhere/semgrep", "Semgrep"),
+        ("AISWE_SANDBOX", "nonsense", "Sandbox"),
+        ("PATH", "/nowhere", "git"),
+    ],
+)
+def test_what_is_missing_is_red_with_a_way_out(variable: str, value: str, name: str, tmp_path: Path) -> None:
+    code, document, checks = doctor(tmp_path, **{variable: value})
+    assert code == 1
+    assert document["ok"] is False
+    assert checks[name]["ok"] is False
+    assert checks[name]["way_out"]
+    assert checks[name]["blocks"]
+
+
+def test_a_spoilt_database_is_a_finding_and_not_the_end(tmp_path: Path) -> None:
+    (tmp_path / "db.sqlite3").write_bytes(b"this is no database" * 100)
+    code, _, checks = doctor(tmp_path)
+    assert code == 1
+    assert "not a database" in checks["Database"]["detail"]
+    assert checks["Python"]["ok"] is True
+
+
+def test_a_recorded_model_is_called_a_recording(tmp_path: Path) -> None:
+    scenario = REPOSITORY / "agents" / "llm" / "scenarios" / "household"
+    with ScriptedOllama(scenario) as url:
+        _, _, checks = doctor(tmp_path, AISWE_OLLAMA_URL=url)
+    assert checks["Model server"]["ok"] is True
+    assert "a recording" in checks["Model server"]["detail"]
+
+
+def test_a_check_that_cannot_look_is_red() -> None:
+    def broken() -> Verdict:
+        raise PermissionError("not for you")
+
+    result = Check("Odd", broken, "everything").run()
+    assert result["ok"] is False
+    assert "not for you" in result["detail"]
+    assert result["blocks"] == "everything"
+
+
+def test_a_green_check_says_nothing_of_ways_out() -> None:
+    result = Check("Fine", lambda: Verdict(True, "all well", "mend it"), "everything").run()
+    assert (result["way_out"], result["blocks"]) == ("", "")
