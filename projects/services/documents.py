@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def record_extraction(
     rows = [_row(document, ordinal, item) for ordinal, item in enumerate(requirements, start=1)]
     if len(rows) > MAX_REQUIREMENTS:
         raise BadInput(f"{len(rows)} requirements in one document: split it, {MAX_REQUIREMENTS} is the most.")
-    repeated = sorted({row.key for row in rows if [other.key for other in rows].count(row.key) > 1}) if rows else []
+    repeated = [key for key, times in Counter(row.key for row in rows).items() if times > 1]
     if repeated:
         raise BadInput(f"Two requirements are called {repeated[0]}.")
     with transaction.atomic():
