@@ -159,9 +159,7 @@ class DispositionForm(forms.Form):
     )
     reason = forms.CharField(max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}))
     days = forms.IntegerField(min_value=1, max_value=365, initial=30, label="Valid for (days)")
-    second = forms.CharField(
-        required=False, max_length=150, label="Second person", help_text="Username; needed to override HIGH."
-    )
+    second = forms.CharField(required=False, max_length=150, label="Second person")
 
     def expires_at(self) -> Any:
         """When the decision lapses."""

@@ -12,9 +12,9 @@ from django.utils.cache import patch_vary_headers
 def show(
     request: HttpRequest, template: str, context: dict[str, Any], *, part: str = "", status: int = 200
 ) -> HttpResponse:
-    """The page `template`, or its partial `part` alone for an htmx request."""
+    """The page `template`, or for an htmx request `partials/<part>.html` alone, which the page includes."""
     alone = bool(part and request.htmx)  # type: ignore[attr-defined]
-    response = TemplateResponse(request, f"{template}#{part}" if alone else template, context, status=status)
+    response = TemplateResponse(request, f"partials/{part}.html" if alone else template, context, status=status)
     if part:
         patch_vary_headers(response, ["HX-Request"])  # one address, two bodies
     return response

@@ -106,6 +106,8 @@ def gate(request: HttpRequest, pk: int) -> HttpResponse:
         task.findings.select_related("decided_by", "seconded_by"),
         key=lambda f: (f.state == "fixed", SEVERITY.get(f.severity.upper(), 5)),
     )
+    for row in found:
+        row.severe = findings.is_severe(row)  # type: ignore[attr-defined]
     context = {
         "task": task,
         "run": task.run,
@@ -139,5 +141,7 @@ def dispose(request: HttpRequest, pk: int) -> HttpResponse:
         expires_at=form.expires_at(),
         second=second,
     )
-    messages.success(request, "The decision is kept, with your name and its expiry.")
+    finding.refresh_from_db()
+    kept = "The decision is kept, with your name and its expiry."
+    messages.success(request, kept if finding.disposition else "Asked: it holds from the second person's yes on.")
     return redirect("gate", finding.task_id)

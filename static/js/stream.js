@@ -31,7 +31,9 @@ const tell = () => {
 };
 
 // ---- following
-const bottom = () => { stream.scrollTop = stream.scrollHeight; };
+let moved = 0; // when the page itself scrolled last: that says nothing about what the reader wants
+const scrollTo = (/** @type {number} */ top) => { moved = Date.now(); stream.scrollTop = top; };
+const bottom = () => scrollTo(stream.scrollHeight);
 const setFollow = (/** @type {boolean} */ on) => {
   following = on;
   follow.setAttribute('aria-pressed', String(on));
@@ -46,7 +48,7 @@ stream.addEventListener('scroll', () => {
   scrolledAt = stream.scrollTop;
   const distance = stream.scrollHeight - stream.scrollTop - stream.clientHeight;
   if (following && up && distance > 60) setFollow(false);
-  else if (!following && !frozen && distance < 4) setFollow(true);
+  else if (!following && !frozen && !up && distance < 4 && Date.now() - moved > 300) setFollow(true);
 }, { passive: true });
 document.addEventListener('selectionchange', () => {
   const s = document.getSelection();
@@ -83,7 +85,7 @@ function trim() {
   const held = /** @type {HTMLElement[]} */ ([...stream.querySelectorAll('.chunk:not(:empty)')]);
   if (held.length <= KEEP) return;
   const middle = stream.scrollTop + stream.clientHeight / 2, tail = Math.floor((last - 1) / CHUNK);
-  const far = (/** @type {HTMLElement} */ c) => Math.abs(c.offsetTop - stream.offsetTop + c.offsetHeight / 2 - middle);
+  const far = (/** @type {HTMLElement} */ c) => Math.abs(c.offsetTop + c.offsetHeight / 2 - middle);
   held.sort((a, b) => far(b) - far(a));
   for (const c of held.slice(0, held.length - KEEP)) {
     // Only a whole chunk may be emptied: its space is known, and it can be fetched again as it was.
@@ -301,7 +303,8 @@ document.addEventListener('keydown', (event) => {
   else if (event.key === 'E') step(-1, '.ev.tone-err');
   else if (event.key === 'f') setFollow(!following);
 });
-if (stream.dataset.seq) el(`e${stream.dataset.seq}`)?.scrollIntoView({ block: 'center' });
+const target = stream.dataset.seq ? el(`e${stream.dataset.seq}`) : null;
+if (target) scrollTo(target.offsetTop - stream.clientHeight / 2);
 setFollow(following);
 tell();
 if (!frozen) { state('reconnecting'); connect(); } else state('off');

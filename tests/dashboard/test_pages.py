@@ -154,3 +154,12 @@ def test_a_new_server_offers_two_ways_to_begin(client: Client, django_user_model
     text = client.get("/").content.decode()
     assert "Watch the demo" in text
     assert "Set up your model" in text
+
+
+@pytest.mark.parametrize("name", ["projects", "runs", "approvals"])
+def test_a_poll_gets_the_list_alone(story: Story, client: Client, name: str) -> None:
+    client.force_login(story.owner)
+    part = client.get(reverse(name), headers={"HX-Request": "true"})
+    assert "<html" not in part.content.decode()
+    assert "hx-get" in part.content.decode()
+    assert "HX-Request" in part["Vary"]

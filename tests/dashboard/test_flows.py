@@ -1,0 +1,299 @@
+"""What a person does from the first page to a running build, by forms alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from projects.models import Approval, Plan, Project, Run, Task
+from tests.dashboard.story import Story, second_version, tell
+
+pytestmark = pytest.mark.django_db
+PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
+
+
+@pytest.fixture
+def story(enqueued: list) -> Story:
+    return tell()
+
+
+@pytest.fixture
+def owner(story: Story, client: Client) -> Client:
+    client.force_login(story.owner)
+    return client
+
+
+def test_the_first_person_becomes_administrator_and_is_signed_in(client: Client, django_user_model: Any) -> None:
+    assert client.get("/sign-in")["Location"] == "/setup"
+    weak = client.post("/setup", {"username": "ada", "password": "12345678", "again": "12345678"})
+    assert weak.status_code == 422
+    assert "too common" in weak.content.decode()
+    differ = client.post("/setup", {"username": "ada", "password": "a long passphrase", "again": "another one"})
+    assert "differ" in differ.content.decode()
+    good = client.post("/setup", {"username": "ada", "password": "a long passphrase", "again": "a long passphrase"})
+    assert good["Location"] == "/"
+    assert django_user_model.objects.get().is_superuser
+    assert client.get("/").status_code == 200
+
+
+def test_a_document_becomes_a_project_with_its_requirements(
+    client: Client, enqueued: list, django_user_model: Any
+) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    upload = SimpleUploadedFile("todo.md", PRD.encode())
+    answer = client.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    project = Project.objects.get()
+    assert answer["Location"] == reverse("requirements", args=[project.pk])
+    assert project.limits["max_retries"] == 3
+    text = client.get(answer["Location"]).content.decode()
+    assert "FR-01" in text
+    assert "became no requirement" in text
+    assert "The weather is nice." in text
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b"%PDF-1.7 x", "PDF"),
+        (b"PK\x03\x04zip", "ZIP"),
+        (b"\x00\x01\x02\x03" * 100, ""),
+    ],
+)
+def test_a_document_that_cannot_be_read_makes_no_project(
+    client: Client, django_user_model: Any, data: bytes, words: str
+) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    upload = SimpleUploadedFile("todo.md", data)
+    answer = client.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    assert answer.status_code == 422
+    assert words.lower() in answer.content.decode().lower()
+    assert not Project.objects.exists()
+
+
+def test_a_preview_stores_nothing(client: Client, django_user_model: Any) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    whole = client.post("/preview", {"text": PRD}).content.decode()
+    assert "1 requirement" in whole
+    assert "<html" in whole
+    part = client.post("/preview", {"text": PRD}, headers={"HX-Request": "true"}).content.decode()
+    assert "1 requirement" in part
+    assert "<html" not in part
+    assert not Project.objects.exists()
+
+
+def test_a_requirement_is_rejected_edited_added_and_confirmed(owner: Client, story: Story) -> None:
+    from tests.factories import make_document, make_project
+
+    document = make_document(make_project("Third", by=story.owner), confirmed=False)
+    first, second = document.requirements.all()
+    owner.post(reverse("requirement", args=[first.pk]), {"status": "rejected"})
+    owner.post(
+        reverse("requirement", args=[second.pk]), {"text": "New words.", "kind": "constraint", "acceptance": "a\n\nb"}
+    )
+    owner.post(reverse("requirement-add", args=[document.pk]), {"text": "By hand.", "kind": "goal"})
+    owner.post(reverse("requirements-confirm", args=[document.pk]))
+    document.refresh_from_db()
+    assert document.status == "confirmed"
+    found = {r.key: (r.status, r.text, r.acceptance, r.origin) for r in document.requirements.all()}
+    assert found["FR-01"][0] == "rejected"
+    assert found["FR-02"] == ("accepted", "New words.", ["a", "b"], "explicit")
+    assert found["MAN-01"][3] == "manual"
+
+
+def test_approving_pins_the_hash_and_building_starts_once(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    answer = owner.post(reverse("plan-approve", args=[plan.pk]), {"hash": plan.content_hash}, follow=True)
+    text = answer.content.decode()
+    assert f"Plan v1 is approved and pinned to {plan.content_hash[:12]}" in text
+    for _ in range(2):
+        owner.post(reverse("plan-build", args=[plan.pk]))
+    assert Run.objects.filter(plan=plan, kind="build").count() == 1
+
+
+def test_an_old_plan_cannot_be_approved_and_both_versions_are_shown(owner: Client, story: Story) -> None:
+    second_version(story)
+    plan = story.waiting_plan
+    answer = owner.post(reverse("plan-approve", args=[plan.pk]), {"hash": plan.content_hash})
+    assert answer.status_code == 409
+    text = answer.content.decode()
+    assert "You looked at v1" in text
+    assert "Now there is v2" in text
+    assert not Plan.objects.filter(status="approved", project=plan.project).exists()
+
+
+def test_a_hash_that_was_not_shown_approves_nothing(owner: Client, story: Story) -> None:
+    answer = owner.post(reverse("plan-approve", args=[story.waiting_plan.pk]), {"hash": "0" * 64})
+    assert answer.status_code == 409
+    story.waiting_plan.refresh_from_db()
+    assert story.waiting_plan.status == "proposed"
+
+
+def test_editing_a_task_makes_a_new_version(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    data = {
+        "title": "Write it all",
+        "description": "",
+        "expects": "It works.",
+        "agent": "coder",
+        "minutes": "45",
+        "requirements": "FR-01, FR-02",
+        "needs": "",
+        "comment": "clearer",
+        "hash": plan.content_hash,
+    }
+    owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), data)
+    newest = plan.project.plans.first()
+    assert newest.version == 2
+    assert newest.content["tasks"][0]["title"] == "Write it all"
+    again = owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), {**data, "title": "Other"})
+    assert again.status_code == 409
+    too_long = owner.post(reverse("plan-task", args=[newest.pk, "T-01"]), {**data, "minutes": "61"})
+    assert too_long.status_code == 422
+
+
+def test_a_circle_is_named_on_the_page(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    data = {"title": "x", "agent": "coder", "minutes": "30", "requirements": "FR-01, FR-02", "needs": "T-02"}
+    owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), {**data, "hash": plan.content_hash})
+    text = owner.get(reverse("plan", args=[plan.project_id])).content.decode()
+    assert "T-01" in text
+    assert "T-02" in text
+    assert "cannot be approved" in text
+
+
+def test_asking_for_changes_needs_words(owner: Client, story: Story) -> None:
+    address = reverse("plan-changes", args=[story.waiting_plan.pk])
+    assert owner.post(address, {"comment": ""}).status_code == 422
+    owner.post(address, {"comment": "Split T-01."})
+    story.waiting_plan.refresh_from_db()
+    assert story.waiting_plan.status == "rejected"
+
+
+def test_a_run_is_paused_resumed_and_stopped(owner: Client, story: Story) -> None:
+    for verb, state in (("pause", "paused"), ("resume", "running"), ("stop", "cancelled")):
+        owner.post(reverse("run-control", args=[story.run.pk, verb]))
+        story.run.refresh_from_db()
+        assert story.run.status == state
+    assert owner.post(reverse("run-control", args=[story.run.pk, "pause"])).status_code == 409
+
+
+def test_what_a_person_says_is_part_of_the_stream(owner: Client, story: Story) -> None:
+    owner.post(reverse("run-say", args=[story.run.pk]), {"text": "Use a dict."})
+    assert story.run.events.filter(type="human.message", actor="ada").exists()
+    assert owner.post(reverse("run-say", args=[story.run.pk]), {"text": "  "}).status_code == 422
+
+
+def test_an_escalated_task_is_tried_again_with_a_note(owner: Client, story: Story) -> None:
+    owner.post(reverse("task-retry", args=[story.stuck.pk]), {"note": "Return a dict."})
+    story.stuck.refresh_from_db()
+    assert (story.stuck.status, story.stuck.note) == ("ready", "Return a dict.")
+
+
+def test_skipping_needs_a_reason(owner: Client, story: Story) -> None:
+    address = reverse("task-skip", args=[story.stuck.pk])
+    assert owner.post(address, {"reason": ""}).status_code == 422
+    owner.post(address, {"reason": "Not needed."})
+    assert Task.objects.get(pk=story.stuck.pk).status == "skipped"
+
+
+def test_after_a_decision_comes_the_next(owner: Client, story: Story) -> None:
+    address = reverse("approval", args=[story.approval.pk])
+    assert owner.post(address, {"answer": "no"}).status_code == 422
+    answer = owner.post(address, {"answer": "yes"})
+    upcoming = Approval.objects.get(status="pending")
+    assert answer["Location"] == reverse("approval", args=[upcoming.pk])
+    assert owner.post(address, {"answer": "no", "reason": "late"}).status_code == 409
+    last = owner.post(answer["Location"], {"answer": "no", "reason": "Too big."})
+    assert last["Location"] == reverse("approvals")
+
+
+def test_a_severe_finding_waits_for_a_second_person(story: Story) -> None:
+    from tests.factories import make_user
+
+    client = Client()
+    client.force_login(make_user("sue", role="security", project=story.project))
+    data = {"disposition": "override", "reason": "Tests only.", "days": "7", "second": ""}
+    text = client.post(reverse("finding-dispose", args=[story.finding.pk]), data, follow=True).content.decode()
+    assert "second person" in text
+    story.finding.refresh_from_db()
+    assert story.finding.disposition == ""
+    bad = client.post(reverse("finding-dispose", args=[story.finding.pk]), {**data, "second": "nobody"})
+    assert bad.status_code == 422
+
+
+def test_a_broken_chain_is_red_and_names_the_row(owner: Client, story: Story, unguarded: None) -> None:
+    story.run.events.filter(seq=5).update(summary="forged")
+    text = owner.post(reverse("audit-verify", args=[story.run.pk])).content.decode()
+    assert "The chain breaks at row 5" in text
+
+
+def test_the_theme_and_the_shortcut_switch_stay(owner: Client) -> None:
+    owner.post("/preferences", {"theme": "dark", "keys": "off", "back": "/keys"})
+    text = owner.get("/keys").content.decode()
+    assert 'data-theme="dark"' in text
+    assert 'data-keys="off"' in text
+    owner.post("/preferences", {"theme": "<script>"})
+    assert 'data-theme="dark"' in owner.get("/keys").content.decode()
+
+
+def test_the_demo_starts_and_is_watched(owner: Client, story: Story) -> None:
+    from projects.services import demo
+
+    demo.register(lambda user: story.run)
+    try:
+        assert owner.post("/demo")["Location"] == reverse("run", args=[story.run.pk])
+    finally:
+        demo.register(None)  # type: ignore[arg-type]
+
+
+def test_a_recording_says_so_on_every_page_of_the_project(owner: Client, story: Story) -> None:
+    Project.objects.filter(pk=story.project.pk).update(model="scripted:household")
+    Run.objects.filter(pk=story.run.pk).update(recording=True)
+    for address in (
+        reverse("project", args=[story.project.pk]),
+        reverse("requirements", args=[story.project.pk]),
+        reverse("plan", args=[story.project.pk]),
+        reverse("run", args=[story.run.pk]),
+        reverse("task", args=[story.stuck.pk]),
+        reverse("gate", args=[story.stuck.pk]),
+        reverse("audit-run", args=[story.run.pk]),
+    ):
+        assert "model's words are a recording" in owner.get(address).content.decode()
+
+
+def test_a_full_chunk_may_be_kept_and_a_growing_one_not(owner: Client, story: Story) -> None:
+    from projects.services import events
+
+    address = reverse("run-chunk", args=[story.run.pk, 0])
+    assert owner.get(address)["Cache-Control"] == "no-store"
+    for number in range(100):
+        events.emit(story.run.pk, "thought", summary=f"row {number}")
+    answer = owner.get(address)
+    assert "immutable" in answer["Cache-Control"]
+    assert answer.content.decode().count("<article") == 100
+    assert owner.get(reverse("run-chunk", args=[story.run.pk, 99])).status_code == 404
+
+
+def test_a_hole_is_filled_by_http_with_the_same_frame(owner: Client, story: Story) -> None:
+    found = owner.get(reverse("run-rows", args=[story.run.pk]) + "?after=3&upto=9").json()
+    assert (found["from"], found["to"], found["n"]) == (4, 9, 6)
+
+
+def test_errors_show_no_traceback(owner: Client, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dashboard.views import runs
+
+    def broken(*args: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(runs.stream, "tasks_of", broken)
+    owner.raise_request_exception = False
+    answer = owner.get(reverse("run", args=[story.run.pk]))
+    assert answer.status_code == 500
+    assert "secret detail" not in answer.content.decode()
+    assert "The server failed" in answer.content.decode()
+    assert "There is nothing here" in owner.get("/nowhere").content.decode()

@@ -1,0 +1,201 @@
+"""The real site with a story in it, in a process of its own: `python -m tests.e2e.serve PORT`.
+
+Commands come as JSON lines on stdin and are answered on stdout, so that a test can make events happen in the process
+that serves them. It stops when stdin ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+
+def main() -> None:
+    """Migrate, build the story once, serve until stdin ends."""
+    import daphne.server  # installs the asyncio reactor; before anything else that knows Twisted
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", interactive=False, verbosity=0)
+
+    from channels.layers import get_channel_layer
+    from twisted.internet import reactor
+
+    from aiswe_site.asgi import application
+    from projects.services import health, queue
+
+    queue.send = lambda name, args: None  # nothing runs jobs here
+    health.register(
+        lambda: [
+            {"name": "Database", "ok": True, "detail": "SQLite, WAL", "way_out": "", "seconds": 0.01},
+            {"name": "Ollama", "ok": False, "detail": "nobody answers", "way_out": "ollama serve", "seconds": 2.0},
+            {"name": "Docker", "ok": None, "detail": "not asked for", "way_out": "", "seconds": 0.0},
+        ]
+    )
+    layer = get_channel_layer()
+    reactor.callWhenRunning(lambda: layer.bind(daphne.server.twisted_loop))
+    reactor.callWhenRunning(lambda: threading.Thread(target=listen, daemon=True).start())
+    daphne.server.Server(
+        application,
+        endpoints=[f"tcp:{sys.argv[1]}:interface=127.0.0.1"],
+        signal_handlers=False,
+        server_name="",
+        verbosity=0,
+    ).run()
+
+
+def listen() -> None:
+    """Answer commands until there are no more."""
+    answer({"ready": True})
+    for line in sys.stdin:
+        order = json.loads(line)
+        try:
+            answer(globals()[f"do_{order.pop('do')}"](**order) or {})
+        except Exception as problem:
+            answer({"error": f"{type(problem).__name__}: {problem}"})
+    os._exit(0)
+
+
+def answer(what: dict[str, Any]) -> None:
+    """One JSON line on stdout."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+def do_story() -> dict[str, Any]:
+    """The people, projects, plans and runs the tests look at; with a session for the owner."""
+    from django.contrib.auth import get_user_model
+
+    from tests.dashboard.story import second_version, tell
+    from tests.factories import PASSWORD, make_user
+
+    if get_user_model().objects.filter(username="ada").exists():
+        return {}
+    story = tell(make_user("ada"))
+    second = second_version(story)
+    viewer = make_user("vera", role="viewer", project=story.project)
+    return {
+        "password": PASSWORD,
+        "session": session_of(story.owner),
+        "viewer": session_of(viewer),
+        "project": story.project.pk,
+        "other": second.project_id,
+        "run": story.run.pk,
+        "last": last_of(story.run.pk),
+        "task": story.stuck.pk,
+        "done": story.done.pk,
+        "approval": story.approval.pk,
+        "requirement": story.document.requirements.first().pk,
+        "plan": second.pk,
+    }
+
+
+def session_of(user: Any) -> str:
+    """A signed-in session's key."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.create()
+    return str(session.session_key)
+
+
+def last_of(run: int) -> int:
+    """The newest sequence number of a run."""
+    from projects.models import Run
+
+    return Run.objects.values_list("last_seq", flat=True).get(pk=run)
+
+
+def do_emit(run: int, count: int, type: str = "thought", text: str = "thought", **more: Any) -> dict[str, Any]:
+    """Add events to a run."""
+    from projects.services import events
+
+    for number in range(count):
+        events.emit(run, type, summary=f"{text} {number}", role="coder", payload={"text": text}, **more)
+    return {"last": last_of(run)}
+
+
+def do_hostile(run: int, texts: list[str]) -> dict[str, Any]:
+    """The same strings in every place a row, an inspector or a panel shows."""
+    from projects.services import events
+
+    for text in texts:
+        events.emit(
+            run,
+            "thought",
+            summary=text,
+            role="coder",
+            actor=text[:100],
+            payload={"text": text, text[:20]: text},
+            blobs={"output": text, "prompt": [text]},
+        )
+    return {"last": last_of(run)}
+
+
+def do_delta(run: int, lane: str, id: str, text: str, offset: int = 0) -> dict[str, Any]:
+    """Words of a model that are not stored."""
+    from projects.services.doorbell import announce_delta
+
+    announce_delta(run, lane=lane, id=id, offset=offset, text=text)
+    return {}
+
+
+def do_big(count: int) -> dict[str, Any]:
+    """A run with many events, inserted at once."""
+    from django.utils import timezone
+
+    from projects.models import Event, Project, Run
+
+    run = Run.objects.create(project=Project.objects.first(), kind="build", status="running")
+    now = timezone.now()
+    Event.objects.bulk_create(
+        [
+            Event(
+                run=run,
+                seq=n,
+                at=now,
+                type="thought",
+                role="coder",
+                summary=f"row {n}",
+                prev_hash="0" * 64,
+                hash="0" * 64,
+            )
+            for n in range(1, count + 1)
+        ],
+        batch_size=2_000,
+    )
+    Run.objects.filter(pk=run.pk).update(last_seq=count)
+    return {"run": run.pk}
+
+
+def do_move(task: int, to: str) -> dict[str, Any]:
+    """Move a task along."""
+    from projects.models import Task
+    from projects.services import tasks
+
+    row = Task.objects.get(pk=task)
+    tasks.move_task(row, to)
+    return {"last": last_of(row.run_id)}
+
+
+def do_sign_out(session: str) -> dict[str, Any]:
+    """End a session."""
+    from django.contrib.sessions.models import Session
+
+    Session.objects.filter(session_key=session).delete()
+    return {}
+
+
+if __name__ == "__main__":
+    main()
