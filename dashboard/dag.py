@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboard.states import Look, look_of_state
 from dashboard.stream import tasks_of
-from dashboard.text import one_line
+from dashboard.text import listed, one_line
 from projects.models import Plan, Run, Task
 from projects.services import plans
 
@@ -78,8 +78,8 @@ def _card(place: Mapping[str, Any], task: Task | None, change: str) -> Node:
     """What a card says: its key and state, its title, and the tries or the estimate with the requirements."""
     key, title = one_line(place["key"], 40), one_line(place["title"], 200)
     look = look_of_state(task.status) if task else Look("task", "planned", "muted")
-    needs = ", ".join(str(n) for n in place["needs"])
-    wants = one_line(", ".join(str(r) for r in place["requirements"]), 40)
+    needs = ", ".join(str(n) for n in listed(place["needs"]))
+    wants = one_line(", ".join(str(r) for r in listed(place["requirements"])), 40)
     tries = getattr(task, "tries", 0)
     effort = f"try {tries}" if tries else f"{place['minutes']} min"
     return Node(
@@ -112,4 +112,4 @@ def graph_of_run(run: Run) -> Graph:
 def entries_of(plan: Plan) -> list[dict[str, Any]]:
     """A plan's tasks as plain data; whatever else stands there is left out."""
     tasks = plan.content.get("tasks") if isinstance(plan.content, dict) else None
-    return [entry for entry in tasks or [] if isinstance(entry, dict)]
+    return [entry for entry in listed(tasks, 10_000) if isinstance(entry, dict)]

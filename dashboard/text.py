@@ -7,6 +7,7 @@ terminal escapes, characters that reverse or hide the text around them, and leng
 from __future__ import annotations
 
 import re
+from typing import Any
 
 # CSI and OSC sequences, then any lone escape with its one letter.
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[@-_]")
@@ -36,3 +37,10 @@ def plain(value: object, limit: int = 20_000) -> str:
 def one_line(value: object, limit: int = 400) -> str:
     """The same on one line."""
     return " ".join(plain(value, limit).split())
+
+
+def listed(value: Any, limit: int = 50) -> list[Any]:
+    """A payload's value as a list, whatever an agent put there."""
+    if value in (None, "", {}):
+        return []
+    return list(value)[:limit] if isinstance(value, list | tuple) else [value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -28,6 +29,12 @@ def plain(value: object, limit: int = 20_000) -> str:
 def line(value: object, limit: int = 400) -> str:
     """Untrusted text on one line."""
     return safe.one_line(value, limit)
+
+
+@register.filter
+def listed(value: object, limit: int = 50) -> list[Any]:
+    """A payload's value as a list."""
+    return safe.listed(value, limit)
 
 
 @register.filter
@@ -72,9 +79,11 @@ def event_look(event: Any) -> states.Look:
 @register.filter
 def span(seconds: float | timedelta | None) -> str:
     """A duration in words: 0.4 s, 12 s, 3 min 05 s, 2 h 10 min."""
-    if seconds is None:
+    if isinstance(seconds, timedelta):
+        seconds = seconds.total_seconds()
+    if not isinstance(seconds, int | float) or not math.isfinite(seconds):
         return "–"
-    value = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
+    value = float(seconds)
     if value < 10:
         return f"{value:.1f} s"
     whole = round(value)

@@ -14,6 +14,7 @@ from dashboard import access, dag, plan_diff
 from dashboard.forms import TaskForm
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.text import listed
 from projects.errors import StaleVersion
 from projects.models import Plan
 from projects.services import plans, runs
@@ -43,7 +44,7 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
         entries = dag.entries_of(plan)
         before = versions.filter(version__lt=plan.version).first()
         changes = plan_diff.compare(dag.entries_of(before), entries) if before else []
-        covered = {str(key) for entry in entries for key in entry.get("requirements") or []}
+        covered = {str(key) for entry in entries for key in listed(entry.get("requirements"), 1_000)}
         wanted = plan.document.requirements.exclude(status="rejected")
         context |= {
             "versions": versions.values("version", "status"),
@@ -108,7 +109,7 @@ def edit_task(request: HttpRequest, pk: int, key: str) -> HttpResponse:
     if entry is None:
         raise Http404("The plan has no such task.")
     start = {name: entry.get(name) for name in ("title", "description", "expects", "agent", "minutes")}
-    start |= {name: ", ".join(map(str, entry.get(name) or [])) for name in ("requirements", "needs")}
+    start |= {name: ", ".join(map(str, listed(entry.get(name), 1_000))) for name in ("requirements", "needs")}
     form = TaskForm(request.POST or None, initial=start)
     if request.method == "POST" and form.is_valid():
         content = copy.deepcopy(plan.content)

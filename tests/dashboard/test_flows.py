@@ -166,6 +166,23 @@ def test_a_circle_is_named_on_the_page(owner: Client, story: Story) -> None:
     assert "cannot be approved" in text
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"tasks": 3},
+        {"tasks": ["x", None, {}]},
+        {"tasks": [{"key": None, "needs": 5, "requirements": 7, "minutes": "soon"}]},
+        {"tasks": [{"key": "T-01", "needs": ["T-09", 4], "requirements": [None]}], "notes": ["a"]},
+        {"tasks": [{"key": "a/b", "title": {"x": 1}, "needs": "T-01"}]},
+    ],
+)
+def test_a_plan_of_any_shape_can_be_looked_at(owner: Client, story: Story, content: dict) -> None:
+    Plan.objects.filter(pk=story.waiting_plan.pk).update(content=content, status="invalid")
+    assert owner.get(reverse("plan", args=[story.waiting_plan.project_id])).status_code == 200
+    assert owner.get(reverse("approvals")).status_code == 200
+
+
 def test_asking_for_changes_needs_words(owner: Client, story: Story) -> None:
     address = reverse("plan-changes", args=[story.waiting_plan.pk])
     assert owner.post(address, {"comment": ""}).status_code == 422

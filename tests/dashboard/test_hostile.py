@@ -1,0 +1,246 @@
+"""What agents, documents and file names say stays text on every page, in every fragment and in every frame."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dashboard import diffs, markdown, stream, text
+from projects.models import Attempt, Finding, Plan, Project, Requirement, RequirementDocument, Run, Task
+from projects.services import events
+from tests.dashboard.hostile import MARK, STRINGS
+from tests.dashboard.story import Story, tell
+
+BANNED = {"iframe", "object", "embed", "base", "style", "math", "template", "hx-partial", "img"}
+
+
+class Reader(HTMLParser):
+    """Notes what a browser would act on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in BANNED:
+            self.found.append(f"<{tag}>")
+        if tag == "script" and not any(name == "src" for name, _ in attrs):
+            self.found.append("<script> without src")
+        for name, value in attrs:
+            if name.startswith("on") or name == "style" or name.startswith(("hx-on", "data-hx")):
+                self.found.append(f"{tag} {name}")
+            live = name in ("href", "src", "action", "hx-get", "hx-post")
+            if live and (value or "").lower().startswith(("javascript:", "data:", "vbscript:")):
+                self.found.append(f"{name}={value}")
+            harmless = name.startswith("data-") or name in ("value", "href", "title", "aria-label", "datetime")
+            if MARK in (value or "") and not harmless:
+                self.found.append(f"{name}={value}")
+        if MARK in tag:
+            self.found.append(f"<{tag}>")
+
+
+def acts(html: str) -> list[str]:
+    """Everything in the markup that is more than text."""
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    return reader.found
+
+
+def attributes(html: str) -> set[str]:
+    """Names of all attributes in the markup."""
+    names: set[str] = set()
+    reader = Reader()
+    reader.handle_starttag = lambda tag, attrs: names.update(name for name, _ in attrs)  # type: ignore[method-assign]
+    reader.feed(html)
+    return names
+
+
+def test_the_reader_sees_what_a_browser_would_do() -> None:
+    assert acts(f"<img src=x onerror={MARK}()>")
+    assert acts("<a href='JavaScript:x()'>")
+    assert not acts("&lt;img src=x onerror=y&gt;")
+
+
+@pytest.mark.parametrize("words", STRINGS)
+def test_markdown_of_strangers_has_no_teeth(words: str) -> None:
+    html = str(markdown.render(words))
+    assert not acts(html)
+    assert "<img" not in html
+    assert len(html) < 200_000
+
+
+def test_a_link_says_where_it_leads() -> None:
+    html = str(markdown.render("[your bank](https://evil.example/login)"))
+    assert "(evil.example)" in html
+    assert "noopener" in html
+
+
+@pytest.mark.parametrize("words", STRINGS)
+def test_text_is_bounded_and_keeps_no_control(words: str) -> None:
+    shown = text.plain(words, 1_000)
+    assert len(shown) < 8_500  # every kept character may be shown by name
+    assert not set(shown) & set("\x00\x1b\r\u202e\u2066\u200b\u200d\ufeff\u2028\u00ad")
+    assert "\n" not in text.one_line(words)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet=st.characters(codec=None), max_size=300))
+def test_any_text_is_shown(words: str) -> None:
+    assert not acts(str(markdown.render(words)))
+    text.plain(words, 100).encode("utf-8")
+    once = text.plain(words)
+    assert text.plain(once) == once
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["+a", "-b", " c", "@@ -1,2 +3 @@", "--- a/x", "+++ b/x", "diff --git a/x b/x", "", "\\ No"])
+    )
+)
+def test_any_diff_is_read_without_losing_a_line_of_code(rows: list[str]) -> None:
+    files, left = diffs.parse("\n".join(rows))
+    assert left == 0
+    for file in files:
+        assert file.added == sum(line.kind == "add" for line in file.lines)
+
+
+def test_a_removed_line_of_dashes_is_no_new_file() -> None:
+    files, _ = diffs.parse("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- old\n c\n")
+    assert [(f.path, f.removed) for f in files] == [("x", 1)]
+
+
+@pytest.mark.django_db
+def test_rows_carry_no_markup_and_nothing_for_htmx(enqueued: list) -> None:
+    story = tell()
+    for words in STRINGS:
+        events.emit(story.run.pk, "thought", summary=words, role="coder", actor=words[:100], payload={"text": words})
+    after = 0
+    while found := stream.frame(story.run.pk, after, stream.Filter()):
+        after = found["to"]
+        assert not acts(found["rows"])
+        assert not any(name.startswith("hx-") for name in attributes(found["rows"]))
+        assert not acts(found["ui"])
+        json.dumps(found)
+    rows = list(stream.events_of(story.run))
+    html = stream.render_rows(rows)
+    assert html.count("<article") == len(rows)
+    assert max(len(part) for part in html.split("<article")) < 8_000
+
+
+def put_everywhere(story: Story, words: str) -> None:
+    """The same string in every text a page shows, past the services that would clean it."""
+    short = words[:100].replace("\x00", "")
+    whole = words.replace("\x00", "")
+    Project.objects.filter(pk=story.project.pk).update(name=short or "x", house_rules=whole)
+    RequirementDocument.objects.filter(pk=story.document.pk).update(
+        filename=short or "x", text=f"{whole}\n\n{whole}", problem=whole, unmapped=[{"lines": [1, 1], "text": whole}]
+    )
+    Requirement.objects.filter(document=story.document, key="FR-01").update(
+        text=whole, reason=whole, acceptance=[whole]
+    )
+    Run.objects.filter(pk=story.run.pk).update(why=whole[:300])
+    Task.objects.filter(run=story.run).update(
+        title=short, description=whole, expects=whole, why=whole[:300], escalation=whole, note=whole
+    )
+    Attempt.objects.filter(task=story.stuck).update(
+        diagnosis={"cause": whole, "hypothesis": whole, "plan": whole},
+        tests={"passed": 1, "failed": 1, "failures": [{"nodeid": whole, "message": whole}]},
+        diff=f"--- a/{short}\n+++ b/{short}\n@@ -1 +1 @@\n+{whole}",
+    )
+    Finding.objects.filter(task=story.stuck).update(message=whole, remediation=whole, path=short, rule=short)
+    story.project.approvals.update(title=short or "x", why=whole, on_yes=whole[:300], payload={"a": whole, short: 1})
+    for plan in (story.plan, story.waiting_plan):
+        content = json.loads(json.dumps(plan.content))
+        content["tasks"][0] |= {"title": whole, "description": whole, "expects": whole, "agent": short}
+        content["notes"] = whole
+        problems = [{"code": "x", "message": whole, "tasks": [short], "severity": "error"}]
+        Plan.objects.filter(pk=plan.pk).update(content=content, problems=problems, comment=whole)
+
+
+@pytest.mark.django_db
+def test_every_page_with_every_string_everywhere(enqueued: list, client: Client) -> None:
+    story = tell()
+    client.force_login(story.owner)
+    pages = [
+        "/",
+        reverse("project", args=[story.project.pk]),
+        reverse("requirements", args=[story.project.pk]),
+        reverse("requirement", args=[story.document.requirements.first().pk]),
+        reverse("plan", args=[story.waiting_plan.project_id]),
+        reverse("plan-task", args=[story.waiting_plan.pk, "T-01"]),
+        "/runs",
+        reverse("run", args=[story.run.pk]),
+        reverse("task", args=[story.stuck.pk]),
+        reverse("gate", args=[story.stuck.pk]),
+        "/approvals",
+        reverse("approval", args=[story.approval.pk]),
+        "/audit",
+    ]
+    # Many strings at once: each page is read for each group, not for each string.
+    for start in range(0, len(STRINGS), 8):
+        group = [words[:4_000] for words in STRINGS[start : start + 8]]
+        put_everywhere(story, " ".join(group))
+        seq = events.emit(
+            story.run.pk, "thought", summary=group[0], payload={"text": "\n\n".join(group)}, blobs={"output": group[-1]}
+        ).seq
+        for address in [*pages, reverse("run-inspect", args=[story.run.pk, seq])]:
+            answer = client.get(address)
+            assert answer.status_code == 200, address
+            assert not acts(answer.content.decode()), (address, start)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "kind", ["decision", "diagnosis", "cmd", "test.result", "gate.finding", "error", "approval.requested"]
+)
+@pytest.mark.parametrize("shape", ["text", "list", "number", "nothing", "object"])
+def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: str) -> None:
+    from tests.factories import bare_run
+
+    run = bare_run()
+    value: Any = {"text": f"<b {MARK}>", "list": ["<i>", 1], "number": 3, "nothing": None, "object": {"a": "<s>"}}[
+        shape
+    ]
+    names = (
+        "choice rejected reason requirements cause evidence hypothesis plan argv exit_code seconds tail passed failed"
+    )
+    names += " failures tool rule severity path line message next_steps approval text"
+    event = events.emit(run.pk, kind, summary="x", payload=dict.fromkeys(names.split(), value))
+    html = render_to_string("partials/inspector.html", {"event": event, "run": run, "texts": {}})
+    assert not acts(html)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", [words for words in STRINGS if 0 < len(words) < 300 and "\x00" not in words])
+def test_a_document_may_have_any_name(enqueued: list, client: Client, django_user_model: Any, name: str) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    upload = SimpleUploadedFile("x.md", b"# A\n\nFR-01 The API shall add.")
+    upload._name = name  # past Django's own tidying, as a hostile browser would
+    answer = client.post(
+        "/projects/new", {"name": name[:120].strip() or "x", "autonomy": "plan_gates", "max_retries": 3, "file": upload}
+    )
+    assert answer.status_code in (302, 422)
+    if answer.status_code == 302:
+        assert not acts(client.get(answer["Location"]).content.decode())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=200))
+@pytest.mark.django_db
+def test_any_document_can_be_previewed(client: Client, django_user_model: Any, words: str) -> None:
+    user, _ = django_user_model.objects.get_or_create(username="ada")
+    client.force_login(user)
+    answer = client.post("/preview", {"text": words})
+    assert answer.status_code in (200, 422)
+    assert not acts(answer.content.decode())
