@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import Max
 
 from agents.documents import DocumentRefused, read_document
+from agents.extraction import extract
 from projects.errors import BadInput, IllegalMove
 from projects.models import Project, Requirement, RequirementDocument, Run
 from projects.services.canonical import clean_json, clean_line, clean_text
@@ -218,14 +221,19 @@ def add_requirement(
 
 
 def coverage(document: RequirementDocument) -> dict[str, int]:
-    """How many of the document's paragraphs a requirement was read from: {"mapped", "total"}.
+    """How many of the document's paragraphs (headings apart) a requirement was read from: {"mapped", "total"}."""
+    total = _paragraphs(Held(document.sha256, document.text))
+    return {"mapped": max(0, total - len(document.unmapped)), "total": total}
 
-    A paragraph is a run of lines without a blank one; it is mapped when no unmapped span begins in it.
-    """
-    total, inside = 0, False
-    for line in document.text.splitlines():
-        filled = bool(line.strip())
-        total += filled and not inside
-        inside = filled
-    missing = min(len(document.unmapped), total)
-    return {"mapped": total - missing, "total": total}
+
+@dataclass(frozen=True)
+class Held:
+    """A text known by its hash, so that remembering what was counted does not compare megabytes."""
+
+    sha256: str
+    text: str = field(compare=False)
+
+
+@lru_cache(64)
+def _paragraphs(held: Held) -> int:
+    return extract(held.text).paragraphs
