@@ -222,13 +222,15 @@ class BubblewrapBackend:
         assert process.stdin is not None  # noqa: S101 - asked to be a pipe, like the other
         assert process.stdout is not None  # noqa: S101
         channel = Channel(PipeLine(process.stdout.fileno(), process.stdin.fileno()))
+        undertaker = _Undertaker(process, group, said)
         sandbox = WarmSandbox(
             self.name,
             channel,
             limits,
-            kill=_Undertaker(process, group, said).bury,
+            kill=undertaker.bury,
             why_dead=lambda: _tail(said),
             oom_kills=group.oom_kills,
+            release=undertaker.release,
         )
         hello = {
             "uid": uid,
@@ -325,3 +327,10 @@ class _Undertaker:
             self._process.kill()  # process 1 inside dies with it, and the kernel ends all the others
             self._process.wait(10)
             self._group.remove()
+
+    def release(self) -> None:
+        """Close the pipes and the file; only when nobody uses them any more."""
+        for file in (self._process.stdin, self._process.stdout, self._said):
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    file.close()

@@ -85,8 +85,13 @@ class AttachedLine:
         """Hang up: the agent ends when nobody listens."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):
-            self._kept.close()
+
+    def release(self) -> None:
+        """Close the connection with all that docker-py keeps of it; only when nobody uses it any more."""
+        for end in (self._kept, self._socket, getattr(self._kept, "_response", None)):
+            if end is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    end.close()
 
 
 def connect(seconds: int = 30) -> docker.DockerClient:
@@ -158,7 +163,12 @@ class DockerBackend:
             _remove(client, container)
 
         sandbox = WarmSandbox(
-            self.name, Channel(line), limits, kill=bury, why_dead=lambda: line.said.decode(errors="replace")[-300:]
+            self.name,
+            Channel(line),
+            limits,
+            kill=bury,
+            release=line.release,
+            why_dead=lambda: line.said.decode(errors="replace")[-300:],
         )
         sandbox.greet(
             {

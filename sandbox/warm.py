@@ -62,10 +62,11 @@ class WarmSandbox:
         kill: Callable[[], None],
         why_dead: Callable[[], str] = str,
         oom_kills: Callable[[], int] = int,
+        release: Callable[[], object] = bool,
     ) -> None:
         self.backend, self.limits = backend, limits
         self._channel, self._kill, self._why_dead, self._oom_kills = channel, kill, why_dead, oom_kills
-        self._lock, self._dead = threading.Lock(), ""
+        self._release, self._lock, self._dead = release, threading.Lock(), ""
 
     def greet(self, hello: dict[str, Any], seconds: float = 20.0) -> None:
         """Configure the agent; raises SandboxUnavailable with what the sandbox said when it does not come up."""
@@ -225,6 +226,8 @@ class WarmSandbox:
     def close(self) -> None:
         """Kill everything inside and remove it; may be called twice."""
         self._give_up("the sandbox is closed.")
+        with self._lock:  # a thread that still listens would otherwise listen to a number that is used anew
+            self._release()
 
     def __enter__(self) -> Self:
         return self

@@ -279,6 +279,16 @@ def test_a_closed_sandbox_says_so(backend: Backend) -> None:
         box.exec(["true"])
 
 
+def test_opening_and_closing_leaves_no_file_open(backend: Backend) -> None:
+    for _ in range(8):  # until the client's own pool of connections is full
+        backend.open(limits=SMALL).close()
+    before = len(os.listdir("/proc/self/fd"))
+    kept = [backend.open(limits=SMALL) for _ in range(4)]
+    for box in kept:
+        box.close()
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
 def test_closing_from_another_thread_ends_a_running_command(backend: Backend) -> None:
     box = backend.open(limits=SMALL)
     threading.Timer(0.5, box.close).start()
