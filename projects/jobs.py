@@ -23,6 +23,7 @@ from agents.ports import OverBudget, Stopped, Waiting
 from agents.workspace.git import GitError
 from projects.engine import building, planning
 from projects.engine.owners import is_alive, this_worker
+from projects.engine.priority import longest_first
 from projects.errors import LeaseLost, LostRace, ProjectsError
 from projects.models import Run, Task
 from projects.services import documents, events, leases, runs, tasks
@@ -137,7 +138,7 @@ def schedule_run(run_id: int) -> None:
     resting = timezone.now() - LATER
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
     free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
-    for task in ready[: max(0, free)]:
+    for task in longest_first(run.pk, ready)[: max(0, free)]:
         if task.why.startswith("waiting for") and _moved_after(task, resting):
             continue
         enqueue("projects.jobs.run_task", task.pk)

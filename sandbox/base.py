@@ -99,6 +99,10 @@ class Sandbox(Protocol):
         """Read regular files back; a missing path is left out; raises PathRefused for an escape."""
         ...
 
+    def warm_up(self) -> None:
+        """Load the test tools ahead of their first use, without waiting for it."""
+        ...
+
     def close(self) -> None:
         """Kill everything inside and remove it; may be called twice."""
         ...

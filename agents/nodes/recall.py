@@ -7,8 +7,10 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agents.nodes.common import key_of
+from agents.nodes.supply import plain_name
 from agents.ports import TaskContext
 from agents.state import TaskState
+from sandbox.packages import base_packages
 
 
 def recall(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
@@ -23,4 +25,7 @@ def recall(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
             "memory.recall", summary=f"Recalled {len(lessons)} lesson{'s' if len(lessons) > 1 else ''}",
             payload={"lessons": lessons}, key=key_of(state, "recall"),
         )  # fmt: skip
+    if all(plain_name(name) in base_packages() for name in task.get("packages", [])):
+        # Ready by the time the first tests are: the model writes for seconds, the sandbox starts meanwhile.
+        ctx.sandbox(()).warm_up()
     return {"step": state["step"] + 1, "base": base, "lessons": lessons}

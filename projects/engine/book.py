@@ -52,10 +52,7 @@ class DatabaseBook:
 
     def dispositions(self) -> Mapping[str, Any]:
         rows = Finding.objects.filter(task__run__project=self._task.run.project).exclude(disposition="")
-        return {
-            row.fingerprint: Disposition(reason=row.reason, expires=row.expires_at or NEVER)
-            for row in rows
-        }
+        return {row.fingerprint: Disposition(reason=row.reason, expires=row.expires_at or NEVER) for row in rows}
 
     def ask(
         self, *, kind: str, subject: str, title: str, why: str, on_yes: str, on_no: str, payload: Mapping[str, Any]

@@ -15,7 +15,7 @@ from projects.engine.places import scenario_path
 from projects.models import Project
 
 _lock = threading.Lock()
-_servers: dict[str, str] = {}
+_servers: dict[str, ScriptedOllama] = {}
 
 
 @cache
@@ -24,21 +24,26 @@ def runner() -> ModelRunner:
     return ModelRunner()
 
 
-def recording_url(name: str) -> str:
-    """The address of the server that plays this recording; started on first use, ends with the process."""
+def recording(name: str) -> ScriptedOllama:
+    """The server that plays this recording; started on first use, ends with the process.
+
+    Raises ScenarioError for a folder that is no recording.
+    """
     with _lock:
         if name not in _servers:
             server = ScriptedOllama(scenario_path(name), tokens_per_s=settings.DEMO_TOKENS_PER_S, parallel=2)
             server.start()
-            _servers[name] = server.url
+            _servers[name] = server
         return _servers[name]
 
 
 def provider_for(project: Project) -> Provider:
     """The provider of a project; raises agents.llm.base.LLMError or ScenarioError for one that cannot be made."""
     if project.is_recording:
-        name = project.model.removeprefix("scripted:")
-        return make_provider("scripted", server=recording_url(name), model=settings.MODEL, window=settings.MODEL_WINDOW)
+        server = recording(project.model.removeprefix("scripted:"))
+        return make_provider(
+            "scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW
+        )
     return make_provider(
         "ollama", server=settings.OLLAMA_URL, model=project.model or settings.MODEL, window=settings.MODEL_WINDOW
     )

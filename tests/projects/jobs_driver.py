@@ -1,0 +1,90 @@
+"""Runs jobs in the test's own thread: what services enqueue is called by name until nothing is left."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from projects import jobs
+from projects.services import queue
+
+NAMES = {
+    "projects.jobs.plan_run": jobs.plan_run,
+    "projects.jobs.schedule_run": jobs.schedule_run,
+    "projects.jobs.run_task": jobs.run_task,
+    "projects.jobs.sweep": jobs.sweep,
+}
+
+
+class Driver:
+    """A queue in a list."""
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self.waiting: deque[tuple[str, tuple[Any, ...]]] = deque()
+        monkeypatch.setattr(queue, "send", lambda name, args: self.waiting.append((name, tuple(args))))
+
+    def work(self, most: int = 200) -> None:
+        """Do what waits, each job once even when it was asked for twice in a row."""
+        for _ in range(most):
+            if not self.waiting:
+                return
+            name, args = self.waiting.popleft()
+            if (name, args) not in self.waiting:
+                NAMES[name](*args)
+        raise AssertionError("the jobs never come to an end")
+
+
+TESTS = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
+APPROVED = '{"approved": true, "reasons": ["as asked"]}'
+
+
+def reply(path: str, text: str) -> str:
+    """A reply with one file."""
+    return f"Here it is.\n\n```python path={path}\n{text}```\n"
+
+
+def write_scenario(folder: Path, files: dict[str, str]) -> str:
+    """A recording with these replies; returns the project's model setting for it."""
+    (folder).mkdir(parents=True, exist_ok=True)
+    (folder / "scenario.toml").write_text(
+        'name = "small"\ntitle = "Small"\ndescription = "A test"\nmodel = "m"\nnote = "Made up."\n'
+    )
+    for name, text in files.items():
+        path = folder / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return f"scripted:{folder}"
+
+
+def small_plan(*keys: str) -> str:
+    """A plan that covers FR-01 and FR-02, one task after another."""
+    tasks = [
+        {
+            "key": key, "title": f"Part {key}", "description": "add(a, b)", "kind": "code", "agent": "coder", "minutes": 10,
+            "requirements": ["FR-01", "FR-02"], "needs": list(keys[:number][-1:]), "expects": "sums",
+            "files": [f"calc{number or ''}.py"], "packages": [],
+        }
+        for number, key in enumerate(keys)
+    ]  # fmt: skip
+    return json.dumps({"tasks": tasks, "notes": ""})
+
+
+def small_replies(*keys: str) -> dict[str, str]:
+    """Everything a model says on the way from PRD to merge of the tasks."""
+    said = {
+        "plan/planner-infer": '{"requirements": []}',
+        "plan/planner-plan": "One module does it.",
+        "plan/planner-structure": small_plan(*keys),
+    }
+    for number, key in enumerate(keys):
+        module = f"calc{number or ''}"
+        said |= {
+            f"{key}/tester-tests": reply(f"tests/test_{module}.py", TESTS.replace("calc", module)),
+            f"{key}/coder-code": reply(
+                f"{module}.py", '"""Sums."""\n\n\ndef add(a: int, b: int) -> int:\n    """a + b."""\n    return a + b\n'
+            ),
+            f"{key}/reviewer-review": APPROVED,
+        }
+    return said

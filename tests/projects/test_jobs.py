@@ -1,0 +1,219 @@
+"""From an uploaded document to merged code through the real jobs, and what happens when parts of it die."""
+
+import subprocess
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from projects.engine import models as engine_models
+from projects.engine import places
+from projects.engine.owners import is_alive, this_worker
+from projects.jobs import recover_now, run_task
+from projects.models import Event, Plan, Run, Task
+from projects.services import approvals, documents, events, plans, runs, tasks
+from tests.factories import PRD, make_project, owner_of
+from tests.projects.jobs_driver import Driver, small_plan, small_replies, write_scenario
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.bubblewrap,
+    pytest.mark.skipif(
+        connection.vendor != "sqlite", reason="the engine's flow is the same on every database; run once"
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def _fast(settings, tmp_path, monkeypatch):
+    settings.DEMO_TOKENS_PER_S = 0
+    settings.AISWE_HOME = tmp_path / "home"
+    yield
+    for server in engine_models._servers.values():
+        server.stop()
+    engine_models._servers.clear()
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    return Driver(monkeypatch)
+
+
+def upload(tmp_path, replies):
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", replies))
+    document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))
+    return project, document, runs.start_planning(document, by=owner_of(project))
+
+
+def planned(tmp_path, driver, replies):
+    project, document, run = upload(tmp_path, replies)
+    driver.work()
+    documents.confirm_requirements(document, by=owner_of(project))
+    driver.work()
+    run.refresh_from_db()
+    return project, Plan.objects.filter(project=project).order_by("-version").first(), run
+
+
+def built(tmp_path, driver, replies):
+    project, plan, _ = planned(tmp_path, driver, replies)
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
+    run = runs.start_build(plan, by=owner_of(project))
+    driver.work()
+    run.refresh_from_db()
+    return project, run
+
+
+def test_planning_waits_for_the_architect_and_goes_on_by_itself(tmp_path, driver):
+    project, document, run = upload(tmp_path, small_replies("T-01"))
+    driver.work()
+    run.refresh_from_db()
+    document.refresh_from_db()
+    assert run.status == Run.Status.NEEDS_YOU
+    assert "confirm the requirements" in run.why
+    assert not Plan.objects.filter(project=project).exists()
+    documents.confirm_requirements(document, by=owner_of(project))
+    driver.work()
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+    assert Plan.objects.get(project=project).status == Plan.Status.PROPOSED
+
+
+def test_nothing_is_built_before_the_plan_is_approved(tmp_path, driver):
+    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
+    with pytest.raises(Exception, match="approved"):
+        runs.start_build(plan, by=owner_of(project))
+    assert not places.repository_path(project).exists()
+
+
+def test_an_approved_plan_becomes_merged_code_with_a_sound_chain(tmp_path, driver):
+    project, run = built(tmp_path, driver, small_replies("T-01", "T-02"))
+    assert run.status == Run.Status.FINISHED
+    assert {task.status for task in run.tasks.all()} == {Task.Status.MERGED}
+    report = events.verify_chain(run.pk)
+    assert report.ok
+    folder = places.repository_path(project)
+    log = subprocess.run(["git", "log", "--format=%B"], cwd=folder, capture_output=True, text=True).stdout
+    assert f"Run: {run.pk}" in log
+    assert (folder / "calc1.py").exists()
+    seqs = list(Event.objects.filter(run=run).order_by("seq").values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_an_invalid_plan_goes_back_to_the_model_twice_then_to_a_person(tmp_path, driver):
+    cyclic = small_plan("T-01", "T-02").replace('"needs": []', '"needs": ["T-02"]')
+    replies = small_replies("T-01") | {f"plan/planner-structure{n}": cyclic for n in ("", "-2", "-3")}
+    _, plan, run = planned(tmp_path, driver, replies)
+    assert plan.status == Plan.Status.INVALID
+    assert any("T-01" in problem["message"] and "→" in problem["message"] for problem in plan.problems)
+    assert Event.objects.filter(run=run, type="thought", payload__step="structure").count() == 3
+
+
+def test_a_corrected_plan_is_taken(tmp_path, driver):
+    replies = small_replies("T-01")
+    replies["plan/planner-structure-2"] = replies["plan/planner-structure"]
+    replies["plan/planner-structure"] = "I think three tasks would do."
+    _, plan, _ = planned(tmp_path, driver, replies)
+    assert plan.status == Plan.Status.PROPOSED
+
+
+def test_a_model_that_is_away_makes_the_run_wait_not_fail(tmp_path, driver, monkeypatch):
+    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
+    server = engine_models.recording(project.model.removeprefix("scripted:"))
+    server.stop()
+    run = runs.start_build(plan, by=owner_of(project))
+    driver.work()
+    task = run.tasks.get()
+    assert task.status == Task.Status.READY
+    assert task.why.startswith("waiting for the model")
+    server.start()
+    monkeypatch.setattr("projects.jobs.LATER", timedelta(0))
+    engine_models.runner().breaker(server.url).succeeded()
+    recover_now()
+    driver.work()
+    task.refresh_from_db()
+    assert task.status == Task.Status.MERGED
+
+
+def test_a_task_whose_worker_died_is_taken_up_again(tmp_path, driver):
+    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
+    run = runs.start_build(plan, by=owner_of(project))
+    driver.waiting.clear()
+    runs.move_run(run, Run.Status.RUNNING)
+    (task,) = tasks.ready_tasks(run.pk)
+    host = this_worker().split(":")[1]
+    token = tasks.claim_task(task.pk, owner=f"worker:{host}:4194303:1", seconds=600)
+    tasks.move_task(task, Task.Status.RUNNING, token=token)
+    run_task(task.pk)  # its lease is still held: nobody else may touch it
+    task.refresh_from_db()
+    assert task.status == Task.Status.RUNNING
+    recover_now()
+    driver.work()
+    task.refresh_from_db()
+    assert task.status == Task.Status.MERGED
+    assert task.lease_token > token
+
+
+def test_what_cannot_be_solved_waits_for_a_person_and_a_note_sends_it_back(tmp_path, driver):
+    replies = small_replies("T-01")
+    good = replies["T-01/coder-code"]
+    replies |= {"T-01/coder-code": "No idea.", "T-01/coder-again": "None.", "T-01/coder-again-2": "None at all."}
+    project, run = built(tmp_path, driver, replies)
+    task = run.tasks.get()
+    assert task.status == Task.Status.ESCALATED
+    assert run.status == Run.Status.NEEDS_YOU
+    assert "could not be used" in task.escalation
+    write_scenario(tmp_path / "scenario", {"T-01/coder-code": good})
+    (question,) = approvals.pending_for(owner_of(project))
+    approvals.decide(question, by=owner_of(project), yes=True, reason="Use a plain function.")
+    driver.work()
+    task.refresh_from_db()
+    run.refresh_from_db()
+    assert task.status == Task.Status.MERGED
+    assert run.status == Run.Status.FINISHED
+    prompts = [
+        events.event_blobs(event)["prompt"] for event in Event.objects.filter(run=run, type="thought", role="coder")
+    ]
+    assert "Use a plain function." in prompts[-1][1]
+
+
+def test_a_cancelled_run_does_nothing_more(tmp_path, driver):
+    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
+    run = runs.start_build(plan, by=owner_of(project))
+    runs.cancel_run(run, by=owner_of(project))
+    driver.work()
+    assert not Event.objects.filter(run=run, type="thought").exists()
+    assert run.tasks.get().status == Task.Status.CANCELLED
+
+
+def test_a_paused_run_stands_still_and_goes_on_when_resumed(tmp_path, driver):
+    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
+    run = runs.start_build(plan, by=owner_of(project))
+    runs.move_run(run, Run.Status.RUNNING)
+    runs.pause_run(run, by=owner_of(project))
+    driver.work()
+    assert not Event.objects.filter(run=run, type="thought").exists()
+    runs.resume_run(run, by=owner_of(project))
+    driver.work()
+    assert run.tasks.get().status == Task.Status.MERGED
+
+
+def test_a_recording_that_lacks_a_word_is_a_clear_failure(tmp_path, driver):
+    replies = small_replies("T-01")
+    del replies["plan/planner-plan"]
+    _, plan, run = planned(tmp_path, driver, replies)
+    assert plan is None
+    assert run.status == Run.Status.FAILED
+    assert "planner-plan.md" in run.why
+
+
+def test_a_worker_knows_itself_and_the_dead():
+    name = this_worker()
+    assert is_alive(name)
+    kind, host, pid, started = name.split(":")
+    assert not is_alive(f"{kind}:{host}:{pid}:{int(started) + 1}")  # the pid was given to another process
+    assert is_alive(f"{kind}:elsewhere:1:1")  # only its lease can tell
+    assert is_alive("somebody")
