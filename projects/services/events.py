@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from agents.redaction import redact
 from projects.errors import BadInput
-from projects.models import Blob, Event, Run
+from projects.models import Blob, Event
 from projects.services.canonical import clean_json, clean_line, clean_text
 from projects.services.chain import ChainReport, export_events, verify_chain
 from projects.services.doorbell import announce
 from projects.services.hashing import GENESIS, event_hash
-from projects.services.locks import lock_run
 
 __all__ = [
     "ChainReport",
@@ -33,6 +32,9 @@ __all__ = [
 MAX_SUMMARY = 400
 MAX_BLOB = 4_000_000  # characters; of longer content the beginning and the end are kept
 MAX_NUMBER = 2_147_483_647
+
+READ_HEAD = "SELECT last_seq, head_hash FROM projects_run WHERE id = %s"
+READ_AND_HOLD = READ_HEAD + " FOR NO KEY UPDATE"
 
 BlobInput = Mapping[str, str | Sequence[str]]
 
@@ -66,7 +68,7 @@ def emit(
     contents, references = _prepare_blobs(blobs or {})
     stored_key = _fit_key(key)
     with transaction.atomic():
-        run = lock_run(run_id)
+        last_seq, head_hash = _lock_head(run_id)
         if stored_key is not None:
             earlier = Event.objects.filter(run_id=run_id, key=stored_key).first()
             if earlier is not None:
@@ -77,7 +79,7 @@ def emit(
             )
         event = Event(
             run_id=run_id,
-            seq=run.last_seq + 1,
+            seq=last_seq + 1,
             at=timezone.now(),
             type=clean_line(type, 40),
             role=clean_line(role, 20),
@@ -92,13 +94,29 @@ def emit(
             tokens=_fit_number(tokens),
             duration_ms=_fit_number(duration_ms),
             key=stored_key,
-            prev_hash=run.head_hash or GENESIS,
+            prev_hash=head_hash or GENESIS,
         )
         event.hash = event_hash(event)
         event.save(force_insert=True)
-        Run.objects.filter(pk=run_id).update(last_seq=event.seq, head_hash=event.hash)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE projects_run SET last_seq = %s, head_hash = %s WHERE id = %s", [event.seq, event.hash, run_id]
+            )
         transaction.on_commit(partial(announce, run_id, event.seq))
     return event
+
+
+def _lock_head(run_id: int) -> tuple[int, str]:
+    """The run's last place and hash, its row held as lock_run() holds it.
+
+    Plain SQL: building the statement and the model took half of an event's time.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(READ_AND_HOLD if connection.features.has_select_for_update else READ_HEAD, [run_id])
+        row = cursor.fetchone()
+    if row is None:
+        raise BadInput(f"There is no run {run_id}.")
+    return int(row[0]), str(row[1])
 
 
 def _prepare_blobs(blobs: BlobInput) -> tuple[dict[str, str], dict[str, Any]]:
