@@ -82,11 +82,21 @@ def show(supervisor: Supervisor) -> int:
 
     def ready(first: bool) -> None:
         if first:
-            output.say(f"The demo plays at {address}runs/{planning.pk}")
+            output.say(f"The demo plays at {address}runs/{planning.pk} (planning)")
+            threading.Thread(target=announce_build, args=(planning, address), daemon=True).start()
             output.say(f"{words}. Ctrl-C stops it; it goes on when started again with --home {supervisor.home.path}")
 
     supervisor.on_ready = ready
     return supervisor.run()
+
+
+def announce_build(planning: Run, address: str) -> None:
+    """Say where the build can be watched once it has begun."""
+    from aiswe_site.demo import story
+
+    while (build := story.build_of(planning)) is None:
+        time.sleep(LOOK_S)
+    output.say(f"The build plays at {address}runs/{build.pk}")
 
 
 def play(supervisor: Supervisor, as_json: bool, timeout: float) -> int:
