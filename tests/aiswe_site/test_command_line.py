@@ -274,3 +274,11 @@ def test_what_a_document_says_cannot_steer_the_terminal(tmp_path: Path, capsys: 
     said = capsys.readouterr()
     assert "\x1b]0" not in said.out + said.err
     assert "\x07" not in said.out + said.err
+
+
+def test_an_administrator_can_be_made_by_hand_and_a_weak_password_is_refused(tmp_path: Path) -> None:
+    weak = aiswe("config", "admin", "ada", "--password", "12345678", "--json", home=tmp_path)
+    assert weak.returncode == 1
+    assert "common" in json.loads(weak.stdout)["error"]
+    made = aiswe("config", "admin", "ada", "--password", "correct-horse-battery", "--json", home=tmp_path)
+    assert (made.returncode, json.loads(made.stdout)) == (0, {"user": "ada"})

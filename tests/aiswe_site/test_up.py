@@ -85,3 +85,11 @@ def test_a_child_that_cannot_start_is_not_tried_for_ever(tmp_path: Path) -> None
     assert "not a database" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert "starting it again" not in refused.stderr
+
+
+def test_the_way_in_is_told_when_commands_made_the_only_users(tmp_path: Path) -> None:
+    prd = tmp_path / "prd.md"
+    prd.write_text("FR-01: The system shall store notes.\n")
+    assert aiswe("project", "new", "Notes", "--prd", str(prd), home=tmp_path / "home").returncode == 0
+    with up(tmp_path / "home") as server:
+        server.wait_for("aiswe config admin")

@@ -7,6 +7,7 @@ import os
 import click
 
 from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import CliError
 
 # setting → (environment variable, what it is). Secrets are never listed.
 SETTINGS: dict[str, tuple[str, str]] = {
@@ -61,3 +62,30 @@ def show(as_json: bool) -> None:
 
 def _plain(value: object) -> object:
     return value if isinstance(value, bool | int | float | str | list) else str(value)
+
+
+@command.command()
+@click.argument("name")
+@click.password_option(envvar="AISWE_ADMIN_PASSWORD", help="Asked for when it is neither here nor in the environment.")
+@output.json_option
+def admin(name: str, password: str, as_json: bool) -> None:
+    """Make NAME an administrator with a new password: the first one, or one who lost theirs.
+
+    Whoever may run this owns the database file already, so it opens no door that was closed.
+    """
+    django.start()
+    from django.contrib.auth import get_user_model
+    from django.contrib.auth.password_validation import validate_password
+    from django.core.exceptions import ValidationError
+
+    users = get_user_model()
+    user = users.objects.filter(username=name).first() or users(username=name)
+    try:
+        user.set_password(password)
+        user.is_staff = user.is_superuser = user.is_active = True
+        user.clean_fields()
+        validate_password(password, user)
+    except ValidationError as problem:
+        raise CliError(" ".join(problem.messages), "Choose another and try again.") from None
+    user.save()
+    output.answer({"user": name}, as_json=as_json, people=lambda: output.say(f"{name} may sign in now."))
