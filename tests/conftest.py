@@ -29,6 +29,9 @@ os.environ.update(
     DJANGO_ALLOW_ASYNC_UNSAFE="true",
 )
 
+# Imported now: the plugin would import it while the summary is written, and a finaliser that runs in the middle of
+# compiling it crashes Python 3.11 ("AST constructor recursion depth mismatch").
+import hypothesis  # noqa: E402, F401
 import pytest  # noqa: E402  the environment comes first
 from django.conf import settings as django_settings  # noqa: E402
 from django.db import connections  # noqa: E402

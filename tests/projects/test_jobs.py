@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
+from projects.engine import building, places
 from projects.engine import models as engine_models
-from projects.engine import places
 from projects.engine.owners import is_alive, this_worker
 from projects.jobs import recover_now, run_task
 from projects.models import Event, Plan, Run, Task
@@ -28,7 +28,10 @@ pytestmark = [
 def _fast(settings, tmp_path, monkeypatch):
     settings.DEMO_TOKENS_PER_S = 0
     settings.AISWE_HOME = tmp_path / "home"
+    building.lessons.cache_clear()
     yield
+    building.lessons().close()
+    building.lessons.cache_clear()
     for server in engine_models._servers.values():
         server.stop()
     engine_models._servers.clear()
