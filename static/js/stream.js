@@ -2,7 +2,7 @@
 // The live stream of one run: socket (or poll), gap check, DOM window, follow, inspector.
 import { localTimes } from './shell.js';
 
-const CHUNK = 100, KEEP = 16, POLL = 3000;
+const CHUNK = 100, KEEP = 12, POLL = 3000;
 const el = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const stream = el('stream'), pill = el('live'), counted = el('counted'), fresh = el('fresh'), lanes = el('lanes');
 const follow = el('follow'), inspector = el('inspector');

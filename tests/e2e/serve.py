@@ -73,6 +73,7 @@ def do_story() -> dict[str, Any]:
     """The people, projects, plans and runs the tests look at; with a session for the owner."""
     from django.contrib.auth import get_user_model
 
+    from projects.models import Project
     from tests.dashboard.story import second_version, tell
     from tests.factories import PASSWORD, make_user
 
@@ -80,6 +81,7 @@ def do_story() -> dict[str, Any]:
         return {}
     story = tell(make_user("ada"))
     second = second_version(story)
+    Project.objects.filter(pk=second.project_id).update(model="scripted:household")  # its pages say so
     viewer = make_user("vera", role="viewer", project=story.project)
     return {
         "password": PASSWORD,

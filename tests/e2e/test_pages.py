@@ -1,0 +1,203 @@
+"""Every page in a real browser: accessible in both themes, usable by keyboard, on a phone and without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.e2e.server import Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+PAGES = {
+    "projects": "/",
+    "new project": "/projects/new",
+    "project": "/p/{project}/",
+    "requirements": "/p/{project}/reqs",
+    "requirement": "/requirements/{requirement}",
+    "plan": "/p/{other}/plan",
+    "plan of a finished choice": "/p/{project}/plan",
+    "plan task": "/plans/{plan}/tasks/T-01",
+    "runs": "/runs",
+    "run": "/runs/{run}",
+    "run filtered": "/runs/{run}?preset=errors",
+    "event": "/runs/{run}/e/6",
+    "event of a command": "/runs/{run}/e/16",
+    "task": "/tasks/{task}",
+    "merged task": "/tasks/{done}",
+    "gate": "/tasks/{task}/gate",
+    "approvals": "/approvals",
+    "approval": "/approvals/{approval}",
+    "audit of all": "/audit",
+    "audit": "/audit/{run}",
+    "system": "/system",
+    "shortcuts": "/keys",
+}
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+def complaints_of(page: Any) -> list[str]:
+    """What axe finds wrong, with everything folded opened."""
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [f"{v['id']}: {node['target']} {node['html'][:200]}" for v in found for node in v["nodes"]]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(story: dict[str, Any], window: Callable[..., Any], name: str, theme: str) -> None:
+    page = window(PAGES[name].format(**story), theme=theme)
+    assert complaints_of(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/sign-in", "/nowhere"])
+def test_axe_finds_nothing_outside_either(window: Callable[..., Any], path: str, theme: str) -> None:
+    page = window(path, theme=theme, signed_in=path == "/nowhere", quiet=path == "/nowhere")
+    assert complaints_of(page) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_narrow_screen_scrolls_one_way_only(story: dict[str, Any], window: Callable[..., Any], name: str) -> None:
+    page = window(PAGES[name].format(**story))
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_keys_lead_through_the_site(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window("/")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    for key, path in (("r", "/runs"), ("i", "/approvals"), ("a", "/audit"), ("s", "/system"), ("p", "/")):
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_url(site.url + path)
+    page.keyboard.press("?")
+    page.wait_for_url(site.url + "/keys")
+    page.goto(f"{site.url}/runs/{story['run']}")
+    page.keyboard.press("/")
+    expect(page.locator("#f-q")).to_be_focused()
+    page.keyboard.type("gr?")
+    assert page.url.endswith(f"/runs/{story['run']}"), "keys do nothing while somebody types"
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.locator("#stream .ev.tone-err a.s:focus")).to_have_count(1)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#inspector h3")).to_be_visible()
+    page.keyboard.press("f")
+    expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
+
+
+def test_shortcuts_can_be_switched_off(site: Site, window: Callable[..., Any]) -> None:
+    page = window("/keys")
+    page.get_by_role("button", name="Switch single-key shortcuts off").click()
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page.get_by_role("button", name="Switch single-key shortcuts on")).to_be_visible()
+    assert page.url == site.url + "/keys"
+
+
+def test_the_graph_is_one_stop_and_arrows_walk_it(story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window(f"/p/{story['project']}/plan")
+    assert page.locator(".dag a.node[tabindex='0']").count() == 1
+    page.locator(".dag a.node[tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    first = page.evaluate("document.activeElement.dataset.key")
+    page.keyboard.press("ArrowDown")
+    second = page.evaluate("document.activeElement.dataset.key")
+    assert {first, second} == {"T-02", "T-03"}
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.key") == "T-04"
+    page.keyboard.press("Home")
+    assert page.evaluate("document.activeElement.dataset.key") == "T-01"
+
+
+def test_the_theme_stays_without_a_flash(site: Site, window: Callable[..., Any]) -> None:
+    page = window("/")
+    page.get_by_role("button", name="Dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 19, 25)"
+
+
+def test_a_preview_comes_without_leaving_the_form(window: Callable[..., Any]) -> None:
+    page = window("/projects/new")
+    page.get_by_label("Name").fill("Todo")
+    page.get_by_label("Or paste it").fill("# A\n\nFR-01 The API shall add.\n")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview")).to_contain_text("1 requirement")
+    expect(page.get_by_label("Name")).to_have_value("Todo")
+
+
+def test_a_list_that_is_polled_keeps_the_focus(site: Site, window: Callable[..., Any]) -> None:
+    page = window("/runs")
+    link = page.locator("#runs th a").first
+    link.focus()
+    with page.expect_response(lambda r: r.url == site.url + "/runs", timeout=20_000):
+        pass
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.activeElement.tagName") == "A"
+
+
+def test_from_upload_to_approval_without_javascript(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window("/sign-in", signed_in=False, java_script_enabled=False)
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password").fill(story["password"])
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="New project").click()
+    page.get_by_label("Name").fill("By hand")
+    page.get_by_label("Upload a .md or .txt file").set_input_files(
+        {
+            "name": "prd.md",
+            "mimeType": "text/markdown",
+            "buffer": b"# A\n\nFR-01 The API shall add.\n\nFR-02 It must list.\n",
+        }
+    )
+    page.get_by_role("button", name="Extract requirements").click()
+    page.get_by_role("button", name="Reject FR-02").click()
+    page.get_by_role("link", name="Edit FR-01").click()
+    page.get_by_label("Text").fill("The API shall add a to-do.")
+    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Confirm requirements").click()
+    expect(page.get_by_role("button", name="Make a plan")).to_be_visible()
+
+    page.goto(f"{site.url}/p/{story['other']}/plan")
+    page.get_by_role("link", name="Edit T-01").click()
+    page.get_by_label("Minutes").fill("40")
+    page.get_by_role("button", name="Keep as a new version").click()
+    page.get_by_role("button", name="Approve plan v3").click()
+    expect(page.locator("main")).to_contain_text("Plan v3 is approved and pinned to")
+    page.get_by_role("button", name="Start building").click()
+    expect(page.locator("#stream")).to_contain_text("building plan v3")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#run-status")).to_contain_text("cancelled")
+
+    page.goto(f"{site.url}/runs/{story['run']}/e/6")
+    expect(page.locator("#inspector")).to_contain_text("event 6")
+    page.goto(f"{site.url}/approvals/{story['approval']}")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("main")).to_contain_text("Approved: Install httpx")
+
+
+def test_set_up_of_a_new_server(chromium: Any, tmp_path: Any) -> None:
+    site = Site(tmp_path)
+    context = chromium.new_context()
+    try:
+        page = context.new_page()
+        page.goto(site.url)
+        page.get_by_label("Username").fill("root")
+        page.get_by_label("Password", exact=True).fill("a long passphrase")
+        page.get_by_label("Password again").fill("a long passphrase")
+        assert complaints_of(page) == []
+        page.get_by_role("button", name="Create and go on").click()
+        expect(page.get_by_role("heading", name="Watch the demo")).to_be_visible()
+        expect(page.get_by_role("heading", name="Set up your model")).to_be_visible()
+        assert complaints_of(page) == []
+    finally:
+        context.close()
+        site.kill()

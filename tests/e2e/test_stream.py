@@ -1,0 +1,173 @@
+"""Two windows on one run while things happen: nothing is missing, nothing comes twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.dashboard.hostile import MARK, STRINGS
+from tests.e2e.server import Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+SEQS = "() => [...document.querySelectorAll('#stream .ev')].map(e => Number(e.dataset.seq))"
+
+
+def whole(page: Any, last: int) -> None:
+    """The page says it has everything, and its rows are gapless and single."""
+    expect(page.locator("#counted")).to_have_text(f"{last:,} of {last:,} events, no gaps", timeout=60_000)
+    seqs = page.evaluate(SEQS)
+    assert seqs == sorted(set(seqs)), "rows are in order and each is there once"
+    assert seqs[-1] == last
+    tail = [seq for seq in seqs if seq > last - 100]
+    assert tail == list(range(max(1, last - 99), last + 1)), "no row of the tail is missing"
+
+
+def test_a_row_arrives_by_itself_in_both_windows(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    one, two = window(f"/runs/{story['run']}"), window(f"/runs/{story['run']}")
+    for page in (one, two):
+        expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    last = site.do("emit", run=story["run"], count=30)["last"]
+    whole(one, last)
+    whole(two, last)
+
+
+def test_a_reload_in_the_middle_loses_nothing(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window(f"/runs/{story['run']}")
+    done: list[int] = []
+
+    def write() -> None:
+        for _ in range(10):
+            done.append(site.do("emit", run=story["run"], count=15)["last"])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(3):
+        page.reload()
+    writer.join()
+    whole(page, done[-1])
+
+
+def test_a_window_that_was_offline_catches_up(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window(f"/runs/{story['run']}", quiet=True)  # the browser itself complains about lost connections
+    other = window(f"/runs/{story['run']}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.context.set_offline(True)
+    expect(page.locator("#live")).to_have_attribute("data-state", "reconnecting")
+    last = site.do("emit", run=story["run"], count=250)["last"]
+    whole(other, last)
+    page.wait_for_timeout(5_000)
+    page.context.set_offline(False)
+    whole(page, last)
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+def test_a_killed_server_comes_back_without_a_hole(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window(f"/runs/{story['run']}", quiet=True)
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    last = site.do("emit", run=story["run"], count=5)["last"]
+    whole(page, last)
+    site.kill()
+    expect(page.locator("#live")).to_have_attribute("data-state", "reconnecting", timeout=30_000)
+    site.start()
+    last = site.do("emit", run=story["run"], count=40)["last"]
+    whole(page, last)
+
+
+def test_without_sockets_the_page_polls_and_says_so(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window("/keys", quiet=True)
+    page.add_init_script(
+        "window.WebSocket = class { constructor() { setTimeout(() => this.onclose({code: 1006}), 5); } };"
+    )
+    page.goto(f"{site.url}/runs/{story['run']}")
+    expect(page.locator("#live")).to_have_text("live by polling, 3 s", timeout=30_000)
+    last = site.do("emit", run=story["run"], count=7)["last"]
+    whole(page, last)
+
+
+def test_words_appear_while_they_are_written(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window(f"/runs/{story['run']}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    site.do("delta", run=story["run"], lane="coder", id="m1", text="def add")
+    site.do("delta", run=story["run"], lane="coder", id="m1", text="(title): <b>", offset=7)
+    expect(page.locator("#lanes [data-lane=coder] pre")).to_have_text("def add(title): <b>")
+    site.do("emit", run=story["run"], count=1)
+    expect(page.locator("#lanes [data-lane=coder]")).to_have_count(0)
+
+
+def test_a_task_moves_in_list_and_graph_without_the_cards_moving(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window(f"/runs/{story['run']}")
+    page.locator(".pane.left summary").click()
+    card = page.locator('.dag [data-key="T-03"]')
+    before = card.bounding_box()
+    number = int(str(card.get_attribute("data-task")))
+    site.do("move", task=number, to="merged")
+    expect(page.locator(f"#t{number}")).to_have_attribute("data-word", "merged")
+    expect(card).to_have_class("node tone-ok")
+    expect(card).to_have_attribute("aria-label", "T-03 Write part T-03, merged, needs T-01")
+    assert card.bounding_box() == before
+
+
+def test_hostile_rows_do_nothing(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window(f"/runs/{story['run']}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    texts = [text.replace("\x00", "") for text in STRINGS if text.strip()]
+    last = site.do("hostile", run=story["run"], texts=texts)["last"]
+    whole(page, last)
+    for seq in range(last - len(texts) + 1, last + 1, 4):
+        page.locator(f"#e{seq} a.s").evaluate("link => link.click()")
+        expect(page.locator("#inspector")).to_contain_text(f"event {seq}")
+        page.locator("#inspector").evaluate("it => it.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert page.locator(f"[id*={MARK}], [src*={MARK}], iframe, #stream img, #inspector img").count() == 0
+    page.goto(f"{site.url}/runs/{story['run']}/e/{last}")
+    expect(page.locator("#inspector")).to_contain_text(f"event {last}")
+
+
+def test_fifty_thousand_events_stay_light(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    run = site.do("big", count=50_000)["run"]
+    page = window(f"/runs/{run}")
+    expect(page.locator("#counted")).to_have_text("50,000 of 50,000 events, no gaps")
+    expect(page.locator("#e50000")).to_be_visible()
+    stream = page.locator("#stream")
+    for share in (0.0, 0.25, 0.5, 0.75, 0.1):
+        stream.evaluate("(s, share) => { s.scrollTop = s.scrollHeight * share; }", share)
+        page.wait_for_function(
+            """() => { const s = document.querySelector('#stream').getBoundingClientRect();
+                const el = document.elementFromPoint(s.left + 200, s.top + s.height / 2);
+                return el && el.closest('.ev'); }"""
+        )
+    assert page.evaluate("document.querySelectorAll('*').length") <= 15_000
+    assert page.evaluate(SEQS) == sorted(set(page.evaluate(SEQS)))
+    last = site.do("emit", run=run, count=20)["last"]
+    expect(page.locator("#counted")).to_have_text(f"{last:,} of {last:,} events, no gaps")
+    page.locator("#follow").click()
+    expect(page.locator(f"#e{last}")).to_be_in_viewport()
+    page.goto(f"{site.url}/runs/{run}/e/12345")
+    expect(page.locator("#e12345")).to_be_in_viewport()
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+def test_a_filter_keeps_filtering_what_arrives(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window(f"/runs/{story['run']}?preset=errors")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    before = page.locator("#stream .ev").count()
+    site.do("emit", run=story["run"], count=3)
+    last = site.do("emit", run=story["run"], count=2, type="error", text="broken")["last"]
+    expect(page.locator("#stream .ev")).to_have_count(before + 2)
+    expect(page.locator("#counted")).to_have_text(f"{before + 2} shown of {last:,}, no gaps")
+
+
+def test_who_is_signed_out_is_told(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window(f"/runs/{story['run']}", quiet=True)
+    page.context.clear_cookies()
+    page.evaluate("window.dispatchEvent(new Event('offline')); window.dispatchEvent(new Event('online'))")
+    expect(page.locator("#live")).to_have_text("signed out")
