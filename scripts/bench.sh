@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measure what people wait for: the command, the start, the recorded demo. Prints numbers, judges nothing.
+# Measure the product against baselines of the same run; prints figures, judges nothing. See docs/performance.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-exec .venv/bin/python scripts/bench.py "$@"
+exec .venv/bin/python -m benchmarks "$@"

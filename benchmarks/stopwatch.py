@@ -1,0 +1,92 @@
+"""Stopwatches put around the engine's parts from outside; each part's time is its own, without what it called."""
+
+from __future__ import annotations
+
+import functools
+import os
+import resource
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Stopwatch:
+    """Exclusive wall time by part and thread; sections nest."""
+
+    def __init__(self) -> None:
+        self.own: defaultdict[str, float] = defaultdict(float)
+        self.calls: defaultdict[str, int] = defaultdict(int)
+        self.samples: defaultdict[str, list[float]] = defaultdict(list)  # whole time of each call, seconds
+        self._local = threading.local()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def section(self, part: str) -> Iterator[None]:
+        """Count what happens inside to `part`."""
+        stack = self._local.__dict__.setdefault("stack", [])
+        stack.append(0.0)
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            took = time.perf_counter() - began
+            inner = stack.pop()
+            if stack:
+                stack[-1] += took
+            with self._lock:
+                self.own[part] += took - inner
+                self.calls[part] += 1
+                self.samples[part].append(took)
+
+    def timed(self, part: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The same callable, counted to `part`."""
+
+        @functools.wraps(call)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self.section(part):
+                return call(*args, **kwargs)
+
+        return wrapper
+
+    def watch(self, thing: Any, part: str, *, result: Callable[[Any], Any] = lambda value: value) -> Any:
+        """Put a watch around each public method of one object; `result` may watch what they return."""
+        for name in dir(type(thing)):
+            method = getattr(thing, name, None)
+            if name.startswith("_") or not callable(method) or isinstance(method, type):
+                continue
+            timed = self.timed(part, method)
+            setattr(thing, name, functools.wraps(method)(lambda *a, _call=timed, **k: result(_call(*a, **k))))
+        return thing
+
+
+class Cpu:
+    """CPU seconds of this process since the last look, and of its children that have ended."""
+
+    def __init__(self) -> None:
+        self._own, self._children = self._now()
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.process_time(), ended.ru_utime + ended.ru_stime
+
+    def look(self) -> tuple[float, float]:
+        """(own, children) since the last look."""
+        own, children = self._now()
+        found = own - self._own, children - self._children
+        self._own, self._children = own, children
+        return found
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on; the load says how quiet it was."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "system": f"{os.uname().sysname} {os.uname().machine}",
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gb": round(pages / 2**30, 1),
+        "load": [round(value, 2) for value in os.getloadavg()],
+    }
