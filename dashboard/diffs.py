@@ -54,7 +54,7 @@ def parse(diff: str) -> tuple[list[FileDiff], int]:
             in_hunk = False
         elif row.startswith("--- ") and (not in_hunk or _starts_a_file(rows, number)):
             in_hunk = False
-            if not files or files[-1].lines:
+            if not files or any(line.kind != "note" for line in files[-1].lines):
                 current = FileDiff(_path_of(row))
                 files.append(current)
         elif not in_hunk and row.startswith("+++ "):
@@ -75,9 +75,9 @@ def parse(diff: str) -> tuple[list[FileDiff], int]:
             current.lines.append(Line("ctx", row[1:], old, new))
             old += 1
             new += 1
-        elif files:
+        elif files and not row.startswith("index "):
             current.lines.append(Line("note", row))
-        elif row.strip():
+        elif row.strip() and not files:
             current = FileDiff("(no file named)", [Line("note", row)])
             files.append(current)
     return files, max(0, len(rows) - MAX_LINES)

@@ -24,7 +24,7 @@ class FirstAdminForm(forms.Form):
     username = forms.CharField(max_length=150, widget=forms.TextInput(attrs={"autocomplete": "username"}))
     password = forms.CharField(
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="At least 8 characters, not only digits of your name.",
+        help_text="At least 8 characters; not a common one, not your name.",
     )
     again = forms.CharField(label="Password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
 

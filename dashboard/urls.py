@@ -35,6 +35,7 @@ urlpatterns: list[URLPattern] = [
     path("runs/<int:pk>/i/<int:seq>", runs.inspect, name="run-inspect"),
     path("runs/<int:pk>/rows", runs.rows, name="run-rows"),
     re_path(r"^runs/(?P<pk>\d{1,18})/(?P<verb>pause|resume|stop)$", runs.control, name="run-control"),
+    path("runs/<int:pk>/next", runs.following, name="run-next"),
     path("runs/<int:pk>/say", runs.say, name="run-say"),
     path("tasks/<int:pk>", tasks.detail, name="task"),
     path("tasks/<int:pk>/retry", tasks.retry, name="task-retry"),

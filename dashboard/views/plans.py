@@ -45,18 +45,22 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
         before = versions.filter(version__lt=plan.version).first()
         changes = plan_diff.compare(dag.entries_of(before), entries) if before else []
         covered = {str(key) for entry in entries for key in listed(entry.get("requirements"), 1_000)}
-        wanted = plan.document.requirements.exclude(status="rejected")
+        # What the product shall not do needs no task.
+        wanted = plan.document.requirements.exclude(status="rejected").exclude(kind="non_goal")
+        run = plan.runs.filter(kind="build").order_by("-pk").first()
         context |= {
             "versions": versions.values("version", "status"),
             "newest": versions.first(),
             "before": before,
             "changes": changes,
-            "graph": dag.graph_of(plan, {change.key: change.kind for change in changes} if before else None),
+            "graph": dag.graph_of_run(run)
+            if run
+            else dag.graph_of(plan, {change.key: change.kind for change in changes} if before else None),
             "entries": entries,
             "covered": sum(r.key in covered for r in wanted),
             "wanted": len(wanted),
             "minutes": sum(e.get("minutes") or 0 for e in entries if isinstance(e.get("minutes"), int | float)),
-            "run": plan.runs.filter(kind="build").order_by("-pk").first(),
+            "run": run,
         }
     return show(request, "pages/plan.html", context)
 

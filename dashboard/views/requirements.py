@@ -91,6 +91,7 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
             },
             "is_newest": document.version == versions.first().version,
             "add_form": RequirementForm(auto_id="add_%s"),
+            "planned": document.plans.exists(),
             "planning": project.runs.filter(document=document, kind="plan").order_by("-pk").first(),
         }
     return show(request, "pages/requirements.html", context)

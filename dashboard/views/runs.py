@@ -63,7 +63,7 @@ def detail(request: HttpRequest, pk: int, seq: int | None = None) -> HttpRespons
     """One run: tasks, stream, inspector. With `seq`, opened at that event."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     wanted = stream.Filter.read(request.GET) if seq is None else stream.Filter()
-    context: dict = {"run": run, "project": run.project, "wanted": wanted, "seq": seq}
+    context: dict = {"wanted": wanted, "seq": seq, **_next(run)}
     if seq is not None:
         context |= _inspected(run, seq)
     if wanted.is_all:
@@ -97,6 +97,20 @@ def detail(request: HttpRequest, pk: int, seq: int | None = None) -> HttpRespons
         "asks": run.approvals.filter(status="pending"),
     }
     return show(request, "pages/run.html", context)
+
+
+def _next(run: Run) -> dict:
+    """What a planning run led to: the newest plan of its document, and that plan's build."""
+    plan = run.document.plans.first() if run.document else None
+    build = plan.runs.filter(kind="build", pk__gt=run.pk).order_by("-pk").first() if plan else None
+    return {"run": run, "project": run.project, "plan": plan, "build": build}
+
+
+@require_GET
+def following(request: HttpRequest, pk: int) -> HttpResponse:
+    """Where to go on from a planning run."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    return render(request, "partials/run_next.html", _next(run))
 
 
 @require_GET

@@ -55,6 +55,8 @@ document.addEventListener('selectionchange', () => {
   if (following && s && !s.isCollapsed && stream.contains(s.anchorNode)) setFollow(false);
 });
 
+new ResizeObserver(() => { if (following) bottom(); }).observe(stream);
+
 // ---- the window: rows near the view are in the DOM, the rest is space of the same height
 const chunkAt = (/** @type {number} */ n) => /** @type {HTMLElement|null} */ (stream.querySelector(`[data-n="${n}"]`));
 const makeChunk = (/** @type {number} */ n) => {
@@ -122,8 +124,11 @@ function place(/** @type {any} */ f) {
         // A tail that was emptied (or never sent) is fetched whole instead of being begun in its middle.
         if (!chunk.childElementCount && (seq - 1) % CHUNK) load(chunk); else chunk.append(row);
       } else { stream.firstElementChild?.append(row); shown++; }
-      const lane = row.querySelector('.r')?.textContent || '';
-      if (/lane-thought|lane-filediff|lane-diagnosis/.test(row.className)) lanes.querySelector(`[data-lane="${CSS.escape(lane)}"]`)?.remove();
+      // The finished thought takes the place of its words in the making.
+      if (/lane-thought|lane-error/.test(row.className)) {
+        const role = row.querySelector('.r')?.textContent || '', task = /** @type {HTMLElement} */ (row).dataset.task || 'plan';
+        for (const name of [role, `${task} ${role}`]) lanes.querySelector(`[data-lane="${CSS.escape(name)}"]`)?.remove();
+      }
     }
     if (!all) { const list = stream.firstElementChild; while (list && list.childElementCount > 600) list.firstElementChild?.remove(); }
     if (!following) unseen += all ? f.to - before : f.n || 0;
@@ -162,6 +167,7 @@ function panels(/** @type {string} */ html) {
     localTimes(fresh);
     if (fresh.id === 'run-status') {
       const now = /** @type {HTMLElement} */ (fresh).dataset.state || '';
+      if (/finished|failed|cancelled/.test(now)) lanes.replaceChildren();
       for (const form of document.querySelectorAll('#controls form[data-when]')) {
         /** @type {HTMLElement} */ (form).hidden = !(/** @type {HTMLElement} */ (form).dataset.when || '').split(' ').includes(now);
       }

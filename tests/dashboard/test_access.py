@@ -52,6 +52,7 @@ TABLE: dict[str, tuple[str, str, tuple[str, ...], dict[str, Any], tuple[int, int
     "run-inspect": (OWN, "get", ("run", "1"), {}, PAGE),
     "run-rows": (OWN, "get", ("run",), {}, PAGE),
     "run-control": (OWN, "post", ("run", "pause"), {}, (403, 302)),
+    "run-next": (OWN, "get", ("run",), {}, PAGE),
     "run-say": (OWN, "post", ("run",), {"text": "hello"}, (403, 302)),
     "task": (OWN, "get", ("stuck",), {}, PAGE),
     "task-retry": (OWN, "post", ("stuck",), {"note": "again"}, (403, 302)),

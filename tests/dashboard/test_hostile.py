@@ -115,6 +115,13 @@ def test_any_diff_is_read_without_losing_a_line_of_code(rows: list[str]) -> None
         assert file.added == sum(line.kind == "add" for line in file.lines)
 
 
+def test_a_new_file_is_one_file() -> None:
+    files, _ = diffs.parse(
+        "diff --git a/x b/x\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"
+    )
+    assert [(f.path, f.added, len(f.lines)) for f in files] == [("x", 1, 3)]
+
+
 def test_a_removed_line_of_dashes_is_no_new_file() -> None:
     files, _ = diffs.parse("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- old\n c\n")
     assert [(f.path, f.removed) for f in files] == [("x", 1)]
