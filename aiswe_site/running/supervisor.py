@@ -24,7 +24,8 @@ from aiswe_site.running.home import REPOSITORY, Home
 CANNOT_START = 78  # the child's exit code for "starting again would not help" (EX_CONFIG)
 STOP_GRACE_S = 20.0  # a step in flight may end within this; what does not is taken up again at the next start
 CALM_S = 60.0  # a child that lived this long starts with a clean slate
-MAX_RESTARTS = 8
+MAX_RESTARTS = 30  # of children that did serve: somebody or something ends them, and the work in between is kept
+LONGEST_PAUSE_S = 5.0
 MAX_FIRST_STARTS = 3  # a child that never served will hardly do so at the ninth try
 
 
@@ -37,8 +38,8 @@ class StartFailed(Exception):
 
 
 def backoff(restarts: int) -> float:
-    """Seconds to wait before the n-th restart in a row: 0.2, 0.4, … at most 10."""
-    return float(min(0.2 * 2 ** max(restarts - 1, 0), 10.0))
+    """Seconds to wait before the n-th restart in a row: 0.2, 0.3, … at most LONGEST_PAUSE_S."""
+    return float(min(0.2 * 1.5 ** max(restarts - 1, 0), LONGEST_PAUSE_S))
 
 
 def listen(host: str, port: int) -> socket.socket:
