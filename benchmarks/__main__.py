@@ -19,6 +19,8 @@ NAMES = {
     "gates": "benchmarks.scanning",
     "firewall": "benchmarks.wall",
     "engine": "benchmarks.engine",
+    "spine": "benchmarks.spine",
+    "diamond": "benchmarks.diamond",
 }
 
 
