@@ -21,6 +21,7 @@ NAMES = {
     "engine": "benchmarks.engine",
     "spine": "benchmarks.spine",
     "diamond": "benchmarks.diamond",
+    "start": "benchmarks.start",
 }
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +60,18 @@ def ended(process: subprocess.Popen[Any], seconds: float = 10.0) -> None:
             pipe.close()
 
 
+@contextmanager
+def killed_after(process: subprocess.Popen[Any], seconds: float) -> Iterator[None]:
+    """Kill a process of ours that has not ended by then: whoever reads from it then sees its end."""
+    watchdog = threading.Timer(seconds, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.cancel()
+
+
 def ask_child(module: str, home: Path, options: dict[str, Any], seconds: float = CHILD_SECONDS) -> dict[str, Any]:
     """Run a module with options as JSON; its last line of output is its answer. Raises CannotMeasure."""
     argv = [sys.executable, "-m", module, json.dumps(options)]
@@ -86,11 +99,14 @@ class Talking:
             [sys.executable, "-m", module, *arguments], cwd=ROOT, env=environment(home), stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
+        self._limit = killed_after(self.process, CHILD_SECONDS)
 
     def __enter__(self) -> Talking:
+        self._limit.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._limit.__exit__(None, None, None)
         ended(self.process)
 
     def hear(self) -> dict[str, Any]:

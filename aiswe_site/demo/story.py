@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SCENARIO = "household"
 ARCHITECT = "demo-architect"
+# Two conversations are written at a time; a third task may be testing meanwhile.
+PARALLEL_TASKS = 3
 
 
 def architect() -> User:
@@ -37,7 +39,12 @@ def begin(viewer: User | None = None) -> Run:
     prd = scenario_path(SCENARIO) / "prd.md"
     with transaction.atomic():
         number = Project.objects.filter(created_by=player).count() + 1
-        project = projects.create_project(f"Demo {number}: shared household", by=player, model=f"scripted:{SCENARIO}")
+        project = projects.create_project(
+            f"Demo {number}: shared household",
+            by=player,
+            model=f"scripted:{SCENARIO}",
+            limits={"parallel_tasks": PARALLEL_TASKS},
+        )
         if viewer is not None:
             projects.add_member(project, viewer, Role.DEVELOPER, by=player)
         document = documents.upload_document(project, prd.read_bytes(), prd.name, by=player)

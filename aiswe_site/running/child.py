@@ -44,6 +44,7 @@ def main() -> int:
     recover()
     register()
     hint()
+    threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     try:
         serve(server_module, options.listen_fd, options.ready_fd)
     finally:
@@ -92,6 +93,16 @@ def hint() -> None:
     users = get_user_model().objects
     if users.exists() and not users.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
         print("Nobody can sign in yet: aiswe config admin NAME makes an administrator.", file=sys.stderr)  # noqa: T201
+
+
+def warm_up() -> None:
+    """Load what the first task would wait for: the vector store and the model client take seconds to import."""
+    with contextlib.suppress(Exception):  # whatever is wrong with them is said where they are used
+        from projects.engine import building, models
+
+        models.runner()
+        importlib.import_module("agents.llm.ollama")
+        building.lessons().by_signature("warm-up")
 
 
 def recover() -> None:
