@@ -31,6 +31,9 @@ def environment(python: PurePath, packages: PackageSet | None) -> dict[str, str]
         "PYTHONDONTWRITEBYTECODE": "1",  # two edits within one second at one size would run the old bytecode
         "PYTHONNOUSERSITE": "1",
         "PIP_NO_INDEX": "1",
+        # pytest shows whole comparisons, hypothesis draws the same examples each time and sets no deadline: a failure is
+        # repeatable and a busy machine is none.
+        "CI": "true",
     }
     if packages is not None and packages.names:
         found["PYTHONPATH"] = "/packages"

@@ -16,6 +16,7 @@ OWN = {
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONNOUSERSITE",
     "PIP_NO_INDEX",
+    "CI",
     "PYTHONPATH",
     "LC_CTYPE",
     "PWD",
