@@ -74,7 +74,7 @@ _PATTERNS: tuple[tuple[Role, str], ...] = (
     ),
     (
         "constraint",
-        r"\bconstraints?\b|\b(?:tech|technology|technical|technologies|software) stack\b|^dependenc(?:y|ies)\b"
+        r"\bconstraints\b|\bconstraint$|\b(?:tech|technology|technical|technologies|software) stack\b|^dependenc(?:y|ies)\b"
         r"|\btechnical (?:implementation )?requirements?\b|\b(?:environment|platform|hardware|runtime|data|interface"
         r"|infrastructure|deployment) requirements?\b|^prerequisites$|^limitations$|^assumptions\b|^technolog(?:y|ies)$",
     ),

@@ -317,3 +317,10 @@ def test_a_heading_alone_is_the_text_of_a_requirement_with_criteria_only() -> No
 def test_sixty_thousand_requirements_keep_sixty_thousand_keys() -> None:
     found = extract("\n".join(f"FR-7: The system shall do thing {number}." for number in range(60_000)))
     assert len({r.key for r in found.requirements}) == 60_000
+
+
+def test_a_heading_that_merely_speaks_of_a_constraint_promises_none():
+    text = "## Security as a deterministic constraint in a fuzzy system\n\nScanners show where models fall short.\n"
+    assert extract(text).requirements == ()
+    named = extract("## Technical constraint\n\n- Runs on Python 3.11\n")
+    assert [requirement.kind for requirement in named.requirements] == ["constraint"]
