@@ -41,9 +41,7 @@ def provider_for(project: Project) -> Provider:
     """The provider of a project; raises agents.llm.base.LLMError or ScenarioError for one that cannot be made."""
     if project.is_recording:
         server = recording(project.model.removeprefix("scripted:"))
-        return make_provider(
-            "scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW
-        )
+        return make_provider("scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW)
     return make_provider(
         "ollama", server=settings.OLLAMA_URL, model=project.model or settings.MODEL, window=settings.MODEL_WINDOW
     )
