@@ -136,6 +136,10 @@ class TaskBook(Protocol):
         """What people decided about findings, by fingerprint."""
         ...
 
+    def words(self) -> Sequence[str]:
+        """What people said to this task, or to the whole run, oldest first."""
+        ...
+
     def ask(
         self, *, kind: str, subject: str, title: str, why: str, on_yes: str, on_no: str, payload: Mapping[str, Any]
     ) -> Answer:

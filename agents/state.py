@@ -35,6 +35,7 @@ class TaskState(TypedDict, total=False):
     review_rounds: int
     conflict: dict[str, str]  # path -> text with markers
     verdict: str  # what the last node decided; routers read it
+    heard: int  # how many of people's words the agents were told
     lessons: list[dict[str, Any]]
     commit: str
     escalation: str
@@ -46,5 +47,5 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
         task=task, step=0, base="", approach=1, iteration=0, repairs=0, repairs_here=0, attempt=attempts_before, strategy="first",
         tester=[], coder=[], tests={}, files={}, packages=list(task.get("packages", [])), report={}, signatures=[],
         adjudicated=[], adjudications=0, diagnosis={}, failures=[], best={}, gate_rounds=0, review_rounds=0,
-        conflict={}, verdict="", lessons=[], commit="", escalation="",
+        conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="",
     )  # fmt: skip

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import builds
-from benchmarks.stopwatch import Cpu
+from benchmarks.stopwatch import Cpu, Walls
 
 LOOK_S = 0.05
 
@@ -29,26 +29,43 @@ def main() -> int:
 
     provider = make_provider("scripted", server=options["server"], model="bench")
     building.provider_for = lambda project: provider  # type: ignore[attr-defined]
+    walls = Walls()
+    open_backend = building.open_backend
+
+    class Noted:
+        """A backend whose sandboxes are looked at before they are closed."""
+
+        def __init__(self, name: str) -> None:
+            self._backend = open_backend(name)
+            self.name = self._backend.name
+
+        def open(self, **limits: Any) -> Any:
+            return walls.watched(self._backend.open(**limits))
+
+    building.open_backend = Noted  # type: ignore[assignment]
     worker = EmbeddedWorker(app, concurrency=options["parallel"] + 1)
     worker.start()
     user = builds.make_user()
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in options["builds"]}
-    build(user, "warm-up", next(iter(options["builds"].values()))[:1], options["parallel"], options["seconds"])
+    build(user, "warm-up", next(iter(options["builds"].values()))[:1], options, walls)
     for _ in range(options["rounds"]):
         for name, tasks in options["builds"].items():
-            found[name].append(build(user, name, tasks, options["parallel"], options["seconds"]))
+            found[name].append(build(user, name, tasks, options, walls))
     worker.stop(5)
     sys.stdout.write(json.dumps(found) + "\n")
     sys.stdout.flush()
     os._exit(0)  # threads of the worker may still wait for a message
 
 
-def build(user: Any, name: str, tasks: Sequence[dict[str, Any]], parallel: int, seconds: float) -> dict[str, Any]:
-    """Build a plan to its end; raises SystemExit when it does not end well within `seconds`."""
+def build(
+    user: Any, name: str, tasks: Sequence[dict[str, Any]], options: dict[str, Any], walls: Walls
+) -> dict[str, Any]:
+    """Build a plan to its end; raises SystemExit when it does not end well within options' `seconds`."""
     from projects.models import Event, Run, Task, Usage
 
+    seconds, before = options["seconds"], walls.total()
     cpu, began = Cpu(), time.monotonic()
-    run = builds.make_build(user, name, tasks, model="scripted:bench", parallel=parallel)
+    run = builds.make_build(user, name, tasks, model="scripted:bench", parallel=options["parallel"])
     while run.status not in (*Run.OVER, Run.Status.NEEDS_YOU):
         if time.monotonic() - began > seconds:
             raise SystemExit(f"the build {name} did not end within {seconds:.0f} s")
@@ -67,7 +84,7 @@ def build(user: Any, name: str, tasks: Sequence[dict[str, Any]], parallel: int, 
         "seconds": (last.at - first.at).total_seconds() if first and last else 0.0,
         "tasks": merged,
         "model": sum(Usage.objects.filter(run=run).values_list("seconds", flat=True)),
-        "cpu": own + children,
+        "cpu": own + children + walls.total() - before,
         "events": run.last_seq,
         "rebased": sum(1 for event in merges if event.payload.get("rebased")),
         "conflicts": sum(1 for event in merges if event.payload.get("conflict")),

@@ -40,7 +40,7 @@ def measure(section: Section, options: Any) -> None:
         f"n is tasks; each made {ways['bare'][0]['calls']} model calls; sandbox: {answer['backend']}",
         f"a task on the database wrote {events.median:.0f} events",
         "model time is the bare loop's for the same calls: what the engine's own client adds counts as the engine's",
-        "CPU is of this process and of what it started (git, scanners, sandbox); the model's server is another process",
+        "CPU is of this process and of what it started (git, scanners, bubblewrap); the model's server is another process",
     ]
 
 

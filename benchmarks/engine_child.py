@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from benchmarks import builds
 from benchmarks.in_memory import ListSpine, NoBook, NoLessons
-from benchmarks.stopwatch import Cpu, Stopwatch
+from benchmarks.stopwatch import Cpu, Stopwatch, Walls
 from benchmarks.stories import REPAIRED_FILES, REPAIRED_TASK
 
 ENOUGH = 3  # rounds that are made however slow the machine is
@@ -53,6 +53,7 @@ class Bench:
         self.backend = open_backend("auto")
         self.asked: list[Sequence[Any]] = []
         self.number = 0
+        self.walls = Walls()
 
     def close(self) -> None:
         """End the background loop."""
@@ -75,14 +76,14 @@ class Bench:
 
     def watched_backend(self, watch: Stopwatch) -> Any:
         """The backend with a stopwatch around it and its sandboxes."""
-        backend = self.backend
+        backend, walls = self.backend, self.walls
 
         class Watched:
             name = backend.name
 
             def open(self, **options: Any) -> Any:
                 with watch.section("sandbox"):
-                    return watch.watch(backend.open(**options), "sandbox")
+                    return walls.watched(watch.watch(backend.open(**options), "sandbox"))
 
         return Watched()
 
@@ -151,6 +152,7 @@ class Bench:
         repository = Repository(folder / "repo", folder / "trees")
         repository.ensure("Bench")
         self.asked.clear()
+        self.walls = Walls()
         cpu, began = Cpu(), time.perf_counter()
         context = TaskContext(
             project="bench", run="1", house_rules="", spine=watch.watch(ListSpine(), "spine"), book=NoBook(),
@@ -169,7 +171,7 @@ class Bench:
         took = time.perf_counter() - began
         own, children = cpu.look()
         _must_be_merged(state["verdict"])
-        return _sample(took, own, children, watch)
+        return _sample(took, own, children + self.walls.total(), watch)
 
     def on_database(self, user: Any) -> Sample:
         """The same task as the job runs it: leases, spine, checkpoints and findings in SQLite, real gates."""
@@ -205,6 +207,7 @@ class Bench:
             "build_graph": lambda: self.watched_graph(watch),
         }
         self.asked.clear()
+        self.walls = Walls()
         with ExitStack() as stack:
             for name, part in parts.items():
                 stack.enter_context(patch.object(building, name, part))
@@ -214,7 +217,7 @@ class Bench:
             own, children = cpu.look()
         task.refresh_from_db()
         _must_be_merged(task.status)
-        sample = _sample(took, own, children, watch)
+        sample = _sample(took, own, children + self.walls.total(), watch)
         run.refresh_from_db()
         sample.counts["events"] = run.last_seq
         return sample

@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agents.llm.base import Message
-from agents.nodes.common import is_test, key_of, opening, talk, tests_text
+from agents.nodes.common import hear, is_test, key_of, opening, talk, tests_text
 from agents.personas import CODER
 from agents.ports import TaskContext
 from agents.prompting import quoted, render
@@ -20,6 +20,7 @@ def _candidate(
 ) -> dict[str, Any]:
     """Ask the coder for files and make them the candidate of the next attempt."""
     current = {**_base_files(state, ctx), **state["files"]}
+    messages, heard = hear(state, ctx, messages)
     messages, reply, applied = talk(
         state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
     )
@@ -29,6 +30,7 @@ def _candidate(
         "iteration": state["iteration"] + 1,
         "strategy": strategy,
         "diagnosis": {},
+        "heard": heard,
         "verdict": "",
     }
     if reply.diagnosis is not None and strategy != "first":

@@ -98,6 +98,21 @@ def talk(
     return messages, reply, applied
 
 
+def hear(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[list[Message], int]:
+    """Add what people said since the last turn to the newest message; returns how many words are now heard."""
+    words = list(ctx.book.words())
+    new = words[state.get("heard", 0) :]
+    if not new:
+        return messages, len(words)
+    said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])
+    last = messages[-1]
+    told: Message = {
+        "role": last["role"],
+        "content": f"{last['content'].rstrip()}\n\nA person of the team says:\n{said}\n",
+    }
+    return [*messages[:-1], told], len(words)
+
+
 def screen(state: TaskState, ctx: TaskContext, persona: Persona, applied: Applied, turn: int) -> list[str]:
     """The firewall between the model's words and their effect: reasons to refuse, empty when there are none."""
     reasons = []

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from agents.context import files_text
 from agents.llm.base import Message
-from agents.nodes.common import is_test, key_of, opening, talk
+from agents.nodes.common import hear, is_test, key_of, opening, talk
 from agents.personas import TESTER
 from agents.ports import TaskContext
 from agents.prompting import render
@@ -19,7 +19,7 @@ from agents.state import TaskState
 def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Have the tests written from the requirement; without them there is nothing to judge code by."""
     ctx = runtime.context
-    messages = opening(state, ctx, TESTER, "tests")
+    messages, _ = hear(state, ctx, opening(state, ctx, TESTER, "tests"))
     messages, _, applied = talk(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
     changed: dict[str, Any] = {"step": state["step"] + 1, "tester": messages, "iteration": state["iteration"] + 1}
     if not applied.files:

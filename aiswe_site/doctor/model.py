@@ -28,7 +28,9 @@ def forget() -> None:
 
 
 def server() -> Verdict:
-    """It answers and has the model."""
+    """It answers and has the model; a recording needs no server, but must be there."""
+    if (scenario := _scenario()) is not None:
+        return _recording(scenario)
     found = _health()
     if not found.ok:
         return Verdict(False, found.problem, f"{found.way_out} Meanwhile: aiswe demo".strip())
@@ -36,8 +38,29 @@ def server() -> Verdict:
     return Verdict(True, f"{spoken} at {settings.OLLAMA_URL} has {settings.MODEL}")
 
 
+def _scenario() -> str | None:
+    """The recording that stands for the model, if one does."""
+    from projects.models.project import RECORDING
+
+    return settings.MODEL.removeprefix(RECORDING) if settings.MODEL.startswith(RECORDING) else None
+
+
+def _recording(name: str) -> Verdict:
+    from agents.llm.scripted_server.scenario import Scenario, ScenarioError
+    from projects.engine.places import scenario_path, scenarios_folder
+
+    try:
+        found = Scenario.load(scenario_path(name))
+    except ScenarioError as problem:
+        known = ", ".join(sorted(path.parent.name for path in scenarios_folder().glob("*/scenario.toml")))
+        return Verdict(False, str(problem), f"AISWE_MODEL names a recording: scripted: and one of {known}, or a folder.")
+    return Verdict(True, f"no model but a recording: {found.title}")
+
+
 def window() -> Verdict:
     """The model holds as much as prompts may need; a smaller window forgets silently."""
+    if _scenario() is not None:
+        return Verdict(None, "Not judged: a recording needs none")
     found, wanted = _health(), settings.MODEL_WINDOW
     if not found.ok:
         return Verdict(None, "Not judged: the model server does not answer", "First mend the model server.")

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from projects.models.project import RECORDING
 from projects.services import demo, health
 
 SHORTCUTS = (
@@ -33,7 +34,8 @@ def setup_facts() -> dict[str, str]:
     """What a person needs to bring a local model up. A password in the address is not shown."""
     parts = urlsplit(settings.OLLAMA_URL if "//" in settings.OLLAMA_URL else f"//{settings.OLLAMA_URL}")
     host = parts.netloc.rpartition("@")[2]
-    return {"ollama": f"{parts.scheme or 'http'}://{host}", "model": settings.MODEL}
+    recorded = settings.MODEL.removeprefix(RECORDING) if settings.MODEL.startswith(RECORDING) else ""
+    return {"ollama": f"{parts.scheme or 'http'}://{host}", "model": settings.MODEL, "recorded": recorded}
 
 
 @require_http_methods(["GET", "POST"])

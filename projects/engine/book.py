@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from django.db.models import Q
 
 from agents.gates.base import Disposition, GateReport, Severity
 from agents.ports import Answer, Stopped
 from projects.engine.spine import DatabaseSpine
-from projects.models import Approval, Finding, Run, Task
+from projects.models import Approval, Event, Finding, Run, Task
 from projects.services import approvals, attempts, findings, merging
 
 TURN_POLL = 0.1
@@ -53,6 +55,10 @@ class DatabaseBook:
     def dispositions(self) -> Mapping[str, Any]:
         rows = Finding.objects.filter(task__run__project=self._task.run.project).exclude(disposition="")
         return {row.fingerprint: Disposition(reason=row.reason, expires=row.expires_at or NEVER) for row in rows}
+
+    def words(self) -> Sequence[str]:
+        rows = Event.objects.filter(Q(task=self._task) | Q(task=None), run=self._task.run, type="human.message")
+        return [str(payload.get("text", "")) for payload in rows.order_by("seq").values_list("payload", flat=True)]
 
     def ask(
         self, *, kind: str, subject: str, title: str, why: str, on_yes: str, on_no: str, payload: Mapping[str, Any]

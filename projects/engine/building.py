@@ -16,7 +16,7 @@ from agents.memory.chroma import ChromaLessons
 from agents.ports import Limits, TaskContext
 from agents.state import TaskState, start_state
 from projects.engine.book import DatabaseBook
-from projects.engine.models import provider_for, runner
+from projects.engine.models import label, provider_for, runner
 from projects.engine.places import home, repository_of
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
@@ -60,6 +60,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
     """
     run = task.run
     project = run.project
+    label(run)
     spine = DatabaseSpine(run, actor=actor, token=token, task=task)
     repository = repository_of(project)
     repository.ensure(project.name)

@@ -12,7 +12,8 @@ from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.llm.scripted_server import ScriptedOllama
 from projects.engine.places import scenario_path
-from projects.models import Project
+from projects.models import Project, Run
+from projects.models.project import RECORDING
 
 _lock = threading.Lock()
 _servers: dict[str, ScriptedOllama] = {}
@@ -40,8 +41,15 @@ def recording(name: str) -> ScriptedOllama:
 def provider_for(project: Project) -> Provider:
     """The provider of a project; raises agents.llm.base.LLMError or ScenarioError for one that cannot be made."""
     if project.is_recording:
-        server = recording(project.model.removeprefix("scripted:"))
+        server = recording(project.model_name.removeprefix(RECORDING))
         return make_provider("scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW)
     return make_provider(
-        "ollama", server=settings.OLLAMA_URL, model=project.model or settings.MODEL, window=settings.MODEL_WINDOW
+        "ollama", server=settings.OLLAMA_URL, model=project.model_name, window=settings.MODEL_WINDOW
     )
+
+
+def label(run: Run) -> None:
+    """Call the run a recording if its next words are one; the setting may have changed since the run was made."""
+    if run.project.is_recording and not run.recording:
+        Run.objects.filter(pk=run.pk).update(recording=True)
+        run.recording = True

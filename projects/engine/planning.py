@@ -9,7 +9,7 @@ from agents.planning.plan import parse_plan, validate_plan
 
 from agents.planner_graph import PlanContext, PlanState, build_plan_graph
 from agents.ports import Limits
-from projects.engine.models import provider_for, runner
+from projects.engine.models import label, provider_for, runner
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
 from projects.models import Plan, Requirement, RequirementDocument, Run
@@ -51,6 +51,7 @@ class DatabasePlanBook:
 
 def plan(run: Run, *, actor: str, token: int) -> None:
     """Run or resume the planning of a run; raises what agents.ports and agents.llm.base raise."""
+    label(run)
     spine = DatabaseSpine(run, actor=actor, token=token)
     project = run.project
     rejected = Plan.objects.filter(project=project, status=Plan.Status.REJECTED).order_by("-version").first()

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
 
 
+RECORDING = "scripted:"  # before the name of a scenario, where the name of a model could stand
+
+
 class Autonomy(models.TextChoices):
     """How far the agents go before a person must say yes."""
 
@@ -88,9 +91,14 @@ class Project(models.Model):
         return self.name
 
     @property
+    def model_name(self) -> str:
+        """The model in force: the project's own, else the configured one."""
+        return self.model or str(settings.MODEL)
+
+    @property
     def is_recording(self) -> bool:
         """True when the model's words are played from a recording."""
-        return self.model.startswith("scripted:")
+        return self.model_name.startswith(RECORDING)
 
 
 class Membership(models.Model):

@@ -76,6 +76,15 @@ def test_a_wrong_test_is_found_by_arguing_from_the_requirement(bench):
     assert "== 5" in (bench.repository.root / "tests" / "test_calc.py").read_text()
 
 
+def test_what_a_person_says_reaches_the_coder_once(bench):
+    bench.book.said.append("Please use plain addition.")
+    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="c") + GOOD}
+    assert bench.run()["verdict"] == "merged"
+    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.spine.of("thought")}
+    assert "A person of the team says:\n- Please use plain addition." in prompts["code"][-1]
+    assert "plain addition" not in prompts["repair"][-1]
+
+
 def test_the_coder_may_not_change_a_test(bench):
     cheat = GOOD + code("tests/test_calc.py", "def test_sum():\n    assert True")
     bench.replies |= {"coder-code": cheat, "coder-again": GOOD}

@@ -100,3 +100,19 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=170, check=False
     )  # fmt: skip
+
+
+@pytest.mark.bubblewrap
+def test_the_cpu_time_of_a_sandbox_is_seen_although_it_is_killed():
+    from benchmarks.stopwatch import Walls
+    from sandbox.registry import load_backend
+
+    backend = load_backend("bubblewrap")
+    if not backend.availability().ok:
+        pytest.skip(f"no bubblewrap here: {backend.availability().problem}")
+    walls = Walls()
+    with walls.watched(backend.open(label="bench")) as sandbox:
+        sandbox.exec(["python", "-c", "import time\nwhile time.process_time() < 0.3: pass"])
+        assert walls.total() == 0  # nothing is closed yet
+        walls.note()
+        assert 0.3 <= walls.total() < 3

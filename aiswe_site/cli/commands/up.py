@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from aiswe_site.cli import output
@@ -29,6 +31,8 @@ def command(host: str, port: int) -> None:
 
             def ready(first: bool) -> None:
                 output.say(f"AI SWE is up: {address}" if first else f"AI SWE is up again: {address}")
+                if first and os.environ.get("AISWE_MODEL", "").startswith("scripted:"):
+                    output.note("AISWE_MODEL names a recording: no model works here, and every page says so.")
                 if first:
                     output.say("Open it in a browser; the first visit makes the administrator. Ctrl-C stops it.")
 

@@ -83,6 +83,7 @@ class MemoryBook:
     attempts: dict[int, dict[str, Any]] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
     def start_attempt(self, number: int, strategy: str, diagnosis: Mapping[str, str] | None) -> None:
         self.attempts.setdefault(number, {"strategy": strategy, "outcome": "running"})
@@ -98,6 +99,9 @@ class MemoryBook:
 
     def dispositions(self) -> Mapping[str, Any]:
         return {}
+
+    def words(self) -> Sequence[str]:
+        return self.said
 
     def ask(self, *, subject: str, **_: Any) -> Any:
         self.asked.append(subject)
