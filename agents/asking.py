@@ -29,7 +29,10 @@ def check_budget(spine: Spine, limits: Limits) -> None:
         (spent.run_seconds, limits.run_seconds, "seconds of this run"),
     ):
         if used >= allowed:
-            raise OverBudget(f"The limit of {allowed:g} {words} is used up ({used:g}).")
+            raise OverBudget(
+                f"The limit of {allowed:,.0f} {words} is used up ({used:,.0f}): "
+                "raise it in the project's limits, then let it go on."
+            )
 
 
 def compact(messages: Sequence[Message], window: int) -> tuple[list[Message], int]:

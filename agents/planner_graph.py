@@ -71,6 +71,10 @@ class PlanBook(Protocol):
         """True once the architect confirmed the requirements."""
         ...
 
+    def confirm_if_waived(self) -> None:
+        """Confirm in the engine's name where the project asks for no approval."""
+        ...
+
     def requirements(self) -> list[dict[str, Any]]:
         """The accepted requirements: key, text, kind, acceptance."""
         ...
@@ -181,6 +185,7 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
 def wait_for_architect(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
     """Nothing is planned on requirements that nobody confirmed."""
     ctx = runtime.context
+    ctx.book.confirm_if_waived()
     if not ctx.book.confirmed():
         raise Waiting("needs you: confirm the requirements")
     return {"step": 2}

@@ -5,6 +5,7 @@ The queue only wakes workers up; what is to be done stands in the database (a lo
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -14,10 +15,10 @@ from typing import Any
 
 from celery import shared_task
 from django.conf import settings
-from django.db import close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, transaction
 from django.utils import timezone
 
-from agents.llm.base import LLMError, ModelTimeout, ModelUnavailable
+from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailable
 from agents.llm.scripted_server.scenario import ScenarioError
 from agents.ports import OverBudget, Stopped, Waiting
 from agents.workspace.git import GitError
@@ -25,14 +26,18 @@ from projects.engine import building, planning
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.priority import longest_first
 from projects.errors import LeaseLost, LostRace, ProjectsError
-from projects.models import Run, Task
-from projects.services import documents, events, leases, runs, tasks
+from projects.models import Plan, Run, Task
+from projects.models.project import NO_APPROVAL
+from projects.services import documents, events, leases, plans, runs, tasks
 from projects.services.queue import enqueue
 from sandbox.base import SandboxError
 
 log = logging.getLogger("aiswe.jobs")
 LATER = timedelta(seconds=15)  # how long a task rests after its model or sandbox did not answer
 MOST_CRASHES = 3  # the same unexpected error this often escalates the task instead of repeating for ever
+MOST_ERRORS = 10  # unexpected errors of any kind in one generation of a task
+AWAY = (ModelUnavailable, ModelTimeout, ModelMissing)  # waiting, or a pull, cures these: nobody has failed
+DATABASE_AWAY = (OperationalError, InterfaceError)  # nothing can be written down: the sweep takes it up again
 
 
 @contextmanager
@@ -43,7 +48,12 @@ def heartbeat(renew: Callable[[], None]) -> Iterator[None]:
     def beat() -> None:
         try:
             while not done.wait(settings.LEASE_SECONDS / 3):
-                renew()
+                try:
+                    renew()
+                except DatabaseError as trouble:
+                    # The next beat may get through; giving up here would hand live work to a second worker.
+                    log.warning("lease not renewed: %s", trouble)
+                    connection.close()
         except ProjectsError as lost:
             log.warning("lease lost: %s", lost)
         finally:
@@ -73,10 +83,11 @@ def plan_run(run_id: int) -> None:
     try:
         if run.status != Run.Status.RUNNING:
             runs.move_run(run, Run.Status.RUNNING, actor=actor)
+        runs.set_why(run, "")
         with heartbeat(lambda: leases.renew(Run, run_id, token=token, seconds=settings.LEASE_SECONDS)):
             _plan(run, actor, token)
-    except (LostRace, LeaseLost):
-        log.info("run %s is somebody else's now", run_id)
+    except ProjectsError as moved:
+        log.info("run %s is somebody else's now: %s", run_id, moved)
     finally:
         leases.release(Run, run_id, token=token)
 
@@ -93,8 +104,11 @@ def _plan(run: Run, actor: str, token: int) -> None:
         if "confirm" in str(waiting) and run.document and run.document.status == "confirmed":
             enqueue("projects.jobs.plan_run", run.pk)
         return
-    except (ModelUnavailable, ModelTimeout) as error:
+    except AWAY as error:
         runs.set_why(run, f"waiting for the model: {error}")
+        return
+    except DATABASE_AWAY as error:
+        log.warning("planning of run %s waits for the database: %s", run.pk, error)
         return
     except (LLMError, ScenarioError, OverBudget, ProjectsError) as error:
         _fail_planning(run, str(error), actor)
@@ -108,6 +122,10 @@ def _plan(run: Run, actor: str, token: int) -> None:
     run.refresh_from_db()
     if run.status not in Run.OVER:
         runs.move_run(run, Run.Status.FINISHED, reason="plan proposed", actor=actor)
+    newest = plans.newest_plan(run.document) if run.document is not None else None
+    if newest is not None and newest.status == Plan.Status.APPROVED and run.project.autonomy in NO_APPROVAL:
+        with suppress(ProjectsError):  # another plan of the project is being built: a person decides what comes next
+            runs.start_build(newest, by=None)
 
 
 def _fail_planning(run: Run, text: str, actor: str) -> None:
@@ -116,7 +134,8 @@ def _fail_planning(run: Run, text: str, actor: str) -> None:
         run.pk, "error", summary=text, role="planner", actor=actor, outcome="fail",
         payload={"message": text, "tool": "planning", "next_steps": ["retry", "adjust"]},
     )  # fmt: skip
-    if run.document is not None:
+    if run.document is not None and run.document.status == RequirementDocument.Status.UPLOADED:
+        # What was read from it already stays usable: a person can confirm it and let the planning go on.
         documents.fail_document(run.document, text)
     with suppress(ProjectsError):
         runs.move_run(run, Run.Status.FAILED, reason=text, actor=actor)
@@ -135,22 +154,30 @@ def schedule_run(run_id: int) -> None:
     ready = tasks.ready_tasks(run.pk)
     if runs.finish_if_done(run.pk):
         return
-    resting = timezone.now() - LATER
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
     free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
-    for task in longest_first(run.pk, ready)[: max(0, free)]:
-        if task.why.startswith("waiting for") and _moved_after(task, resting):
-            continue
+    moment = timezone.now() - LATER
+    resting = [task for task in ready if task.why.startswith("waiting for") and _moved_after(task, moment)]
+    for task in [task for task in longest_first(run.pk, ready) if task not in resting][: max(0, free)]:
         enqueue("projects.jobs.run_task", task.pk)
-    if not ready and not working:
-        run.refresh_from_db()
-        waits = Task.objects.filter(run=run, status__in=(Task.Status.NEEDS_YOU, Task.Status.ESCALATED)).first()
-        if waits is not None and run.status == Run.Status.RUNNING:
-            words = waits.why or ("was not solved" if waits.status == Task.Status.ESCALATED else "waits")
-            with suppress(LostRace):
-                runs.move_run(
-                    run, Run.Status.NEEDS_YOU, reason=f"needs you: {waits.key} {words}"[:300], actor=this_worker()
-                )
+    run.refresh_from_db()
+    with suppress(ProjectsError):  # somebody moved the run in this moment: what follows is theirs to say
+        if ready or working:
+            if run.status == Run.Status.NEEDS_YOU:
+                runs.move_run(run, Run.Status.RUNNING, actor=this_worker())
+            if run.status == Run.Status.RUNNING:
+                all_wait = not working and len(resting) == len(ready)
+                runs.set_why(run, f"{resting[0].key} is {resting[0].why}" if all_wait else "")
+        elif run.status == Run.Status.RUNNING:
+            _wait_for_a_person(run)
+
+
+def _wait_for_a_person(run: Run) -> None:
+    """Nothing can be worked on: say for whose answer the run waits."""
+    waits = Task.objects.filter(run=run, status__in=(Task.Status.NEEDS_YOU, Task.Status.ESCALATED)).first()
+    if waits is not None:
+        words = waits.why or ("was not solved" if waits.status == Task.Status.ESCALATED else "waits")
+        runs.move_run(run, Run.Status.NEEDS_YOU, reason=f"needs you: {waits.key} {words}"[:300], actor=this_worker())
 
 
 def _moved_after(task: Task, moment: Any) -> bool:
@@ -176,8 +203,8 @@ def run_task(task_id: int) -> None:
             tasks.move_task(task, Task.Status.RUNNING, actor=actor, token=token)
         with heartbeat(lambda: tasks.renew_lease(task_id, token=token, seconds=settings.LEASE_SECONDS)):
             _build(task, actor, token)
-    except (LostRace, LeaseLost):
-        log.info("task %s is somebody else's now", task_id)
+    except ProjectsError as moved:
+        log.info("task %s is somebody else's now: %s", task_id, moved)
     finally:
         tasks.release_lease(task_id, token=token)
         enqueue("projects.jobs.schedule_run", task.run_id)
@@ -190,13 +217,16 @@ def _build(task: Task, actor: str, token: int) -> None:
         _back(task, "", actor, token)
     except Waiting as waiting:
         tasks.move_task(task, Task.Status.NEEDS_YOU, reason=str(waiting)[:300], actor=actor, token=token)
-    except (ModelUnavailable, ModelTimeout) as error:
+    except AWAY as error:
         _back(task, f"waiting for the model: {error}", actor, token)
-    except SandboxError as error:
+    except SandboxUnavailable as error:
         _back(task, f"waiting for the sandbox: {error}", actor, token)
+    except DATABASE_AWAY as error:
+        log.warning("task %s waits for the database: %s", task.pk, error)
+        _back(task, "waiting for the database", actor, token)
     except (LLMError, OverBudget, ScenarioError) as error:
         tasks.escalate_task(task, token=token, text=str(error), actor=actor)
-    except (ProjectsError, GitError) as error:
+    except (ProjectsError, GitError, SandboxError) as error:
         _crashed(task, str(error), actor, token)
     except Exception as error:
         log.exception("task %s failed", task.pk)
@@ -211,18 +241,22 @@ def _build(task: Task, actor: str, token: int) -> None:
 
 def _back(task: Task, why: str, actor: str, token: int) -> None:
     """Put the task back; it goes on at the same node."""
-    with suppress(LeaseLost, LostRace):
-        tasks.move_task(task, Task.Status.READY, reason=why[:300], actor=actor, token=token)
+    tasks.move_task(task, Task.Status.READY, reason=why[:300], actor=actor, token=token)
 
 
 def _crashed(task: Task, text: str, actor: str, token: int) -> None:
     """Try the step again a few times, then hand it to a person."""
-    events.emit(
-        task.run_id, "error", summary=text, role="runtime", actor=actor, task_id=task.pk, outcome="fail",
-        payload={"message": text, "tool": "engine", "next_steps": ["retry", "escalate"]},
-    )  # fmt: skip
-    crashes = task.events.filter(type="error", payload__tool="engine", summary=text[:400]).count()
-    if crashes >= MOST_CRASHES:
+    signature = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    with transaction.atomic():
+        lock_run(task.run_id)
+        tasks.guard(task.pk, token)  # a worker that lost the task has nothing more to say about it
+        events.emit(
+            task.run_id, "error", summary=text, role="runtime", actor=actor, task_id=task.pk, outcome="fail",
+            error_signature=signature,
+            payload={"message": text, "tool": "engine", "generation": task.generation, "next_steps": ["retry", "escalate"]},
+        )  # fmt: skip
+    errors = task.events.filter(type="error", payload__tool="engine", payload__generation=task.generation)
+    if errors.filter(error_signature=signature).count() >= MOST_CRASHES or errors.count() >= MOST_ERRORS:
         tasks.escalate_task(task, token=token, text=text, actor=actor)
     else:
         _back(task, "waiting for another try after an error", actor, token)

@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agents.llm.base import Message
-from agents.nodes.common import hear, is_test, key_of, opening, talk, tests_text
+from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, talk, tests_text
 from agents.personas import CODER
 from agents.ports import TaskContext
 from agents.prompting import quoted, render
@@ -70,8 +70,15 @@ def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
 def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Diagnosis and repaired files in one answer, from the whole trace."""
     signatures = state["signatures"]
+    known = runtime.context.lessons.by_signature(signatures[-1]) if signatures else []
+    if known:
+        runtime.context.spine.emit(
+            "memory.recall", attempt=state["attempt"], key=key_of(state, "recall"), error_signature=signatures[-1],
+            summary=f"This failure was met before: {known[0].cause}"[:400], payload={"lessons": [one.to_json() for one in known]},
+        )  # fmt: skip
     prompt = render(
         "task.repair",
+        lessons=lessons_text([one.to_json() for one in known]),
         counts=counts_text(state["report"]),
         trace=trace_text(state["report"]),
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],

@@ -13,15 +13,16 @@ from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.graph import RECURSION_LIMIT, build_graph
 from agents.memory.chroma import ChromaLessons
-from agents.ports import Limits, TaskContext
+from agents.ports import TaskContext
 from agents.state import TaskState, start_state
 from projects.engine.book import DatabaseBook
+from projects.engine.budgets import limits_of
 from projects.engine.models import label, provider_for, runner
 from projects.engine.places import home, repository_of
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
 from projects.engine.supply import ProjectSupply
-from projects.models import Project, Task
+from projects.models import Task
 from sandbox.registry import open_backend
 
 
@@ -29,12 +30,6 @@ from sandbox.registry import open_backend
 def lessons() -> ChromaLessons:
     """The memory of this process."""
     return ChromaLessons(home() / "chroma")
-
-
-def limits_of(project: Project) -> Limits:
-    """The project's budgets; unknown names in the stored settings are ignored."""
-    known = {name: value for name, value in project.limits.items() if name in Limits.__dataclass_fields__}
-    return Limits(**known)
 
 
 def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> GateReport:

@@ -43,9 +43,7 @@ def provider_for(project: Project) -> Provider:
     if project.is_recording:
         server = recording(project.model_name.removeprefix(RECORDING))
         return make_provider("scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW)
-    return make_provider(
-        "ollama", server=settings.OLLAMA_URL, model=project.model_name, window=settings.MODEL_WINDOW
-    )
+    return make_provider("ollama", server=settings.OLLAMA_URL, model=project.model_name, window=settings.MODEL_WINDOW)
 
 
 def label(run: Run) -> None:

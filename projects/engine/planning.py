@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.planning.plan import parse_plan, validate_plan
-
 from agents.planner_graph import PlanContext, PlanState, build_plan_graph
-from agents.ports import Limits
+from agents.planning.plan import parse_plan, validate_plan
 from projects.engine.models import label, provider_for, runner
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
 from projects.models import Plan, Requirement, RequirementDocument, Run
+from projects.models.project import NO_APPROVAL
 from projects.services import documents, plans
 
 
@@ -30,6 +29,10 @@ class DatabasePlanBook:
     def confirmed(self) -> bool:
         self._document.refresh_from_db()
         return self._document.status == RequirementDocument.Status.CONFIRMED
+
+    def confirm_if_waived(self) -> None:
+        if self._run.project.autonomy in NO_APPROVAL and not self.confirmed():
+            self._spine.fenced(lambda: documents.confirm_requirements(self._document, by=None))
 
     def _accepted(self) -> Any:
         return self._document.requirements.filter(status=Requirement.Status.ACCEPTED).order_by("ordinal")
@@ -59,7 +62,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
     assert document is not None  # noqa: S101
     context = PlanContext(
         project=project.slug, text=document.text, house_rules=project.house_rules, comment=rejected.comment if rejected else "",
-        spine=spine, book=DatabasePlanBook(run, spine), limits=Limits(), provider=lambda: provider_for(project), runner=runner(),
+        spine=spine, book=DatabasePlanBook(run, spine), limits=limits_of(project), provider=lambda: provider_for(project), runner=runner(),
     )  # fmt: skip
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
     config: Any = {"configurable": {"thread_id": f"plan-{run.pk}"}, "recursion_limit": 50}

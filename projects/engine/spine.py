@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Sum
-from django.utils import timezone
 
 from agents.ports import Mark, Spent, Stopped
+from projects.engine.budgets import seconds_at_work
 from projects.errors import LeaseLost
 from projects.models import Event, Run, Task, Usage
 from projects.services import events, leases, usage
@@ -105,13 +105,12 @@ class DatabaseSpine:
         task = rows.filter(task=self._task_id).aggregate(
             tokens=Sum(total, default=0), seconds=Sum("seconds", default=0.0)
         )
-        started = Run.objects.filter(pk=self._run_id).values_list("started_at", flat=True).first()
         return Spent(
             task_tokens=task["tokens"],
             run_tokens=run,
             # Model time over all workers that ever had the task: what a crash or a wait took is not the task's fault.
             task_seconds=float(task["seconds"]),
-            run_seconds=(timezone.now() - started).total_seconds() if started else 0.0,
+            run_seconds=seconds_at_work(self._run_id),
         )
 
     def head(self) -> Mark:

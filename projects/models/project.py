@@ -23,6 +23,10 @@ class Autonomy(models.TextChoices):
     NONE = "none", "No approval"
 
 
+# Levels at which requirements and plans need no person's yes.
+NO_APPROVAL = (Autonomy.GATES_ONLY, Autonomy.NONE)
+
+
 class Role(models.TextChoices):
     """What a member is in a project; see docs/security.md for the table of rights."""
 

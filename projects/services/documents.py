@@ -13,8 +13,9 @@ from django.db.models import Max
 
 from agents.documents import DocumentRefused, read_document
 from agents.extraction import extract
-from projects.errors import BadInput, IllegalMove
+from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Project, Requirement, RequirementDocument, Run
+from projects.models.project import NO_APPROVAL
 from projects.services.canonical import clean_json, clean_line, clean_text
 from projects.services.locks import lock_project
 from projects.services.queue import enqueue
@@ -138,13 +139,16 @@ def fail_document(document: RequirementDocument, problem: str) -> None:
     document.refresh_from_db()
 
 
-def confirm_requirements(document: RequirementDocument, *, by: User) -> RequirementDocument:
+def confirm_requirements(document: RequirementDocument, *, by: User | None) -> RequirementDocument:
     """The architect's word: what is still proposed is accepted, and planning may use the list.
 
-    Confirming twice changes nothing. Raises NotAllowed, IllegalMove (nothing extracted yet) and BadInput (nothing
+    `by` is None when the engine goes on by itself, which only a project without plan approval allows. Confirming twice changes nothing. Raises NotAllowed, IllegalMove (nothing extracted yet) and BadInput (nothing
     accepted).
     """
-    require(by, document.project, "requirement.edit")
+    if by is not None:
+        require(by, document.project, "requirement.edit")
+    elif document.project.autonomy not in NO_APPROVAL:
+        raise NotAllowed(f"In {document.project.name} a person confirms the requirements.")
     with transaction.atomic():
         lock_project(document.project_id)
         document.refresh_from_db()

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Plan, Requirement, RequirementDocument, Run
-from projects.models.project import Autonomy
+from projects.models.project import NO_APPROVAL
 from projects.services.asking import ask, close_questions, settle
 from projects.services.canonical import clean_json, clean_text
 from projects.services.events import emit
@@ -31,8 +31,6 @@ __all__ = [
     "propose_plan",
     "requirement_keys",
 ]
-
-NO_APPROVAL = (Autonomy.GATES_ONLY, Autonomy.NONE)
 
 
 def requirement_keys(document: RequirementDocument) -> dict[str, str]:

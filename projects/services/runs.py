@@ -11,6 +11,7 @@ from django.utils import timezone
 from agents.redaction import redact
 from projects.errors import BadInput, IllegalMove, NotAllowed, StaleVersion
 from projects.models import Attempt, Event, Finding, Plan, RequirementDocument, Run, Task
+from projects.models.project import NO_APPROVAL
 from projects.services import leases
 from projects.services.asking import close_questions
 from projects.services.canonical import clean_line, clean_text
@@ -18,7 +19,6 @@ from projects.services.events import emit
 from projects.services.locks import lock_project, lock_run
 from projects.services.merging import acquire_merge, release_merge, renew_merge
 from projects.services.moves import move_run, move_task
-from projects.services.plans import NO_APPROVAL
 from projects.services.queue import enqueue
 from projects.services.rights import require
 from projects.services.task_rows import make_tasks

@@ -48,6 +48,16 @@ def test_a_failure_is_diagnosed_repaired_and_remembered(bench):
     assert bench.book.attempts[1]["reward"] == -0.5
 
 
+def test_a_failure_that_was_cured_before_brings_its_lesson_along(bench, tmp_path):
+    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="minus for plus") + GOOD}
+    bench.run()
+    again = Bench(tmp_path / "again", bench.replies, task(), lessons=bench.lessons)
+    again.run()
+    assert again.spine.of("memory.recall")[0]["payload"]["lessons"][0]["cause"] == "minus for plus"
+    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in again.spine.of("thought")}
+    assert "- minus for plus → change it" in prompts["repair"][-1]
+
+
 def test_the_whole_trace_reaches_the_model(bench):
     bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="c") + GOOD}
     bench.run()

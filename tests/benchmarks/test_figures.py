@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -38,13 +37,14 @@ def test_a_baseline_that_took_no_time_gives_no_ratio():
     assert Figure("x", Spread.of([6.0], "ms"), Spread.of([0.0], "ms")).ratio is None
 
 
-def test_a_section_does_not_count_the_time_of_the_sections_in_it():
+def test_a_section_does_not_count_the_time_of_the_sections_in_it(monkeypatch: pytest.MonkeyPatch):
+    clock = iter([0.0, 1.0, 4.0, 10.0])
+    monkeypatch.setattr("benchmarks.stopwatch.time.perf_counter", lambda: next(clock))
     watch = Stopwatch()
     with watch.section("outer"), watch.section("inner"):
-        time.sleep(0.02)
-    assert watch.own["inner"] >= 0.02
-    assert watch.own["outer"] < watch.own["inner"]
-    assert watch.samples["outer"][0] >= watch.samples["inner"][0]
+        pass
+    assert watch.own == {"inner": 3.0, "outer": 7.0}
+    assert watch.samples == {"inner": [3.0], "outer": [10.0]}
 
 
 def test_a_watched_object_still_answers_and_its_calls_are_counted():
@@ -115,4 +115,4 @@ def test_the_cpu_time_of_a_sandbox_is_seen_although_it_is_killed():
         sandbox.exec(["python", "-c", "import time\nwhile time.process_time() < 0.3: pass"])
         assert walls.total() == 0  # nothing is closed yet
         walls.note()
-        assert 0.3 <= walls.total() < 3
+        assert walls.total() >= 0.3

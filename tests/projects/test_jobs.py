@@ -81,6 +81,18 @@ def test_planning_waits_for_the_architect_and_goes_on_by_itself(tmp_path, driver
     assert Plan.objects.get(project=project).status == Plan.Status.PROPOSED
 
 
+def test_a_project_without_approvals_goes_from_document_to_merge_by_itself(tmp_path, driver):
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", small_replies("T-01")), autonomy="none")
+    document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))
+    runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    build = Run.objects.get(project=project, kind=Run.Kind.BUILD)
+    assert build.status == Run.Status.FINISHED
+    assert build.started_by is None
+    assert Event.objects.filter(run__project=project, type="requirement.extracted").exists()
+    assert Event.objects.filter(run__project=project, type="plan.approved", actor="autonomy").exists()
+
+
 def test_nothing_is_built_before_the_plan_is_approved(tmp_path, driver):
     project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
     with pytest.raises(Exception, match="approved"):
