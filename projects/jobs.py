@@ -25,12 +25,13 @@ from agents.workspace.git import GitError
 from projects.engine import building, planning
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.priority import longest_first
-from projects.errors import LeaseLost, LostRace, ProjectsError
-from projects.models import Plan, Run, Task
+from projects.errors import LostRace, ProjectsError
+from projects.models import Plan, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
 from projects.services import documents, events, leases, plans, runs, tasks
+from projects.services.locks import lock_run
 from projects.services.queue import enqueue
-from sandbox.base import SandboxError
+from sandbox.base import SandboxError, SandboxUnavailable
 
 log = logging.getLogger("aiswe.jobs")
 LATER = timedelta(seconds=15)  # how long a task rests after its model or sandbox did not answer

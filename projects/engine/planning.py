@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.planner_graph import PlanContext, PlanState, build_plan_graph
 from agents.planning.plan import parse_plan, validate_plan
+from projects.engine.budgets import limits_of
 from projects.engine.models import label, provider_for, runner
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
