@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agents.memory.base import Lesson
@@ -71,6 +71,10 @@ class NoBook:
     def dispositions(self) -> Mapping[str, Any]:
         """None."""
         return {}
+
+    def words(self) -> Sequence[str]:
+        """Nobody said anything."""
+        return []
 
     def ask(self, **_: Any) -> Answer:
         """Nobody is there to answer."""

@@ -34,7 +34,9 @@ def measure(section: Section, options: Any) -> None:
             (code / name).write_text(text)
         rules = folder / "rules.json"
         rules.write_text(rules_json())
-        gates, cold, tools = [], [], {name: [] for name in SCANNERS}
+        gates: list[float] = []
+        cold: list[float] = []
+        tools: dict[str, list[float]] = {name: [] for name in SCANNERS}
         began = time.monotonic()
         for turn in range(n + 1):
             if len(cold) < COLD:

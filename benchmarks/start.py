@@ -21,7 +21,9 @@ IMPORTS = "import django, daphne.server, celery, langgraph.graph; django.setup()
 def measure(section: Section, options: Any) -> None:
     """Fill the section; raises CannotMeasure when a command fails or the server does not come up."""
     n = options.n or DEFAULT_N
-    bare, imports, helped, first, later, stopped = [], [], [], [], [], []
+    bare, imports, helped, stopped = [], [], [], []
+    first: list[float] = []
+    later: list[float] = []
     with scratch() as folder:
         for turn in range(n):
             home = folder / f"home-{turn}"
