@@ -37,6 +37,8 @@ from django.conf import settings as django_settings  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.test import TransactionTestCase  # noqa: E402
 
+from tests.needs import bubblewrap_problem, missing  # noqa: E402
+
 
 def _read_settings_again() -> None:
     """pytest-django reads the settings before any conftest: read them anew, in the environment made above.
@@ -62,6 +64,12 @@ _read_settings_again()
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests last: sync Playwright's event loop breaks asyncio tests that come after it."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """One sentence instead of many strange failures where no sandbox can be made, as in most containers."""
+    if item.get_closest_marker("bubblewrap") and (problem := bubblewrap_problem()):
+        missing(problem)
 
 
 @pytest.fixture(scope="session", autouse=True)

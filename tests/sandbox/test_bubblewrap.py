@@ -14,7 +14,8 @@ from sandbox.bubblewrap import BubblewrapBackend
 from sandbox.cgroups import Group
 from sandbox.owners import lives, me
 from sandbox.seccomp import NAMES, NUMBERS, filter_program
-from tests.sandbox.conftest import SMALL, missing
+from tests.needs import missing
+from tests.sandbox.conftest import SMALL
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -19,13 +19,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def missing(reason: str) -> None:
-    """Skip where a person develops; fail where nobody would notice."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{reason} (in CI every server must be there)")
-    pytest.skip(reason)
-
-
 def free_port() -> int:
     """A port nobody listens on now."""
     with socket.socket() as probe:

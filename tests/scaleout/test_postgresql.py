@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.scaleout.servers import ROOT, missing, postgresql, postgresql_programs
+from tests.needs import missing
+from tests.scaleout.servers import ROOT, postgresql, postgresql_programs
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -17,7 +18,6 @@ def test_the_truth_holds_on_postgresql():
     programs = postgresql_programs()
     if programs is None:
         missing("PostgreSQL's server programs are not installed (apt-get install postgresql)")
-        return
     with postgresql(programs) as url:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "tests/projects", "-q", "-p", "no:randomly"],

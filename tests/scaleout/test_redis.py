@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from channels_redis.pubsub import RedisPubSubChannelLayer
 
-from tests.scaleout.servers import ROOT, missing, redis
+from tests.needs import missing
+from tests.scaleout.servers import ROOT, redis
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
 
@@ -66,7 +67,6 @@ def test_events_committed_in_one_process_poke_a_viewer_in_another(tmp_path):
     program = shutil.which("redis-server")
     if program is None:
         missing("redis-server is not installed (apt-get install redis-server)")
-        return
     with redis(program) as url:
         heard = asyncio.run(overhear(url, tmp_path))
     pokes = [message for message in heard if message["type"] == "run.poke"]
