@@ -31,12 +31,16 @@ def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     settled = settle_packages(state, ctx, number)
     if settled.files:
         tree.write(settled.files)
-    for path, added, removed in tree.numstat(state["base"]):
+    for change in tree.changes(state["base"]):
         ctx.spine.emit(
-            "file.diff", role="coder", attempt=number, key=key_of(state, f"diff/{path}"),
-            summary=f"{path} +{added} −{removed}", payload={"path": path, "added": added, "removed": removed},
-            blobs={"diff": tree.diff_of(state["base"], path)},
-        )  # fmt: skip
+            "file.diff",
+            role="coder",
+            attempt=number,
+            key=key_of(state, f"diff/{change.path}"),
+            summary=f"{change.path} +{change.added} −{change.removed}",
+            payload={"path": change.path, "added": change.added, "removed": change.removed},
+            blobs={"diff": change.diff},
+        )
     changed: dict[str, Any] = {
         "step": state["step"] + 1,
         "attempt": number,
@@ -73,7 +77,7 @@ def syntax_errors(files: dict[str, str]) -> list[str]:
         if path.endswith(".py"):
             try:
                 compile(text, path, "exec", dont_inherit=True)
-            except (SyntaxError, ValueError) as error:
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 line = getattr(error, "lineno", None) or 0
                 errors.append(f"{path}:{line}: {type(error).__name__}: {error}")
     return errors
@@ -118,9 +122,10 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
     ctx.spine.emit(
         "test.result", role="tester", attempt=number, key=key_of(state, f"{name}/tests"),
         outcome="ok" if report.get("ok") else "fail", error_signature=signature,
-        summary=counts_text(report).rstrip(".") + (f" · branch {branch:.0f} %" if branch is not None else ""),
+        summary=(str(report.get("problem") or "").capitalize() or counts_text(report).rstrip(".")) + (f" · branch {branch:.0f} %" if branch is not None else ""),
         payload={
             **{part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")},
+            "problem": report.get("problem", ""),
             "failures": [
                 {"nodeid": f.get("nodeid", ""), "message": str(f.get("message", ""))[:1000]} for f in (report.get("failures") or [])[:20]
             ],
@@ -171,10 +176,18 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         }
     if passed:
         return changed
-    kind = error_kind(str((report.get("failures") or [{}])[0].get("traceback", "")))
-    first = (report.get("failures") or [{"nodeid": "", "message": ""}])[0]
-    line = f"try {number} ({state['strategy']}): {kind} in {first.get('nodeid') or 'collection'}: {str(first.get('message', ''))[:160]}"
+    line = f"try {number} ({state['strategy']}): {failure_line(report)}"
     return changed | {"signatures": [*state["signatures"], report["signature"]], "failures": [*state["failures"], line]}
+
+
+def failure_line(report: dict[str, Any]) -> str:
+    """What went wrong, in one line: the first failure, or why there is no proper result."""
+    failures = report.get("failures") or []
+    if not failures:
+        return str(report.get("problem") or "no test ran")
+    first = failures[0]
+    kind = error_kind(str(first.get("traceback", "")))
+    return f"{kind} in {first.get('nodeid') or 'collection'}: {str(first.get('message', ''))[:160]}"
 
 
 def close_attempt(

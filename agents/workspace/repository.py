@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,20 @@ class Replay:
 
     files: dict[str, str]
     conflicts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file's change: lines added and removed (0 for binary files) and the diff."""
+
+    path: str
+    added: int
+    removed: int
+    diff: str
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0
 
 
 class Repository:
@@ -121,8 +136,7 @@ class Worktree:
 
     def reset(self, base: str) -> None:
         """Stand at `base` with no other file in the tree."""
-        git(self.path, "cherry-pick", "--quit", check=False)
-        git(self.path, "checkout", "-q", "-f", "--detach", base)
+        # HEAD is detached from the start, so this moves it; it also ends a cherry-pick that a kill interrupted.
         git(self.path, "reset", "-q", "--hard", base)
         git(self.path, "clean", "-q", "-ffdx")
 
@@ -143,15 +157,18 @@ class Worktree:
         git(self.path, "add", "-A", "--intent-to-add")
         return git(self.path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", base).stdout
 
-    def numstat(self, base: str) -> list[tuple[str, int, int]]:
-        """(path, lines added, lines removed) for each changed file."""
+    def changes(self, base: str) -> list[Change]:
+        """Every file that differs from `base`, in order of path, each with its counts and its own diff."""
         git(self.path, "add", "-A", "--intent-to-add")
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+        counts = [row for row in git(self.path, "diff", "--numstat", "-z", *options, base).stdout.split("\0") if row]
+        whole = git(self.path, "diff", *options, base).stdout
+        # Both lists are in git's order; a line of content never starts with "diff --git", it has its +, - or space first.
+        parts = [part for part in re.split(r"(?m)^(?=diff --git )", whole) if part]
         rows = []
-        for line in git(
-            self.path, "diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", base
-        ).stdout.splitlines():
-            added, removed, path = line.split("\t", 2)
-            rows.append((path, int(added) if added.isdigit() else 0, int(removed) if removed.isdigit() else 0))
+        for count, part in zip(counts, parts, strict=True):
+            added, removed, path = count.split("\t", 2)
+            rows.append(Change(path, _number(added), _number(removed), part))
         return rows
 
     def commit(self, base: str, title: str, body: str, trailers: Mapping[str, str]) -> str:
@@ -189,8 +206,3 @@ class Worktree:
                 files[name] = target.read_text(encoding="utf-8", errors="replace")
         self.reset(onto)
         return Replay(files, conflicts)
-
-    def diff_of(self, base: str, path: str) -> str:
-        """One file's change against `base`."""
-        git(self.path, "add", "-A", "--intent-to-add")
-        return git(self.path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", base, "--", path).stdout

@@ -125,9 +125,34 @@ def test_nothing_is_written_through_a_link(repository, tmp_path):
 def test_the_difference_names_new_files_with_their_counts(repository):
     tree = repository.worktree("t1", repository.head())
     tree.write({"a.py": "1\n2\n", "README.md": ""})
-    assert sorted(tree.numstat(repository.head())) == [("README.md", 0, 1), ("a.py", 2, 0)]
-    assert "+2" in tree.diff_of(repository.head(), "a.py")
-    assert "README" not in tree.diff_of(repository.head(), "a.py")
+    first, second = tree.changes(repository.head())
+    assert (first.path, first.added, first.removed) == ("README.md", 0, 1)
+    assert (second.path, second.added, second.removed) == ("a.py", 2, 0)
+    assert "+2" in second.diff
+    assert "README" not in second.diff
+
+
+def test_content_that_looks_like_a_diff_does_not_split_one(repository):
+    tree = repository.worktree("t1", repository.head())
+    tree.write({"a.txt": "diff --git a/x b/x\n", "b c.py": "1\n", "ü.py": "2\n"})
+    assert {change.path: change.added for change in tree.changes(repository.head())} == {
+        "a.txt": 1,
+        "b c.py": 1,
+        "ü.py": 1,
+    }
+
+
+def test_an_interrupted_replay_leaves_nothing_behind(repository):
+    start = repository.head()
+    repository.fast_forward(commit(repository, "t1", {"app.py": "routes = [a]\n"}))
+    mine = commit(repository, "t2", {"app.py": "routes = [b]\n"}, base=start)
+    tree = repository.worktree("t2", repository.head())
+    subprocess.run(
+        ["git", "cherry-pick", mine], cwd=tree.path, capture_output=True
+    )  # killed with a conflict in the tree
+    tree = repository.worktree("t2", repository.head())
+    assert tree.changes(repository.head()) == []
+    assert tree.replay(mine, repository.head()).conflicts == ("app.py",)
 
 
 def test_removing_a_worktree_twice_is_harmless(repository):
