@@ -125,13 +125,19 @@ def ask(
             "window": provider.window, "recorded": completion.recorded, "truncated": completion.truncated,
         },
     )  # fmt: skip
+    text = plain(completion.text)
     spine.emit(
-        "thought", role=persona.name, attempt=attempt, key=key, summary=first_sentence(completion.text, step),
-        payload={"text": prose(completion.text)[:SHOWN_THOUGHT], "step": step, "model": usage.model, "truncated": completion.truncated},
-        blobs={"prompt": [message["content"] for message in sent], "output": completion.text},
+        "thought", role=persona.name, attempt=attempt, key=key, summary=first_sentence(text, step),
+        payload={"text": prose(text)[:SHOWN_THOUGHT], "step": step, "model": usage.model, "truncated": completion.truncated},
+        blobs={"prompt": [message["content"] for message in sent], "output": text},
         tokens=usage.completion_tokens, duration_ms=int(seconds * 1000),
     )  # fmt: skip
-    return Answer(completion.text, completion.truncated)
+    return Answer(text, completion.truncated)
+
+
+def plain(text: str) -> str:
+    """A reply as every store, socket and file can hold it: half a character pair or a NUL has no place in UTF-8 text."""
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 
 def prose(text: str) -> str:

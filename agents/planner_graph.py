@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Literal, Protocol, TypedDict
 
 from langgraph.graph import END, START, StateGraph
@@ -28,6 +29,7 @@ from agents.replies import parse_json, parse_reply
 PLAN_ROUNDS = 2  # times an invalid plan goes back to the model with the exact errors, then a human decides
 DOCUMENT_CHARS = 36_000  # about 12,000 tokens: the rest of a longer document is covered by its extracted requirements
 INFERRED_MOST = 20
+NOTHING_FOUND = "no requirement was found in the document; add them by hand, then confirm the requirements"
 INFER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -69,6 +71,10 @@ class PlanBook(Protocol):
 
     def confirmed(self) -> bool:
         """True once the architect confirmed the requirements."""
+        ...
+
+    def any_found(self) -> bool:
+        """True when the document has at least one requirement that was not rejected."""
         ...
 
     def confirm_if_waived(self) -> None:
@@ -124,13 +130,7 @@ def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[s
         return {"step": 1}
     found = extract(ctx.text)
     rows = [requirement.to_json() | {"origin": "explicit", "reason": ""} for requirement in found.requirements]
-    for implied in imply(found.requirements):
-        rows.append(
-            {
-                "key": implied.key, "text": implied.text, "kind": implied.kind, "lines": [0, 0], "acceptance": [],
-                "origin": "implied", "reason": f"{implied.reason} (because of {implied.because_of})",
-            }
-        )  # fmt: skip
+    rows += [implied.to_row() for implied in imply(found.requirements)]
     rows += _inferred(ctx, rows)
     ctx.book.record(rows, [paragraph.to_json() for paragraph in found.unmapped])
     explicit = len(found.requirements)
@@ -162,6 +162,8 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         return []
     items = answer.get("requirements", []) if isinstance(answer, dict) else []
     known = {" ".join(row["text"].lower().split()) for row in rows}
+    keys = {row["key"] for row in rows}
+    numbers = (key for number in count(1) if (key := f"INF-{number:02d}") not in keys)
     added: list[dict[str, Any]] = []
     for item in items[:INFERRED_MOST] if isinstance(items, list) else []:
         if not isinstance(item, dict) or not str(item.get("text", "")).strip():
@@ -175,7 +177,7 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         reason = " ".join(str(item.get("reason", "")).split())[:500] or "The model gave no reason."
         added.append(
             {
-                "key": f"INF-{len(added) + 1:02d}", "text": text, "kind": kind, "lines": [0, 0], "acceptance": [],
+                "key": next(numbers), "text": text, "kind": kind, "lines": [0, 0], "acceptance": [],
                 "origin": "inferred", "reason": f"{reason} (because of {because})" if because else reason,
             }
         )  # fmt: skip
@@ -187,7 +189,8 @@ def wait_for_architect(state: PlanState, runtime: Runtime[PlanContext]) -> dict[
     ctx = runtime.context
     ctx.book.confirm_if_waived()
     if not ctx.book.confirmed():
-        raise Waiting("needs you: confirm the requirements")
+        found = "confirm the requirements" if ctx.book.any_found() else NOTHING_FOUND
+        raise Waiting(f"needs you: {found}")
     return {"step": 2}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from agents.asking import ask
 from agents.context import existing_files, files_text, requirements_text
 from agents.firewall import FirewallContext, inspect
-from agents.llm.base import Message
+from agents.llm.base import Message, ReplyTooLong
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.ports import TaskContext
 from agents.prompting import render
@@ -71,31 +71,58 @@ def talk(
     name = f"{persona.name}-{step}"
     fresh = persona.name == "coder" and state["approach"] > 1
     for turn in range(ASK_AGAIN + 1):
-        answer = ask(
-            spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(persona.name),
-            persona=persona, messages=messages, step=step, key=key_of(state, f"{name}/{turn}"),
-            attempt=state["attempt"], temperature=FRESH_TEMPERATURE if fresh else None,
-        )  # fmt: skip
+        try:
+            answer = ask(
+                spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(persona.name),
+                persona=persona, messages=messages, step=step, key=key_of(state, f"{name}/{turn}"),
+                attempt=state["attempt"], temperature=FRESH_TEMPERATURE if fresh else None,
+            )  # fmt: skip
+        except ReplyTooLong as endless:
+            # There is nothing to answer to: the same question, sampled anew.
+            if turn == ASK_AGAIN:
+                raise
+            unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
+            continue
         reply = parse_reply(answer.text, truncated=answer.truncated)
         applied = apply_reply(reply, current, read_only=lambda path: not accept(path))
         messages = [*messages, {"role": "assistant", "content": answer.text}]
-        reasons = [f"{path}: {reason}" for path, reason in applied.refused] + screen(state, ctx, persona, applied, turn)
+        reasons = [f"{path}: {reason}" for path, reason in applied.refused]
+        reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn)
         # The same files again are an answer too: the writer holds on to what was judged.
         if not (applied.files or reply.files or reply.edits) and need_files and not reasons:
             reasons = [*reply.problems, "no file was found in it"]
         if not reasons:
             break
-        ctx.spine.emit(
-            "error", role=persona.name, attempt=state["attempt"], key=key_of(state, f"{name}/{turn}:unusable"),
-            summary=f"The {persona.name}'s answer could not be used: {reasons[0]}"[:400], outcome="fail",
-            payload={"message": "; ".join(reasons)[:2000], "tool": "reply", "next_steps": ["retry", "adjust", "skip", "escalate"]},
-        )  # fmt: skip
+        unusable(state, ctx, persona, reasons, f"{name}/{turn}")
         if turn == ASK_AGAIN:
             applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
             break
         messages = [*messages, {"role": "user", "content": render("task.refused", step="again", reasons=reasons[:12])}]
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
+
+
+def unusable(state: TaskState, ctx: TaskContext, persona: Persona, reasons: list[str], name: str) -> None:
+    """Put on the record why an answer was not taken."""
+    ctx.spine.emit(
+        "error", role=persona.name, attempt=state["attempt"], key=key_of(state, f"{name}:unusable"),
+        summary=f"The {persona.name}'s answer could not be used: {reasons[0]}"[:400], outcome="fail",
+        payload={"message": "; ".join(reasons)[:2000], "tool": "reply", "next_steps": ["retry", "adjust", "skip", "escalate"]},
+    )  # fmt: skip
+
+
+def crowded(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
+    """Reasons against files that stand where the repository or the tests have a folder, or below one of their files."""
+    there = {*ctx.repository.files(state["base"]), *state["tests"], *state["files"]} if applied.files else set()
+    folders = {path[:cut] for path in there for cut in range(len(path)) if path[cut] == "/"}
+    reasons = []
+    for path in applied.files:
+        above = [path[:cut] for cut in range(len(path)) if path[cut] == "/" and path[:cut] in there]
+        if path in folders:
+            reasons.append(f"{path}: there is a folder of this name; choose another name.")
+        elif above:
+            reasons.append(f"{path}: {above[0]} is a file, so nothing can be below it.")
+    return reasons
 
 
 def hear(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[list[Message], int]:

@@ -9,7 +9,8 @@ from langgraph.runtime import Runtime
 from agents.asking import ask
 from agents.context import requirements_text
 from agents.gates.feedback import feedback_text
-from agents.nodes.common import key_of
+from agents.llm.base import ReplyTooLong
+from agents.nodes.common import ASK_AGAIN, key_of, unusable
 from agents.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.personas import REVIEWER
 from agents.ports import TaskContext, Waiting
@@ -76,7 +77,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     changed: dict[str, Any] = {"step": state["step"] + 1}
     if not ctx.needs_review:
         return changed | {"verdict": "pass"}
-    tree = ctx.repository.open(ctx.worktree_name)
+    tree = write_candidate(state, ctx)
     task = state["task"]
     messages: Any = [
         {"role": "system", "content": render("system.reviewer", house_rules=ctx.house_rules)},
@@ -88,15 +89,17 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
             ),
         },
     ]  # fmt: skip
-    answer = ask(
-        spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
-        messages=messages, step="review", key=key_of(state, "review"), attempt=state["attempt"], schema=VERDICT_SCHEMA,
-    )  # fmt: skip
-    verdict, problems = parse_json(answer.text, VERDICT_SCHEMA)
-    approved = isinstance(verdict, dict) and verdict.get("approved") is True and not problems
-    reasons = [str(reason) for reason in (verdict or {}).get("reasons", [])][:8] if isinstance(verdict, dict) else []
+    verdict, problems = _verdict(state, ctx, messages)
+    if verdict is None:
+        # Sending the coder off to change something would be a guess: nobody said what.
+        return changed | {
+            "verdict": "escalate",
+            "escalation": f"The reviewer's verdict could not be read: {problems[0]}",
+        }
+    approved = verdict["approved"]
+    reasons = [str(reason) for reason in verdict["reasons"]][:8]
     if not approved and not reasons:
-        reasons = problems or ["the reviewer gave no readable verdict"]
+        reasons = ["the reviewer gave no reason"]
     ctx.spine.emit(
         "decision", role="reviewer", attempt=state["attempt"], key=key_of(state, "judgement"), outcome="ok" if approved else "fail",
         summary=f"{'Approved' if approved else 'Not approved'}: {'; '.join(reasons) or 'no reasons'}"[:400],
@@ -114,3 +117,27 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "review_rounds": state["review_rounds"] + 1,
         "report": state["report"] | {"review": reasons},
     }
+
+
+def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[str, Any] | None, list[str]]:
+    """Ask until the answer is a verdict that fits the schema, at most ASK_AGAIN times more; None and why when it never is."""
+    problems: list[str] = []
+    for turn in range(ASK_AGAIN + 1):
+        name = "review" if not turn else f"review/{turn}"
+        try:
+            answer = ask(
+                spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
+                messages=messages, step="review", key=key_of(state, name), attempt=state["attempt"], schema=VERDICT_SCHEMA,
+            )  # fmt: skip
+        except ReplyTooLong as endless:
+            problems = [str(endless)]
+            unusable(state, ctx, REVIEWER, problems, name)
+            continue
+        verdict, problems = parse_json(answer.text, VERDICT_SCHEMA)
+        if isinstance(verdict, dict) and not problems:
+            return verdict, []
+        problems = problems or ["it is not a JSON object"]
+        unusable(state, ctx, REVIEWER, problems, name)
+        again = render("task.unreadable", problems=problems[:8])
+        messages = [*messages, {"role": "assistant", "content": answer.text}, {"role": "user", "content": again}]
+    return None, problems

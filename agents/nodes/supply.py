@@ -34,7 +34,7 @@ def imported_modules(files: dict[str, str]) -> set[str]:
             continue
         try:
             tree = ast.parse(text)
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):

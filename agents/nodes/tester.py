@@ -23,7 +23,8 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, An
     messages, _, applied = talk(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
     changed: dict[str, Any] = {"step": state["step"] + 1, "tester": messages, "iteration": state["iteration"] + 1}
     if not applied.files:
-        return changed | {"verdict": "escalate", "escalation": f"No usable tests: {applied.refused[0][1]}"}
+        reason = applied.refused[0][1] if applied.refused else "the answer changed no test"
+        return changed | {"verdict": "escalate", "escalation": f"No usable tests: {reason}"}
     return changed | {"tests": applied.files, "verdict": ""}
 
 

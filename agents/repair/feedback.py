@@ -38,6 +38,8 @@ def trace_text(report: Mapping[str, Any]) -> str:
         blocks.append(f"{failure.get('nodeid', 'collection')}\n{quoted(clip(text, share), 'text')}")
     if len(failures) > 12:
         blocks.append(f"… and {len(failures) - 12} more failures")
-    if not blocks:
+    if report.get("problem"):
+        blocks.insert(0, f"There is no proper result: {report['problem']}.")
+    if not failures:
         blocks.append(quoted(clip(str(report.get("output", "")), TRACE_CHARS), "text"))
     return "\n\n".join(blocks)

@@ -31,8 +31,11 @@ class DatabasePlanBook:
         self._document.refresh_from_db()
         return self._document.status == RequirementDocument.Status.CONFIRMED
 
+    def any_found(self) -> bool:
+        return self._document.requirements.exclude(status=Requirement.Status.REJECTED).exists()
+
     def confirm_if_waived(self) -> None:
-        if self._run.project.autonomy in NO_APPROVAL and not self.confirmed():
+        if self._run.project.autonomy in NO_APPROVAL and not self.confirmed() and self.any_found():
             self._spine.fenced(lambda: documents.confirm_requirements(self._document, by=None))
 
     def _accepted(self) -> Any:

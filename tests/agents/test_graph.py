@@ -144,11 +144,17 @@ def test_a_path_that_escapes_is_refused_and_told_to_the_coder(bench, tmp_path):
 
 
 def test_a_reviewer_without_a_readable_verdict_does_not_approve(bench):
-    bench.replies |= {f"reviewer-review{n}": "Looks fine to me!" for n in ("", "-2", "-3")}
-    bench.replies |= {f"coder-rejected{n}": GOOD for n in ("", "-2", "-3")}
+    bench.replies |= dict.fromkeys(("reviewer-review", "reviewer-again", "reviewer-again-2"), "Looks fine to me!")
     final = bench.run()
     assert final["verdict"] == "escalated"
-    assert "reviewer" in final["escalation"]
+    assert "reviewer's verdict could not be read" in final["escalation"]
+
+
+def test_a_reviewer_who_answers_unreadably_once_is_asked_again(bench):
+    bench.replies |= {"reviewer-review": '{"approved": true, "reasons": null}', "reviewer-again": APPROVED}
+    final = bench.run()
+    assert final["verdict"] == "merged"
+    assert "reasons" in bench.spine.of("error")[0]["payload"]["message"]
 
 
 def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
