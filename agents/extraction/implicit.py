@@ -49,6 +49,13 @@ class ImpliedRequirement:
         """All of it as plain data."""
         return {name: getattr(self, name) for name in self.__slots__}
 
+    def to_row(self) -> dict[str, Any]:
+        """In the shape in which written requirements are kept: no lines, and the reason names what calls for it."""
+        return {
+            "key": self.key, "text": self.text, "kind": self.kind, "lines": [0, 0], "acceptance": [],
+            "origin": self.origin, "reason": f"{self.reason} (because of {self.because_of})",
+        }  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class _Rule:

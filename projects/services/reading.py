@@ -6,13 +6,16 @@ from typing import Any
 
 from agents.documents import DocumentRefused, read_document
 from agents.extraction import extract
+from agents.extraction.implicit import imply
 from projects.errors import BadInput
 from projects.models import RequirementDocument
 from projects.services.documents import record_extraction
 
 
 def preview(data: bytes, filename: str) -> dict[str, Any]:
-    """What would be read from these bytes: {filename, lines, requirements, unmapped, mapped, paragraphs}; stores nothing.
+    """What would be read from these bytes: {filename, lines, requirements, implied, unmapped, mapped, paragraphs}.
+
+    Nothing is stored.
 
     Raises BadInput (empty, binary, too large, unreadable) with the way out.
     """
@@ -26,16 +29,20 @@ def preview(data: bytes, filename: str) -> dict[str, Any]:
         "lines": len(document.lines),
         "mapped": found.mapped_paragraphs,
         "paragraphs": found.paragraphs,
+        "implied": [implied.to_json() for implied in imply(found.requirements)],
         **found.to_json(),
     }
 
 
 def extract_written(document: RequirementDocument) -> RequirementDocument:
-    """Store the requirements that are written in a fresh document; one that was read before stays as it is.
+    """Store what is written in a fresh document and what that implies by rules; one that was read before stays as it is.
 
-    No model is asked: what it may add comes with planning.
+    No model is asked: a planning run that starts before the requirements are confirmed adds what a model reads between
+    the lines.
     """
     if document.status != RequirementDocument.Status.UPLOADED:
         return document
-    found = extract(document.text).to_json()
-    return record_extraction(document, found["requirements"], found["unmapped"])
+    read = extract(document.text)
+    found = read.to_json()
+    rows = [*found["requirements"], *(implied.to_row() for implied in imply(read.requirements))]
+    return record_extraction(document, rows, found["unmapped"])

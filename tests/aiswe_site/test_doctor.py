@@ -70,6 +70,16 @@ def test_a_recorded_model_is_called_a_recording(tmp_path: Path) -> None:
     assert "a recording" in checks["Model server"]["detail"]
 
 
+def test_a_recording_named_as_the_model_is_called_one_and_one_that_is_not_there_is_red(tmp_path: Path) -> None:
+    _, _, checks = doctor(tmp_path, AISWE_MODEL="scripted:household")
+    assert checks["Model server"]["ok"] is True
+    assert "no model but a recording" in checks["Model server"]["detail"]
+    assert checks["Context window"]["ok"] is None
+    _, _, checks = doctor(tmp_path, AISWE_MODEL="scripted:nowhere")
+    assert checks["Model server"]["ok"] is False
+    assert "household" in checks["Model server"]["way_out"]
+
+
 def test_a_check_that_cannot_look_is_red() -> None:
     def broken() -> Verdict:
         raise PermissionError("not for you")

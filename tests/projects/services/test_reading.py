@@ -19,6 +19,22 @@ def test_a_preview_names_what_would_be_read() -> None:
     assert (found["mapped"], found["paragraphs"]) == (1, 2)
 
 
+def test_what_the_written_implies_is_previewed_and_kept_with_its_reason() -> None:
+    found = reading.preview(b"FR-01 Members shall log in with a password.", "a.md")
+    assert found["implied"]
+    assert {row["because_of"] for row in found["implied"]} == {"FR-01"}
+
+
+@pytest.mark.django_db
+def test_a_person_confirms_what_is_implied_too() -> None:
+    project = make_project()
+    text = b"FR-01 Members shall log in with a password."
+    document = reading.extract_written(documents.upload_document(project, text, "a.md", by=owner_of(project)))
+    implied = document.requirements.filter(origin="implied")
+    assert implied.exists()
+    assert all("because of FR-01" in row.reason and row.line_start == 0 for row in implied)
+
+
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7", b"PK\x03\x04"])
 def test_what_cannot_be_read_is_refused_with_a_reason(data: bytes) -> None:
     with pytest.raises(BadInput, match=r"todo\.md"):
