@@ -51,7 +51,7 @@ fill_env() {
     local lock arguments=()
     for lock in "$@"; do arguments+=(-r "$lock"); done
     if command -v uv >/dev/null && uv --version >/dev/null 2>&1 &&
-        uv pip install --quiet --python "$folder/bin/python" --require-hashes "${arguments[@]}"; then
+        uv pip install --quiet --compile-bytecode --python "$folder/bin/python" --require-hashes "${arguments[@]}"; then
         :
     elif ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes "${arguments[@]}"; then
         die "The packages of $* could not be installed." \
