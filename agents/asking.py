@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from agents.ports import Limits, OverBudget, Spine, Stopped
 
 COMPACT_AT = 0.75  # of the window; older turns are summed up beyond it (SWE-NFR-03)
 SHOWN_THOUGHT = 4_000
+_HEADING = re.compile(r"#{1,6}(?:\s|$)|[=-]{3,}$")
+_CAUSE = re.compile(r"[*_]{0,2}cause[*_]{0,2}\s*:[*_]{0,2}\s*(\S.*)", re.IGNORECASE)
+_MARK = re.compile(r"^(?:[-*+>]\s+|\d{1,3}[.)]\s+)+")
 
 
 def check_budget(spine: Spine, limits: Limits) -> None:
@@ -157,8 +161,11 @@ def prose(text: str) -> str:
 
 
 def first_sentence(text: str, step: str) -> str:
-    """One line for the stream."""
-    words = " ".join(prose(text).split())
+    """One line for the stream: of a diagnosis its cause, else the first sentence that is no heading."""
+    lines = [line for raw in prose(text).splitlines() if (line := raw.strip())]
+    said = [line for line in lines if not _HEADING.match(line)] or [line.lstrip("# ") for line in lines]
+    cause = next((found[1] for line in said if (found := _CAUSE.match(line))), "")
+    words = " ".join(_MARK.sub("", cause or " ".join(said)).split())
     if not words or words[0] in "{[":
         return {"structure": "The plan, as JSON", "infer": "Requirements read between the lines"}.get(
             step, f"Answered: {step}"
