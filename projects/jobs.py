@@ -229,6 +229,9 @@ def _build(task: Task, actor: str, token: int) -> None:
         tasks.escalate_task(task, token=token, text=str(error), actor=actor)
     except (ProjectsError, GitError, SandboxError) as error:
         _crashed(task, str(error), actor, token)
+    except OSError as error:
+        log.exception("task %s failed", task.pk)
+        _crashed(task, f"This machine could not do it: {error.strerror or type(error).__name__}.", actor, token)
     except Exception as error:
         log.exception("task %s failed", task.pk)
         _crashed(task, f"An unexpected {type(error).__name__} stopped the task; the log has the details.", actor, token)

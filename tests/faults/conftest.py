@@ -1,0 +1,57 @@
+"""A project, its jobs in the test's thread, and parts that can be made to fail."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from projects.engine import building, planning
+from projects.engine import models as engine_models
+from tests.agents.nodes.support import MemoryLessons, clean_gates
+from tests.faults.stage import FaultyRunner, QuietBackend, Stage, quiet_pytest
+from tests.projects.jobs_driver import Driver
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The engine's flow is the same on every database: once is enough."""
+    if connection.vendor != "sqlite":
+        reason = pytest.mark.skip(reason="the engine's flow is the same on every database; run once")
+        for item in items:
+            if "tests/faults/" in item.nodeid and item.get_closest_marker("django_db"):
+                item.add_marker(reason)
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The model runner of the jobs: quick to give up, and able to order a fault for one persona's calls."""
+    with FaultyRunner() as made:
+        monkeypatch.setattr(building, "runner", lambda: made)
+        monkeypatch.setattr(planning, "runner", lambda: made)
+        yield made
+
+
+@pytest.fixture
+def real(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any, runner: FaultyRunner) -> Any:
+    """Everything real but the memory: bubblewrap, git, database, gates that find nothing."""
+    settings.DEMO_TOKENS_PER_S = 0
+    settings.AISWE_HOME = tmp_path / "home"
+    monkeypatch.setattr("projects.jobs.LATER", timedelta(hours=1))
+    monkeypatch.setattr(building, "gates", clean_gates)
+    lessons = MemoryLessons()
+    monkeypatch.setattr(building, "lessons", lambda: lessons)
+    yield Stage(tmp_path / "scenario", Driver(monkeypatch), runner)
+    for server in engine_models._servers.values():
+        server.stop()
+    engine_models._servers.clear()
+
+
+@pytest.fixture
+def still(real: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """As `real`, with a sandbox that runs nothing and finds a right sum right: for faults elsewhere."""
+    backend = QuietBackend()
+    monkeypatch.setattr(building, "open_backend", lambda name: backend)
+    monkeypatch.setattr("agents.nodes.verify.run_pytest", quiet_pytest)
+    return real

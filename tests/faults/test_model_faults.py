@@ -1,0 +1,124 @@
+"""A model server that hangs, drips, hangs up or talks nonsense: the work waits, says so, and goes on afterwards."""
+
+import pytest
+
+from projects.jobs import recover_now
+from projects.models import Plan, Run, Task
+from projects.services import documents, runs
+from tests.factories import owner_of
+from tests.projects.jobs_driver import small_replies
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FAULTS = {
+    "hangs": {"kind": "hang"},
+    "stalls": {"kind": "stall"},
+    "drips": {"kind": "drip", "seconds": 0.7},
+    "hangs up": {"kind": "close"},
+    "sends garbage": {"kind": "garbage"},
+    "sends half a line": {"kind": "half_json"},
+    "reports a crash": {"kind": "error_line"},
+    "is busy": {"kind": "status", "status": 429, "retry_after": 0.01},
+    "is overloaded for long": {"kind": "status", "status": 503, "retry_after": 600},
+    "lacks the model": {"kind": "status", "status": 404},
+}
+
+
+@pytest.mark.parametrize("persona", ["tester", "coder", "reviewer"])
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_task_waits_for_its_model_and_is_merged_when_it_is_back(still, persona, fault):
+    still.runner.order(persona, **fault)
+    run = still.build("T-01")
+    task = still.task()
+    assert task.status == Task.Status.READY
+    assert task.why.startswith("waiting for the model: The ")
+    assert run.status == Run.Status.RUNNING
+    still.sweep()  # still away: nothing is lost, nothing is done twice
+    assert still.task().status == Task.Status.READY
+    still.runner.order("")
+    still.sweep()
+    assert still.task().status == Task.Status.MERGED
+    assert still.run.status == Run.Status.FINISHED
+    assert still.is_sound()
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_planning_waits_for_its_model_and_goes_on_by_itself(still, fault):
+    document, _ = still.upload(small_replies("T-01"))
+    still.runner.order("planner", **fault)
+    documents.confirm_requirements(document, by=owner_of(still.project))
+    still.work()
+    assert still.run.status == Run.Status.RUNNING
+    assert still.run.why.startswith("waiting for the model: The ")
+    still.runner.order("")
+    still.sweep()
+    assert still.run.status == Run.Status.FINISHED
+    assert still.plan().status == Plan.Status.PROPOSED
+    assert still.is_sound()
+
+
+@pytest.mark.parametrize("persona", ["tester", "coder", "reviewer"])
+def test_one_fault_is_tried_over_and_one_endless_reply_is_asked_for_again(still, persona):
+    still.runner.order(persona, times=1, kind="flood")
+    still.build("T-01")
+    assert still.task().status == Task.Status.MERGED
+    assert any("repeating itself" in text for text in still.summaries("error"))
+    assert still.is_sound()
+
+
+@pytest.mark.parametrize("persona", ["tester", "coder", "reviewer"])
+def test_a_model_that_never_stops_talking_is_escalated_in_words_and_a_retry_merges(still, persona):
+    still.runner.order(persona, kind="flood")
+    run = still.build("T-01")
+    task = still.task()
+    assert task.status == Task.Status.ESCALATED
+    assert "repeating itself" in task.escalation
+    assert run.status == Run.Status.NEEDS_YOU
+    assert "T-01" in run.why
+    still.runner.order("")
+    still.retry()
+    assert still.task().status == Task.Status.MERGED
+    assert still.is_sound()
+
+
+def test_a_planner_that_never_stops_talking_fails_in_words_and_a_person_resumes(still):
+    document, _ = still.upload(small_replies("T-01"))
+    still.runner.order("planner", kind="flood")
+    documents.confirm_requirements(document, by=owner_of(still.project))
+    still.work()
+    assert still.run.status == Run.Status.FAILED
+    assert "repeating itself" in still.run.why
+    still.runner.order("")
+    runs.resume_run(still.run, by=owner_of(still.project))
+    still.work()
+    assert still.plan().status == Plan.Status.PROPOSED
+    assert still.is_sound()
+
+
+def test_a_model_away_while_reading_between_the_lines_costs_only_that(still):
+    still.runner.order("planner", kind="close")
+    document, run = still.upload(small_replies("T-01"))
+    assert run.status == Run.Status.NEEDS_YOU
+    assert document.requirements.filter(origin="explicit").count() == 2
+    assert any("could not be asked" in text for text in still.summaries("error"))
+
+
+def test_a_missing_model_is_named_with_the_command_that_fetches_it(still):
+    still.runner.order("coder", kind="status", status=404)
+    still.build("T-01")
+    assert "ollama pull" in still.task().why
+
+
+def test_the_run_says_what_all_its_tasks_wait_for(still):
+    still.runner.order("coder", kind="close")
+    run = still.build("T-01")
+    assert run.status == Run.Status.RUNNING
+    assert run.why.startswith("T-01 is waiting for the model: ")
+    assert run.why_since is not None
+    recover_now()
+    still.work()  # it rests: nobody is bothered
+    assert still.runner.calls.count("coder") == 1
+    still.runner.order("")
+    still.sweep()
+    assert still.task().status == Task.Status.MERGED
+    assert "waiting" not in still.run.why
