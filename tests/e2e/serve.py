@@ -12,6 +12,8 @@ import sys
 import threading
 from typing import Any
 
+KEPT: list[Any] = []  # the story, for as long as the process lives
+
 
 def main() -> None:
     """Migrate, build the story once, serve until stdin ends."""
@@ -80,6 +82,7 @@ def do_story() -> dict[str, Any]:
     if get_user_model().objects.filter(username="ada").exists():
         return {}
     story = tell(make_user("ada"))
+    KEPT.append(story)
     second = second_version(story)
     Project.objects.filter(pk=second.project_id).update(model="scripted:household")  # its pages say so
     viewer = make_user("vera", role="viewer", project=story.project)
@@ -143,6 +146,14 @@ def do_hostile(run: int, texts: list[str]) -> dict[str, Any]:
             blobs={"output": text, "prompt": [text]},
         )
     return {"last": last_of(run)}
+
+
+def do_everywhere(text: str) -> dict[str, Any]:
+    """The same text in every place a page shows one."""
+    from tests.dashboard.markup import pages_of, put_everywhere
+
+    put_everywhere(KEPT[0], text)
+    return {"pages": pages_of(KEPT[0])}
 
 
 def do_delta(run: int, lane: str, id: str, text: str, offset: int = 0) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,35 @@ def test_a_window_that_was_offline_catches_up(site: Site, story: dict[str, Any],
     page.context.set_offline(False)
     whole(page, last)
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+@pytest.mark.slow
+def test_half_a_minute_offline_while_the_other_window_watches_is_made_up_for(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    away = window(f"/runs/{story['run']}", quiet=True)  # the browser itself complains about lost connections
+    other = window(f"/runs/{story['run']}")
+    for page in (away, other):
+        expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    before = site.do("emit", run=story["run"], count=1)["last"]
+    whole(away, before)
+    away.context.set_offline(True)
+    since = time.monotonic()
+    last = before
+    while time.monotonic() - since < 30:
+        last = site.do("emit", run=story["run"], count=8)["last"]
+        other.wait_for_timeout(500)
+    whole(other, last)
+    assert last - before > 100
+    assert away.evaluate(SEQS)[-1] == before, "nothing can have come in"
+    expect(away.locator("#live")).to_have_attribute("data-state", "reconnecting")
+    away.context.set_offline(False)
+    whole(away, last)
+    expect(away.locator("#live")).to_have_attribute("data-state", "live")
+    last = site.do("emit", run=story["run"], count=3)["last"]
+    whole(away, last)
+    whole(other, last)
+    assert away.evaluate(SEQS)[-100:] == other.evaluate(SEQS)[-100:]
 
 
 def test_a_killed_server_comes_back_without_a_hole(
