@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from html.parser import HTMLParser
 
@@ -66,8 +67,13 @@ def put_everywhere(story: Story, words: str) -> None:
     short = words[:100].replace("\x00", "")
     whole = words.replace("\x00", "")
     Project.objects.filter(pk=story.project.pk).update(name=short or "x", house_rules=whole)
+    text = f"{whole}\n\n{whole}"
     RequirementDocument.objects.filter(pk=story.document.pk).update(
-        filename=short or "x", text=f"{whole}\n\n{whole}", problem=whole, unmapped=[{"lines": [1, 1], "text": whole}]
+        filename=short or "x",
+        text=text,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),  # what is counted in a text is remembered by its hash
+        problem=whole,
+        unmapped=[{"lines": [1, 1], "text": whole}],
     )
     Requirement.objects.filter(document=story.document, key="FR-01").update(
         text=whole, reason=whole, acceptance=[whole]
