@@ -12,10 +12,12 @@ from agents.llm.base import Message, ReplyTooLong
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.ports import TaskContext
 from agents.prompting import render
+from agents.repair.feedback import clip
 from agents.replies import Applied, Reply, apply_reply, parse_reply
 from agents.state import TaskState
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
+UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
 
 def key_of(state: TaskState, name: str) -> str:
@@ -97,7 +99,12 @@ def talk(
         if turn == ASK_AGAIN:
             applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
             break
-        messages = [*messages, {"role": "user", "content": render("task.refused", step="again", reasons=reasons[:12])}]
+        # What could not be used is not worth its place in the window: enough stays to see what is meant.
+        again: list[Message] = [
+            {"role": "assistant", "content": clip(answer.text, UNUSABLE_CHARS)},
+            {"role": "user", "content": render("task.refused", step="again", reasons=reasons[:12])},
+        ]
+        messages = [*messages[:-1], *again]
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
 

@@ -10,7 +10,7 @@ from agents.asking import ask
 from agents.context import requirements_text
 from agents.gates.feedback import feedback_text
 from agents.llm.base import ReplyTooLong
-from agents.nodes.common import ASK_AGAIN, key_of, unusable
+from agents.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, key_of, unusable
 from agents.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.personas import REVIEWER
 from agents.ports import TaskContext, Waiting
@@ -139,5 +139,9 @@ def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[st
         problems = problems or ["it is not a JSON object"]
         unusable(state, ctx, REVIEWER, problems, name)
         again = render("task.unreadable", problems=problems[:8])
-        messages = [*messages, {"role": "assistant", "content": answer.text}, {"role": "user", "content": again}]
+        messages = [
+            *messages,
+            {"role": "assistant", "content": clip(answer.text, UNUSABLE_CHARS)},
+            {"role": "user", "content": again},
+        ]
     return None, problems

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ class FaultyRunner(ModelRunner):
         super().__init__(attempts=2, backoff=0.001, breaker_failures=1_000)
         self.persona, self.fault, self.times = "", {}, 0
         self.calls: list[str] = []
+        self.spoil: Callable[[str], str] = lambda text: text
 
     def order(self, persona: str, times: int = 1_000, **fault: Any) -> None:
         """From now on this persona's calls go wrong."""
@@ -43,7 +45,8 @@ class FaultyRunner(ModelRunner):
             for server in engine_models._servers.values():
                 server.faults.add(times=2, **self.fault)  # both tries of the runner
         try:
-            return super().complete(provider, messages, **options)
+            completion = super().complete(provider, messages, **options)
+            return replace(completion, text=self.spoil(completion.text))
         finally:
             for server in engine_models._servers.values():
                 server.faults.clear()
