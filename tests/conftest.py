@@ -62,8 +62,12 @@ _read_settings_again()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests last: sync Playwright's event loop breaks asyncio tests that come after it."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    """Files with the longest tests first: when several workers share the work, none is left alone with them."""
+    longest: dict[str, float] = {}
+    for item in items:
+        marker = item.get_closest_marker("timeout")
+        longest[item.location[0]] = max(longest.get(item.location[0], 0), *(marker.args if marker else ()), 0)
+    items.sort(key=lambda item: -longest[item.location[0]])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,28 +63,37 @@ def kill_worker(home: Path, last: int) -> int:
     return last
 
 
-def test_twenty_kills_at_random_points_end_in_the_same_repository(tmp_path):
-    whole = start_demo(tmp_path / "whole", tmp_path / "whole.json")
-    assert whole.wait(600) == 0, document_of(tmp_path / "whole.json")
-    expected = tree_of(document_of(tmp_path / "whole.json")["repository"])
+@contextlib.contextmanager
+def ended(*demos: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Whatever happens, none of them goes on."""
+    try:
+        yield
+    finally:
+        for demo in demos:
+            if demo.poll() is None:
+                demo.terminate()
+        for demo in demos:
+            demo.wait(60)
 
+
+def test_twenty_kills_at_random_points_end_in_the_same_repository(tmp_path):
     chance = random.Random()
     seed = chance.randrange(10**6)
     chance.seed(seed)
     home, out = tmp_path / "killed", tmp_path / "killed.json"
+    # Side by side: the one that is killed mostly waits to be.
+    whole = start_demo(tmp_path / "whole", tmp_path / "whole.json")
     demo, kills, last = start_demo(home, out), 0, 0
     deadline = time.monotonic() + 700
-    try:
+    with ended(whole, demo):
         while demo.poll() is None and time.monotonic() < deadline:
             time.sleep(chance.uniform(1.0, 9.0) if kills < KILLS else 1.0)
             if kills < KILLS and demo.poll() is None:
                 pid = kill_worker(home, last)
                 kills += pid != last
                 last = pid
-    finally:
-        if demo.poll() is None:
-            demo.terminate()
-            demo.wait(60)
+        assert whole.wait(100) == 0, document_of(tmp_path / "whole.json")
+    expected = tree_of(document_of(tmp_path / "whole.json")["repository"])
     document = document_of(out)
     print(f"seed {seed}: {kills} kills")  # noqa: T201  a failure must be repeatable
     assert demo.returncode == 0, (seed, kills, document)

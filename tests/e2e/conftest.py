@@ -15,9 +15,12 @@ from tests.needs import missing
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser; without one the tests are skipped, in CI they fail."""
+    """The browser; without one the tests are skipped, in CI they fail.
+
+    Closed after each file: as long as sync Playwright lives, no other test can run an event loop in this thread.
+    """
     if not CHROMIUM.exists():
         missing(f"no Chromium at {CHROMIUM}; install it or name it in CHROMIUM")
     from playwright.sync_api import sync_playwright

@@ -31,7 +31,8 @@ def docker_engine() -> Iterator[str]:
 
         client = connect(900)
         try:
-            build_image(client, print)
+            with own.alone():
+                build_image(client, print)
         finally:
             client.close()
         yield os.environ.get("DOCKER_HOST", "")
