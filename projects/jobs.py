@@ -169,16 +169,8 @@ def schedule_run(run_id: int) -> None:
             if run.status == Run.Status.RUNNING:
                 all_wait = not working and len(resting) == len(ready)
                 runs.set_why(run, f"{resting[0].key} is {resting[0].why}" if all_wait else "")
-        elif run.status == Run.Status.RUNNING:
-            _wait_for_a_person(run)
-
-
-def _wait_for_a_person(run: Run) -> None:
-    """Nothing can be worked on: say for whose answer the run waits."""
-    waits = Task.objects.filter(run=run, status__in=(Task.Status.NEEDS_YOU, Task.Status.ESCALATED)).first()
-    if waits is not None:
-        words = waits.why or ("was not solved" if waits.status == Task.Status.ESCALATED else "waits")
-        runs.move_run(run, Run.Status.NEEDS_YOU, reason=f"needs you: {waits.key} {words}"[:300], actor=this_worker())
+        elif run.status == Run.Status.RUNNING and (words := runs.whom_it_waits_for(run.pk)):
+            runs.move_run(run, Run.Status.NEEDS_YOU, reason=words, actor=this_worker())
 
 
 def _moved_after(task: Task, moment: Any) -> bool:

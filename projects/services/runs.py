@@ -45,6 +45,7 @@ __all__ = [
     "start_build",
     "start_planning",
     "totals",
+    "whom_it_waits_for",
 ]
 
 JOB_OF_KIND: dict[str, str] = {
@@ -224,10 +225,19 @@ def finish_if_done(run_id: int) -> bool:
             move_run(run, Run.Status.FINISHED, reason=f"{merged} merged" + (f", {left_out} left out" * bool(left_out)))
             return True
         if run.status == Run.Status.RUNNING and not any(status in MOVING for status in counts):
-            stuck = [Task.Status.ESCALATED, Task.Status.NEEDS_YOU]
-            keys = Task.objects.filter(run_id=run_id, status__in=stuck).values_list("key", flat=True)
-            move_run(run, Run.Status.NEEDS_YOU, reason="needs you: " + ", ".join(keys))
+            move_run(run, Run.Status.NEEDS_YOU, reason=whom_it_waits_for(run_id))
     return False
+
+
+def whom_it_waits_for(run_id: int) -> str:
+    """One sentence on the tasks that only a person can bring on; "" when there is none."""
+    stuck = list(Task.objects.filter(run_id=run_id, status__in=(Task.Status.NEEDS_YOU, Task.Status.ESCALATED)))
+    if not stuck:
+        return ""
+    first = stuck[0]
+    words = first.why.removeprefix("needs you: ") or first.get_status_display().lower()
+    more = f" (and {len(stuck) - 1} more)" if len(stuck) > 1 else ""
+    return clean_line(f"needs you: {first.key}{more}: {words}", 300)
 
 
 def totals(run: Run) -> dict[str, Any]:

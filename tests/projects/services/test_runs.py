@@ -168,8 +168,8 @@ def test_a_run_in_which_something_moves_goes_on():
 
 
 def test_a_run_in_which_nothing_moves_but_something_waits_needs_you():
-    assert finished("merged", "escalated", "blocked") == (False, "needs_you", "needs you: T-02")
-    assert finished("needs_you", "escalated") == (False, "needs_you", "needs you: T-01, T-02")
+    assert finished("merged", "escalated", "blocked") == (False, "needs_you", "needs you: T-02: escalated")
+    assert finished("needs_you", "escalated") == (False, "needs_you", "needs you: T-01 (and 1 more): needs you")
 
 
 def test_a_finished_run_is_finished_once():
