@@ -7,7 +7,9 @@ from dataclasses import dataclass
 DONE, NO, WRONG_USE, MISSING = 0, 1, 2, 3
 
 OUR_ROOMS = ("sandbox", "agents", "projects", "dashboard", "aiswe_site")
-# Errors that mean "something needed is not there"; every other one of ours means "the answer is no".
+# Errors that mean "something needed is not there" or "what was given makes no sense"; every other one of ours means
+# "the answer is no".
+MEANS_WRONG_USE = {"DocumentRefused"}
 MEANS_MISSING = {"SandboxUnavailable", "ModelUnavailable", "ModelMissing", "ModelTimeout", "Missing"}
 WAYS_OUT = {
     "SandboxUnavailable": "`aiswe doctor` says what the sandbox needs.",
@@ -56,9 +58,8 @@ def problem_from(error: BaseException) -> Problem:
     if kind.__module__.split(".")[0] in OUR_ROOMS:
         way_out = str(getattr(error, "way_out", "")) or next((WAYS_OUT[name] for name in WAYS_OUT if name in names), "")
         message = str(error) or kind.__name__
-        return Problem(
-            message, "" if way_out and way_out in message else way_out, MISSING if names & MEANS_MISSING else NO
-        )
+        code = MISSING if names & MEANS_MISSING else WRONG_USE if names & MEANS_WRONG_USE else NO
+        return Problem(message, "" if way_out and way_out in message else way_out, code)
     if "DatabaseError" in names and kind.__module__.startswith("django.db"):
         return Problem(f"The database cannot be used: {first_line(error)}.", "`aiswe doctor` looks closer.", MISSING)
     from aiswe_site.running.home import note

@@ -59,9 +59,10 @@ def _in_order(specs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if need not in by_key:
                 raise BadInput(f"{key} needs {need}, which is not in the plan.")
             unblocks.setdefault(need, []).append(key)
+    place = {key: number for number, key in enumerate(by_key)}
     order = [key for key, count in waits.items() if count == 0]
     for key in order:
-        for follower in sorted(unblocks.get(key, ()), key=list(by_key).index):
+        for follower in sorted(unblocks.get(key, ()), key=place.__getitem__):
             waits[follower] -= 1
             if waits[follower] == 0:
                 order.append(follower)

@@ -132,7 +132,7 @@ def test_requirements_are_listed_without_a_model(prd: str, capsys: pytest.Captur
 def test_a_document_that_is_none_is_refused_with_a_way_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "prd.pdf"
     path.write_bytes(b"%PDF-1.7\n%\xe2\xe3\n")
-    assert run(["requirements", str(path)]) == 1
+    assert run(["requirements", str(path)]) == 2
     said = capsys.readouterr().err
     assert "PDF" in said
     assert "UTF-8" in said

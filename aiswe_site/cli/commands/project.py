@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from aiswe_site.cli import django, options, output
+from aiswe_site.cli.problems import WrongUse
 
 
 @click.group()
@@ -46,3 +47,39 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
 
     output.answer(result, as_json=as_json, people=people)
     options.tell_worker()
+
+
+@command.command()
+@click.argument("project")
+@click.argument("changes", nargs=-1, metavar="[LIMIT=NUMBER]...")
+@options.as_option
+@output.json_option
+def limits(project: str, changes: tuple[str, ...], user: str, as_json: bool) -> None:
+    """Show the budgets of PROJECT (its short name), or change them: `limits todo task_tokens=800000 max_retries=8`.
+
+    What stopped at a limit goes on when its task is tried again, or its run resumed.
+    """
+    wanted: dict[str, int] = {}
+    for change in changes:
+        name, _, number = change.partition("=")
+        if not number.isdecimal():
+            raise WrongUse(f"{change!r} changes no limit.", "Write the limit and a whole number: task_tokens=800000")
+        wanted[name] = int(number)
+    django.start()
+    from projects.errors import BadInput
+    from projects.models import Project
+    from projects.services import projects
+
+    found = Project.objects.filter(slug=project).first()
+    if found is None:
+        raise WrongUse(f"There is no project {project!r}.", "`aiswe history` lists what there is.")
+    if wanted:
+        try:
+            projects.update_settings(found, by=django.acting_user(user), limits=wanted)
+        except BadInput as wrong:
+            raise WrongUse(str(wrong), f"`aiswe project limits {project}` shows them.") from wrong
+
+    def people() -> None:
+        output.pairs(found.limits)
+
+    output.answer({"project": found.pk, "slug": found.slug, "limits": found.limits}, as_json=as_json, people=people)

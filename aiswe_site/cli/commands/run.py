@@ -70,7 +70,7 @@ def watch(run: int, after: int, as_json: bool) -> int:
 @options.as_option
 @output.json_option
 def resume(run: int, user: str, as_json: bool) -> None:
-    """Go on with a paused run."""
+    """Go on with a paused or failed run, where it stopped."""
     _steer("resume_run", run, user, as_json)
 
 
