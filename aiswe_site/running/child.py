@@ -43,7 +43,6 @@ def main() -> int:
         return CANNOT_START
     recover()
     register()
-    hint()
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     try:
         serve(server_module, options.listen_fd, options.ready_fd)
@@ -83,16 +82,6 @@ def register() -> None:
     from projects.services import demo
 
     demo.register(DemoPlayer().begin)
-
-
-def hint() -> None:
-    """Tell the way in when there are users (made by commands) of whom none can sign in, so that none is offered."""
-    from django.contrib.auth import get_user_model
-    from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
-
-    users = get_user_model().objects
-    if users.exists() and not users.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
-        print("Nobody can sign in yet: aiswe config admin NAME makes an administrator.", file=sys.stderr)  # noqa: T201
 
 
 def warm_up() -> None:

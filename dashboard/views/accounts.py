@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.contrib.auth import get_user_model, login
+from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView
 from django.http import Http404, HttpRequest, HttpResponse
@@ -28,14 +28,14 @@ class SignIn(LoginView):
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Show the form, or the set-up when there is nobody to sign in."""
-        return super().get(request, *args, **kwargs) if get_user_model().objects.exists() else redirect("setup")
+        return redirect("setup") if accounts.needs_first_admin() else super().get(request, *args, **kwargs)
 
 
 @login_not_required
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:
-    """Make the first administrator; this page exists only while no user does."""
-    if get_user_model().objects.exists():
+    """Make the first administrator; this page exists only while nobody can sign in."""
+    if not accounts.needs_first_admin():
         raise Http404("There is an administrator already.")
     form = FirstAdminForm(request.POST or None)
     if request.method == "POST" and form.is_valid():

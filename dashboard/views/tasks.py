@@ -143,5 +143,6 @@ def dispose(request: HttpRequest, pk: int) -> HttpResponse:
     )
     finding.refresh_from_db()
     kept = "The decision is kept, with your name and its expiry."
-    messages.success(request, kept if finding.disposition else "Asked: it holds from the second person's yes on.")
+    waits = f"Not decided yet: a {finding.severity} finding waits for {name or 'a second person'} to say yes under Approvals."
+    messages.success(request, kept if finding.disposition else waits)
     return redirect("gate", finding.task_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
 
 
 def needs_first_admin() -> bool:
-    """Whether nobody can sign in yet."""
-    return not get_user_model().objects.exists()
+    """Whether nobody can sign in yet. Users without a password (of commands, of the demo) are nobody who could."""
+    users = get_user_model().objects
+    return not users.exclude(password="").exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists()
 
 
 def create_first_admin(username: str, password: str, email: str = "") -> User:
-    """Create the administrator, only while there is no user at all.
+    """Create the administrator, only while nobody can sign in.
 
-    Raises NotAllowed once anybody exists and BadInput for a name or password that cannot be used.
+    Raises NotAllowed once somebody can and BadInput for a name or password that cannot be used.
     """
     model = get_user_model()
     name = username.strip()
@@ -32,11 +34,12 @@ def create_first_admin(username: str, password: str, email: str = "") -> User:
             with connection.cursor() as cursor:
                 # Two browsers at once: the second waits here and then sees the first one's user.
                 cursor.execute("LOCK TABLE auth_user IN SHARE ROW EXCLUSIVE MODE")
-        if model.objects.exists():
+        if not needs_first_admin():
             raise NotAllowed("There is an account already. Sign in, or ask an administrator for one.")
         candidate = model(username=name, email=email.strip())
         try:
             candidate.clean_fields(exclude=["password"])
+            candidate.validate_unique()
             validate_password(password, candidate)
         except ValidationError as problem:
             raise BadInput(" ".join(problem.messages)) from problem

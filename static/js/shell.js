@@ -101,4 +101,20 @@ for (const graph of document.querySelectorAll('.dag')) {
 
 copyable(document);
 localTimes(document);
-document.addEventListener('htmx:after:swap', () => { copyable(document); localTimes(document); });
+// A part of the page that could not be brought up to date says so; what stands there is old until it can.
+const trouble = document.getElementById('trouble');
+const troubled = (/** @type {string} */ words) => { if (trouble) { trouble.textContent = words; trouble.hidden = !words; } };
+document.addEventListener('htmx:response:error', (event) => {
+  const status = /** @type {CustomEvent} */ (event).detail?.ctx?.response?.status;
+  if (status >= 500) troubled(`The server could not answer (error ${status}). What stands here may be old. Reload the page; if it stays like this, the log says why.`);
+});
+document.addEventListener('htmx:error', (event) => {
+  const { error, ctx } = /** @type {CustomEvent} */ (event).detail || {};
+  if (error instanceof TypeError && !ctx?.response) troubled('The server does not answer. What stands here may be old; it is asked again.');
+});
+document.addEventListener('htmx:after:swap', (event) => {
+  // It is told of an answer that was not put into the page, too.
+  if (!(/** @type {CustomEvent} */ (event).detail?.ctx?.response?.status >= 500)) troubled('');
+  copyable(document);
+  localTimes(document);
+});

@@ -22,7 +22,7 @@ PACKAGES = [
         "version": "4.0.1",
         "licence": "0BSD",
         "integrity": "sha512-oF7JgXhDW9UXCy/k1ZYFUQgzu/rm19ORWPSPNL91vPluB2PB9+MV55tyQdH/w7o2EAbTYUG5SDW1R60mdkdqGg==",
-        "files": {"LICENSE": "LICENSE", "dist/htmx.min.js": "htmx.min.js"},
+        "files": {"LICENSE": "LICENSE", "dist/htmx.min.js": "htmx.min.js", "dist/ext/hx-csp.min.js": "hx-csp.min.js"},
     },
 ]
 

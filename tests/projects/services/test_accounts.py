@@ -27,6 +27,15 @@ def test_of_many_first_accounts_at_once_one_is_made():
     assert get_user_model().objects.count() == 1
 
 
+def test_users_who_cannot_sign_in_are_no_first_account():
+    get_user_model().objects.create_user("operator")
+    assert needs_first_admin()
+    with pytest.raises(BadInput, match="already exists"):
+        create_first_admin("operator", PASSWORD)
+    assert create_first_admin("ada", PASSWORD).is_superuser
+    assert not needs_first_admin()
+
+
 @pytest.mark.parametrize(
     ("name", "password", "email"),
     [
