@@ -132,6 +132,10 @@ class Commands:
 
             site.setquit()  # this Python was started without `site`
             site.sethelper()
+            # As at the start of every Python: a late write to a closed socket is an exception and not the end.
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             for name, fd, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
                 stream = open(fd, mode, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
                 setattr(sys, name, stream)

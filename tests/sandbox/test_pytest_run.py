@@ -35,6 +35,27 @@ def test_a_failure_carries_its_message_and_trace(box: Sandbox) -> None:
     assert "left = 1" in report.failures[0].traceback
 
 
+SIGNALS = b"""import os, signal, socket
+import pytest
+
+def test_a_late_write_to_a_closed_socket():
+    here, there = socket.socketpair()
+    there.close()
+    with pytest.raises(BrokenPipeError):
+        here.send(b"x")
+
+def test_an_interrupt():
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+def test_signals_are_exceptions_as_in_any_python(box: Sandbox) -> None:
+    box.put({"test_x.py": SIGNALS})
+    report = run_pytest(box, coverage_of=None)
+    assert (report.ok, report.passed) == (True, 2)
+
+
 def test_a_missing_module_is_an_error_that_names_it(box: Sandbox) -> None:
     box.put({"test_x.py": b"import nowhere\n"})
     report = run_pytest(box)
