@@ -29,6 +29,7 @@ class FaultyRunner(ModelRunner):
         super().__init__(attempts=2, backoff=0.001, breaker_failures=1_000)
         self.persona, self.fault, self.times = "", {}, 0
         self.calls: list[str] = []
+        self.before: Callable[[str], None] = lambda who: None
         self.spoil: Callable[[str], str] = lambda text: text
 
     def order(self, persona: str, times: int = 1_000, **fault: Any) -> None:
@@ -39,6 +40,7 @@ class FaultyRunner(ModelRunner):
         """Ask, with short patience."""
         who = messages[0]["content"].splitlines()[0].removeprefix("Persona: ")
         self.calls.append(who)
+        self.before(who)
         provider.timeouts = Timeouts(connect=2.0, first_token=0.4, idle=0.4, total=4.0)
         if who == self.persona and self.times > 0:
             self.times -= 1

@@ -1,7 +1,10 @@
 """A model server that hangs, drips, hangs up or talks nonsense: the work waits, says so, and goes on afterwards."""
 
+import threading
+
 import pytest
 
+from projects.engine import models as engine_models
 from projects.jobs import recover_now
 from projects.models import Plan, Run, Task
 from projects.services import documents, runs
@@ -24,10 +27,16 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("persona", ["tester", "coder", "reviewer"])
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_task_waits_for_its_model_and_is_merged_when_it_is_back(still, persona, fault):
-    still.runner.order(persona, **fault)
+# Every fault at the first call of a task; at the later ones those that differ in how much had been said.
+AT = [("tester", name) for name in FAULTS]
+AT += [
+    (persona, name) for persona in ("coder", "reviewer") for name in ("hangs", "hangs up", "is busy", "lacks the model")
+]
+
+
+@pytest.mark.parametrize(("persona", "name"), AT)
+def test_a_task_waits_for_its_model_and_is_merged_when_it_is_back(still, persona, name):
+    still.runner.order(persona, **FAULTS[name])
     run = still.build("T-01")
     task = still.task()
     assert task.status == Task.Status.READY
@@ -122,3 +131,24 @@ def test_the_run_says_what_all_its_tasks_wait_for(still):
     still.sweep()
     assert still.task().status == Task.Status.MERGED
     assert "waiting" not in still.run.why
+
+
+@pytest.mark.parametrize("persona", ["tester", "reviewer"])
+def test_a_server_that_is_stopped_in_the_middle_of_a_call_is_waited_for(still, persona):
+    def stop_soon(who):
+        if who == persona:
+            (server,) = engine_models._servers.values()
+            server.faults.add("stall", times=2)
+            threading.Timer(0.1, server.stop).start()
+
+    still.runner.before = stop_soon
+    still.build("T-01")
+    assert still.task().why.startswith("waiting for the model")
+    still.runner.before = lambda who: None
+    still.sweep()
+    assert still.task().status == Task.Status.READY
+    (server,) = engine_models._servers.values()
+    server.start()
+    still.sweep()
+    assert still.task().status == Task.Status.MERGED
+    assert still.is_sound()

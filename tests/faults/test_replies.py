@@ -186,8 +186,9 @@ def test_there_are_many_bodies():
 
 @pytest.mark.parametrize("name", BODIES)
 def test_a_coder_or_tester_may_say_anything(name):
-    for persona in (CODER, TESTER):
-        for done in ("stop", "length"):
+    huge = len(BODIES[name]) > 1_000_000  # once is enough: it is the size that is tried
+    for persona in (CODER,) if huge else (CODER, TESTER):
+        for done in ("stop",) if huge else ("stop", "length"):
             said_by(persona, BODIES[name], done)
 
 
