@@ -17,7 +17,8 @@ from projects.services.events import emit
 from projects.services.locks import lock_project, lock_run
 from projects.services.moves import move_plan
 from projects.services.plan_rules import examine, layout_of
-from projects.services.rights import require
+from projects.services.rights import can, require
+from projects.services.runs import start_planning
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -214,7 +215,10 @@ def _approve(plan: Plan, run: Run | None, *, by: User | None, reason: str) -> No
 
 
 def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
-    """Say no, with what should change; nothing is built. Raises NotAllowed, BadInput, StaleVersion and LostRace."""
+    """Say no, with what should change; nothing is built, and the planner starts on another version with the comment.
+
+    Raises NotAllowed, BadInput, StaleVersion and LostRace.
+    """
     require(by, plan.project, "plan.approve")
     if not comment.strip():
         raise BadInput("Say what should change: the comment goes to the planner.")
@@ -232,6 +236,8 @@ def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
         _answer(current, Approval.Status.REJECTED, by=by, reason=comment)
         text = f"{by.get_username()} asked for changes to plan v{current.version} · {comment}"
         _tell(run, current, "plan.rejected", text, by.get_username(), "fail")
+        if can(by, current.project, "run.start"):
+            start_planning(current.document, by=by)
     plan.refresh_from_db()
     return plan
 

@@ -123,6 +123,16 @@ def test_an_invalid_plan_goes_back_to_the_model_twice_then_to_a_person(tmp_path,
     assert Event.objects.filter(run=run, type="thought", payload__step="structure").count() == 3
 
 
+def test_asked_for_changes_the_planner_is_told_them_and_proposes_again(tmp_path, driver):
+    project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
+    plans.ask_for_changes(plan, by=owner_of(project), comment="One task less, please.")
+    driver.work()
+    newest = Plan.objects.filter(project=project).order_by("-version").first()
+    assert (newest.version, newest.status) == (2, Plan.Status.PROPOSED)
+    again = Event.objects.filter(run__project=project, type="thought", payload__step="plan").order_by("pk").last()
+    assert "One task less, please." in events.event_blobs(again)["prompt"][-1]
+
+
 def test_a_corrected_plan_is_taken(tmp_path, driver):
     replies = small_replies("T-01")
     replies["plan/planner-structure-2"] = replies["plan/planner-structure"]
