@@ -233,6 +233,9 @@ class OllamaProvider:
         if error.status_code == -1:
             # An error line in mid-stream: the runner crashed or ran out of memory; it usually comes back.
             return ModelUnavailable(f"The model server stopped with an error: {said}")
+        if error.status_code in (500, 502, 504) and not self.recorded:
+            # A real server says so when its runner died, and starts another; a recording when a reply is missing.
+            return ModelUnavailable(f"The model server failed (HTTP {error.status_code}): {said}")
         return ModelRefused(error.status_code, f"The model server refused the call (HTTP {error.status_code}): {said}")
 
 
