@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from agents.gates.base import GateReport
 from agents.ports import Limits, OverBudget, Spent, Waiting
 from tests.agents.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, MemorySpine, code, task
 
@@ -155,6 +156,17 @@ def test_a_reviewer_who_answers_unreadably_once_is_asked_again(bench):
     final = bench.run()
     assert final["verdict"] == "merged"
     assert "reasons" in bench.spine.of("error")[0]["payload"]["message"]
+
+
+def test_a_scanner_that_stumbles_once_is_run_again_and_one_that_stays_down_blocks(bench, tmp_path):
+    blocked = GateReport("blocked", ("semgrep did not run",), {}, ())
+    answers = [blocked]
+    bench.gates = lambda *_: answers.pop() if answers else GateReport("pass", (), {}, ())
+    assert bench.run()["verdict"] == "merged"
+    down = Bench(tmp_path / "down", bench.replies, task(), gates=lambda *_: blocked)
+    with pytest.raises(Waiting, match="review gate"):
+        down.run()
+    assert down.repository.files(down.repository.head()) == [".gitignore", "README.md"]
 
 
 def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
