@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+import urllib.request
 from pathlib import Path
 
 from tests.aiswe_site.running import WAIT_S, aiswe, alive, up
@@ -87,9 +88,11 @@ def test_a_child_that_cannot_start_is_not_tried_for_ever(tmp_path: Path) -> None
     assert "starting it again" not in refused.stderr
 
 
-def test_the_way_in_is_told_when_commands_made_the_only_users(tmp_path: Path) -> None:
+def test_the_first_visit_makes_the_administrator_also_beside_users_made_by_commands(tmp_path: Path) -> None:
     prd = tmp_path / "prd.md"
     prd.write_text("FR-01: The system shall store notes.\n")
     assert aiswe("project", "new", "Notes", "--prd", str(prd), home=tmp_path / "home").returncode == 0
     with up(tmp_path / "home") as server:
-        server.wait_for("aiswe config admin")
+        server.wait_for("the first visit makes the administrator")
+        with urllib.request.urlopen(server.address, timeout=WAIT_S) as page:
+            assert b"<title>Set up" in page.read()
