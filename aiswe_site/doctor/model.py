@@ -53,7 +53,9 @@ def _recording(name: str) -> Verdict:
         found = Scenario.load(scenario_path(name))
     except ScenarioError as problem:
         known = ", ".join(sorted(path.parent.name for path in scenarios_folder().glob("*/scenario.toml")))
-        return Verdict(False, str(problem), f"AISWE_MODEL names a recording: scripted: and one of {known}, or a folder.")
+        return Verdict(
+            False, str(problem), f"AISWE_MODEL names a recording: scripted: and one of {known}, or a folder."
+        )
     return Verdict(True, f"no model but a recording: {found.title}")
 
 

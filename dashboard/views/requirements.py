@@ -85,6 +85,7 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
             "more_cards": max(0, len(shown) - PAGE_CARDS),
             "found": found,
             "coverage": documents.coverage(document),
+            "left_over": documents.left_over(document),
             "kinds": Requirement.Kind.choices,
             "counts": {
                 status: sum(r.status == status for r in found) for status in ("proposed", "accepted", "rejected")

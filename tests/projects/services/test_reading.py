@@ -26,6 +26,17 @@ def test_what_the_written_implies_is_previewed_and_kept_with_its_reason() -> Non
 
 
 @pytest.mark.django_db
+def test_a_heading_without_requirements_is_no_gap_in_the_coverage() -> None:
+    project = make_project()
+    text = b"# Todo\n\nFR-01 The API shall add a to-do.\n\n## Weather\n\nThe weather is nice.\n"
+    seen = reading.preview(text, "todo.md")
+    document = reading.extract_written(documents.upload_document(project, text, "todo.md", by=owner_of(project)))
+    assert documents.coverage(document) == {"mapped": seen["mapped"], "total": seen["paragraphs"]}
+    assert [part["text"] for part in documents.left_over(document)] == ["The weather is nice."]
+    assert any(part["kind"] == "heading" for part in document.unmapped)
+
+
+@pytest.mark.django_db
 def test_a_person_confirms_what_is_implied_too() -> None:
     project = make_project()
     text = b"FR-01 Members shall log in with a password."
