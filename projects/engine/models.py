@@ -32,7 +32,7 @@ def recording(name: str) -> ScriptedOllama:
     """
     with _lock:
         if name not in _servers:
-            server = ScriptedOllama(scenario_path(name), tokens_per_s=settings.DEMO_TOKENS_PER_S, parallel=2)
+            server = ScriptedOllama(scenario_path(name), tokens_per_s=settings.DEMO_TOKENS_PER_S, parallel=3)
             server.start()
             _servers[name] = server
         return _servers[name]

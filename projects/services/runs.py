@@ -249,7 +249,8 @@ def totals(run: Run) -> dict[str, Any]:
     used = run_usage(run.pk)
     tasks = dict.fromkeys(Task.Status.values, 0)
     tasks.update(run.tasks.order_by().values_list("status").annotate(Count("pk")))
-    repairs = Attempt.objects.filter(task__run=run).exclude(strategy="first")
+    # Findings, conflicts and corrected tests are tries too, but what they mend is not a failing test of their own.
+    repairs = Attempt.objects.filter(task__run=run, strategy__in=("repair", "fresh"))
     found = Finding.objects.filter(task__run=run).aggregate(
         raised=Count("pk"), fixed=Count("pk", filter=Q(state=Finding.State.FIXED))
     )
