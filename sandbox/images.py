@@ -96,9 +96,10 @@ def _build_from_packages(client: docker.DockerClient, name: str, say: Say) -> No
     with tempfile.TemporaryDirectory(prefix="aiswe-image-") as scratch:
         root = Path(scratch) / "root"
         include = "--include=python3,nodejs,git,ca-certificates,procps"
-        mirror = os.environ.get("AISWE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+        # Without one, debootstrap takes the mirror it was packaged with.
+        mirror = [os.environ["AISWE_DEBIAN_MIRROR"]] if os.environ.get("AISWE_DEBIAN_MIRROR") else []
         say("debootstrap (about a minute)")
-        _run(["debootstrap", "--variant=minbase", include, SUITE, str(root), mirror], 900)
+        _run(["debootstrap", "--variant=minbase", include, SUITE, str(root), *mirror], 900)
         for mounted in ("proc", "sys"):  # debootstrap may leave them; they are not ours to delete
             subprocess.run(["umount", str(root / mounted)], capture_output=True, timeout=30, check=False)
         say("installing the sandbox's Python packages")
