@@ -1,7 +1,8 @@
 """The tables, one module a subject."""
 
+from projects.models.accounts import ApiToken, BrowserSession, RecoveryCode, SecondFactor, Tries
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite
-from projects.models.events import Blob, Event
+from projects.models.events import Blob, Event, SiteEvent
 from projects.models.plan import Plan
 from projects.models.project import Membership, Project
 from projects.models.requirements import Requirement, RequirementDocument
@@ -9,9 +10,11 @@ from projects.models.review import Approval, Finding
 from projects.models.run import Attempt, Run, Task, Transition, Usage
 
 __all__ = [
+    "ApiToken",
     "Approval",
     "Attempt",
     "Blob",
+    "BrowserSession",
     "Event",
     "Finding",
     "GraphCheckpoint",
@@ -19,9 +22,11 @@ __all__ = [
     "Membership",
     "Plan",
     "Project",
+    "RecoveryCode",
     "Requirement",
     "RequirementDocument",
     "Run",
+    "SiteEvent",
     "Task",
     "Transition",
     "Usage",

@@ -1,0 +1,36 @@
+"""The session engine: Django's database sessions, with the person in a column of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+
+from projects.models import BrowserSession
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+class SessionStore(DatabaseStore):
+    """Rows of BrowserSession."""
+
+    @classmethod
+    def get_model_class(cls) -> Any:
+        """Where the sessions lie."""
+        return BrowserSession
+
+    def create_model_instance(self, data: Any) -> Any:
+        """The row of a session, under its person once there is one."""
+        row = super().create_model_instance(data)
+        pk = str(data.get(SESSION_KEY, ""))
+        row.user_id = int(pk) if pk.isdecimal() else None
+        return row
+
+
+def end_sessions(user: User, *, but: str | None = None) -> int:
+    """End every session of the user, except the one with the key `but`; how many were ended."""
+    rows = BrowserSession.objects.filter(user=user)
+    ended, _ = (rows.exclude(session_key=but) if but else rows).delete()
+    return ended
