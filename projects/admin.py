@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from projects.models import Approval, Event, Membership, Plan, Project, Run, Task, Transition
+from projects.models import Approval, Event, Membership, Plan, Project, Run, SiteEvent, Task, Transition
 
 if TYPE_CHECKING:
     ReadOnlyBase = admin.ModelAdmin[Any]
@@ -67,6 +67,17 @@ class EventAdmin(ReadOnly):
     list_select_related = ("run",)
     ordering = ("-pk",)
     show_full_result_count = False  # counting a million rows for a heading takes longer than the page
+
+
+@admin.register(SiteEvent)
+class SiteEventAdmin(ReadOnly):
+    """What belongs to no run: sign-ins, roles, settings, tokens."""
+
+    list_display = ("seq", "at", "actor", "action", "subject", "outcome")
+    list_filter = ("action", "outcome")
+    search_fields = ("actor", "subject", "hash")
+    ordering = ("-seq",)
+    show_full_result_count = False
 
 
 @admin.register(Transition)

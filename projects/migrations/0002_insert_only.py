@@ -2,16 +2,16 @@
 
 from django.db import migrations
 
-from projects.models.insert_only import create_statements, drop_statements
+from projects.models.insert_only import FIRST_TABLES, create_statements, drop_statements
 
 
 def guard(apps, schema_editor):
-    for statement in create_statements(schema_editor.connection.vendor):
+    for statement in create_statements(schema_editor.connection.vendor, FIRST_TABLES):
         schema_editor.execute(statement, params=None)
 
 
 def unguard(apps, schema_editor):
-    for statement in drop_statements(schema_editor.connection.vendor):
+    for statement in drop_statements(schema_editor.connection.vendor, FIRST_TABLES):
         schema_editor.execute(statement, params=None)
 
 

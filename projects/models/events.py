@@ -1,4 +1,4 @@
-"""The spine: one append-only, hash-chained stream of events per run, and the blobs they point at.
+"""The spine: one append-only, hash-chained stream of events per run, one for the site, and the blobs they point at.
 
 Rows are only ever inserted: database triggers refuse UPDATE and DELETE (see the migrations).
 """
@@ -55,3 +55,24 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id}/{self.seq} {self.type}"
+
+
+class SiteEvent(models.Model):
+    """One thing that happened to the installation and belongs to no run: sign-ins, roles, settings, tokens."""
+
+    seq = models.PositiveBigIntegerField(unique=True, help_text="Gapless from 1.")
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=120, blank=True, help_text="The user's name, the command line or a worker.")
+    action = models.CharField(max_length=60, help_text="What was done, like session.started or role.given.")
+    subject = models.CharField(max_length=200, blank=True, help_text="To whom or what.")
+    outcome = models.CharField(max_length=20, blank=True)
+    detail = models.JSONField(default=dict)
+    prev_hash = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["seq"]
+        indexes = [models.Index(fields=["action", "seq"])]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.action} {self.subject}"

@@ -6,9 +6,12 @@ bug, an admin's click, an ORM call in a shell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-TABLES = ("projects_event", "projects_blob", "projects_transition")
+FIRST_TABLES = ("projects_event", "projects_blob", "projects_transition")  # those of migration 0002
+TABLES = (*FIRST_TABLES, "projects_siteevent")
 
 # INSERT OR REPLACE deletes without firing a DELETE trigger on SQLite, so an insert over an existing row is refused too.
 # The same blob again is no change: it is ignored.
@@ -24,14 +27,18 @@ SQLITE_OVERWRITES = {
         "EXISTS (SELECT 1 FROM projects_transition WHERE id = NEW.id)",
         "ABORT, 'projects_transition is insert-only'",
     ),
+    "projects_siteevent": (
+        "EXISTS (SELECT 1 FROM projects_siteevent WHERE id = NEW.id OR seq = NEW.seq)",
+        "ABORT, 'projects_siteevent is insert-only'",
+    ),
 }
 
 
-def create_statements(vendor: str) -> list[str]:
+def create_statements(vendor: str, tables: Sequence[str] = TABLES) -> list[str]:
     """SQL that makes the tables insert-only; running it twice changes nothing."""
     if vendor == "sqlite":
         made = []
-        for table in TABLES:
+        for table in tables:
             for verb in ("UPDATE", "DELETE"):
                 made.append(
                     f"CREATE TRIGGER IF NOT EXISTS {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
@@ -48,7 +55,7 @@ def create_statements(vendor: str) -> list[str]:
             "CREATE OR REPLACE FUNCTION projects_insert_only() RETURNS trigger LANGUAGE plpgsql AS "
             "$$ BEGIN RAISE EXCEPTION '% is insert-only', TG_TABLE_NAME; END $$"
         ]
-        for table in TABLES:
+        for table in tables:
             made.append(
                 f"CREATE OR REPLACE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table} "
                 "FOR EACH ROW EXECUTE FUNCTION projects_insert_only()"
@@ -61,13 +68,13 @@ def create_statements(vendor: str) -> list[str]:
     raise ValueError(f"the audit tables cannot be made insert-only on {vendor}: use SQLite or PostgreSQL")
 
 
-def drop_statements(vendor: str) -> list[str]:
+def drop_statements(vendor: str, tables: Sequence[str] = TABLES) -> list[str]:
     """SQL that takes the triggers away: for undoing the migration, and for tests that clear the tables."""
     if vendor == "sqlite":
         names = ("no_update", "no_delete", "no_overwrite")
-        return [f"DROP TRIGGER IF EXISTS {table}_{name}" for table in TABLES for name in names]
+        return [f"DROP TRIGGER IF EXISTS {table}_{name}" for table in tables for name in names]
     return [
-        f"DROP TRIGGER IF EXISTS {table}_{name} ON {table}" for table in TABLES for name in ("no_change", "no_truncate")
+        f"DROP TRIGGER IF EXISTS {table}_{name} ON {table}" for table in tables for name in ("no_change", "no_truncate")
     ]
 
 

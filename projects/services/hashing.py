@@ -6,20 +6,21 @@ import hashlib
 from datetime import datetime
 from typing import Any
 
-from projects.models import Event
+from projects.models import Event, SiteEvent
 from projects.services.canonical import canonical_json, iso
 
 GENESIS = "0" * 64  # prev_hash of a run's first event
 # Everything but the row's own number and the hash itself: a column added later is covered without anybody remembering.
 COLUMNS = tuple(field.attname for field in Event._meta.concrete_fields if field.name not in ("id", "hash"))
+SITE_COLUMNS = tuple(field.attname for field in SiteEvent._meta.concrete_fields if field.name not in ("id", "hash"))
 
 
-def event_columns(event: Event) -> dict[str, Any]:
+def event_columns(event: Event | SiteEvent) -> dict[str, Any]:
     """The hashed columns as plain JSON data; times as UTC with microseconds."""
-    values = {name: getattr(event, name) for name in COLUMNS}
+    values = {name: getattr(event, name) for name in (COLUMNS if isinstance(event, Event) else SITE_COLUMNS)}
     return {name: iso(value) if isinstance(value, datetime) else value for name, value in values.items()}
 
 
-def event_hash(event: Event) -> str:
+def event_hash(event: Event | SiteEvent) -> str:
     """sha256 over the previous hash and the canonical JSON of the columns."""
     return hashlib.sha256((event.prev_hash + canonical_json(event_columns(event))).encode()).hexdigest()

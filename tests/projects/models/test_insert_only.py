@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from projects.models import Blob, Event, Transition
+from projects.models import Blob, Event, SiteEvent, Transition
 from projects.models.insert_only import create_statements, missing_triggers, run_statements
 from projects.services.events import emit
+from projects.services.sitelog import note
 from tests.factories import make_task
 
 pytestmark = pytest.mark.django_db
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.django_db
 def task():
     task = make_task(status="ready")
     emit(task.run_id, "cmd", summary="ls", blobs={"output": "a file"}, key="once")
+    note("anna", "role.given", "ben", {"role": "viewer"})
     return task
 
 
@@ -25,7 +27,9 @@ def refused(call):
         call()
 
 
-@pytest.mark.parametrize(("model", "column"), [(Event, "summary"), (Blob, "content"), (Transition, "reason")])
+@pytest.mark.parametrize(
+    ("model", "column"), [(Event, "summary"), (Blob, "content"), (Transition, "reason"), (SiteEvent, "actor")]
+)
 def test_update_and_delete_are_refused(task, model, column):
     before = list(model.objects.order_by("pk").values())
     assert before
@@ -34,7 +38,7 @@ def test_update_and_delete_are_refused(task, model, column):
     assert list(model.objects.order_by("pk").values()) == before
 
 
-@pytest.mark.parametrize("model", [Event, Transition])
+@pytest.mark.parametrize("model", [Event, Transition, SiteEvent])
 def test_saving_a_row_again_is_refused(task, model):
     refused(model.objects.first().save)
 
@@ -92,7 +96,7 @@ def test_after_all_migrations_every_trigger_is_there():
 
 
 def test_a_dropped_trigger_is_noticed(unguarded):
-    assert len(missing_triggers(connection)) == (9 if connection.vendor == "sqlite" else 6)
+    assert len(missing_triggers(connection)) == (12 if connection.vendor == "sqlite" else 8)
 
 
 def test_guarding_twice_changes_nothing():
