@@ -57,8 +57,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "dashboard.gatekeeper.Gatekeeper",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -121,7 +122,8 @@ CELERY_TIMEZONE = "UTC"
 # In memory: look often, it costs no I/O; the default would let each job wait up to a second.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "projects.jobs.sweep", "schedule": env.float("AISWE_SWEEP_SECONDS", default=20.0)}
+    "sweep": {"task": "projects.jobs.sweep", "schedule": env.float("AISWE_SWEEP_SECONDS", default=20.0)},
+    "note_heads": {"task": "projects.jobs.note_heads", "schedule": env.float("AISWE_AUDIT_SECONDS", default=60.0)},
 }
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -157,10 +159,19 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000
 
+# Sessions that know their person: all of somebody's can be ended at once.
+SESSION_ENGINE = "projects.services.browser_sessions"
+SESSION_IDLE_SECONDS = round(env.float("AISWE_SESSION_IDLE_HOURS", default=12.0) * 3600)
+SESSION_COOKIE_AGE = round(env.float("AISWE_SESSION_DAYS", default=7.0) * 86_400)  # however much it is used
+REQUIRE_SECOND_FACTOR = env.bool("AISWE_REQUIRE_2FA", default=False)
+API_PER_MINUTE = env.int("AISWE_API_PER_MINUTE", default=120)  # requests of one token
+
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
-SESSION_COOKIE_NAME = "aiswe_session"
+# "__Host-": browsers take such a cookie over TLS from this very host alone, so a neighbour cannot plant one.
+SESSION_COOKIE_NAME = "__Host-aiswe_session" if HTTPS else "aiswe_session"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else "csrftoken"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -195,6 +206,7 @@ MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-
 SANDBOX_BACKEND = env.str("AISWE_SANDBOX", default="auto")
 WORKER_CONCURRENCY = env.int("AISWE_WORKERS", default=4)
 LEASE_SECONDS = env.float("AISWE_LEASE_SECONDS", default=30.0)  # a dead worker's task waits at most this long
+AUDIT_HEADS = env.str("AISWE_AUDIT_HEADS", default="")  # "" = audit/heads.jsonl in AISWE_HOME; better on another disk
 DEMO_TOKENS_PER_S = env.float("AISWE_DEMO_TOKENS_PER_S", default=60.0)
 
 LOGGING = {

@@ -28,7 +28,7 @@ from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
 from projects.models import Plan, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
-from projects.services import documents, events, leases, plans, runs, tasks
+from projects.services import documents, events, heads, leases, plans, runs, tasks
 from projects.services.locks import lock_run
 from projects.services.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
@@ -271,6 +271,17 @@ def sweep() -> None:
             enqueue("projects.jobs.schedule_run", run.pk)
         elif run.status != Run.Status.NEEDS_YOU or (run.document and run.document.status == "confirmed"):
             enqueue("projects.jobs.plan_run", run.pk)
+
+
+@shared_task(name="projects.jobs.note_heads")
+def note_heads() -> None:
+    """Note the end of every trail outside the database."""
+    close_old_connections()
+    try:
+        heads.note_heads()
+    except (OSError, ProjectsError) as trouble:
+        # The next beat tries again; what is noted late was unprotected that long, so somebody should know.
+        log.error("the ends of the audit trails could not be noted: %s", trouble)
 
 
 def recover_now() -> None:

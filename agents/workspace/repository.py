@@ -87,6 +87,18 @@ class Repository:
                 return sha
         return ""
 
+    def audit_heads(self, run: str) -> list[tuple[int, str, str]]:
+        """What the commits of a run on main say of its trail: (event, hash, commit). Odd trailers are left out."""
+        shown = "%H|%(trailers:key=Run,valueonly,separator=%x2C)|%(trailers:key=Event,valueonly,separator=%x2C)"
+        found = []
+        for line in out(
+            self.root, "log", MAIN, f"--format={shown}|%(trailers:key=Audit-Head,valueonly,separator=%x2C)"
+        ).splitlines():
+            sha, of_run, seq, digest = (part.strip() for part in line.split("|", 3))
+            if of_run == run and seq.isdecimal() and re.fullmatch(r"[0-9a-f]{64}", digest):
+                found.append((int(seq), digest, sha))
+        return found
+
     def worktree(self, name: str, base: str) -> Worktree:
         """A worktree of its own for one task, standing at `base` with nothing of an earlier try in it."""
         path = self.worktrees / name

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 from dashboard import access, stream
 from dashboard.pages import show
 from dashboard.refusals import refusals
-from projects.services import events, rights
+from projects.services import chain, events, rights
 
 PAGE = 200
 TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
@@ -52,7 +52,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
 def verify(request: HttpRequest, pk: int) -> HttpResponse:
     """Recompute the chain now, on the server."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
-    return _page(request, pk, events.verify_chain(run.pk))
+    return _page(request, pk, chain.verify_run(run.pk))
 
 
 @require_GET

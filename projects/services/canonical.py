@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from datetime import UTC, date, datetime
 from typing import Any
 
+GENESIS = "0" * 64  # what the first row of a chain names as the hash before it
 MAX_STRING = 65_536  # characters of one string in a payload; longer content belongs in a blob
 MAX_DEPTH = 24
 MAX_DIGITS = 300  # of an integer; Python refuses to print very long ones
@@ -68,3 +70,8 @@ def iso(moment: datetime | date) -> str:
 def canonical_json(value: Any) -> str:
     """Sorted keys, no spaces, ASCII only: the same bytes on every machine. `value` is what clean_json() gave."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def link(before: str, columns: Any) -> str:
+    """The hash of a row of a chain: sha256 over the hash before it and the canonical JSON of its columns."""
+    return hashlib.sha256((before + canonical_json(columns)).encode()).hexdigest()

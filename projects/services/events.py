@@ -14,8 +14,9 @@ from agents.redaction import redact
 from projects.errors import BadInput
 from projects.models import Blob, Event
 from projects.services.canonical import clean_json, clean_line, clean_text
-from projects.services.chain import ChainReport, export_events, verify_chain
+from projects.services.chain import ChainReport, verify_chain
 from projects.services.doorbell import announce
+from projects.services.exports import export_events
 from projects.services.hashing import GENESIS, event_hash
 
 __all__ = [

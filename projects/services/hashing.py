@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime
 from typing import Any
 
 from projects.models import Event, SiteEvent
-from projects.services.canonical import canonical_json, iso
+from projects.services.canonical import GENESIS, iso, link
 
-GENESIS = "0" * 64  # prev_hash of a run's first event
+__all__ = ["COLUMNS", "GENESIS", "SITE_COLUMNS", "event_columns", "event_hash"]
 # Everything but the row's own number and the hash itself: a column added later is covered without anybody remembering.
 COLUMNS = tuple(field.attname for field in Event._meta.concrete_fields if field.name not in ("id", "hash"))
 SITE_COLUMNS = tuple(field.attname for field in SiteEvent._meta.concrete_fields if field.name not in ("id", "hash"))
@@ -23,4 +22,4 @@ def event_columns(event: Event | SiteEvent) -> dict[str, Any]:
 
 def event_hash(event: Event | SiteEvent) -> str:
     """sha256 over the previous hash and the canonical JSON of the columns."""
-    return hashlib.sha256((event.prev_hash + canonical_json(event_columns(event))).encode()).hexdigest()
+    return link(event.prev_hash, event_columns(event))

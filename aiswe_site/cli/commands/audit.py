@@ -4,59 +4,233 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import NO
+from aiswe_site.cli.problems import NO, WrongUse
+
+if TYPE_CHECKING:
+    from projects.services.chain import ChainReport
+    from projects.services.heads import Anchor, Heads
+
+READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
+SITE = "site"
 
 
 @click.group()
 def command() -> None:
-    """Verify and export the audit trail of a run."""
+    """Verify and export the audit trail of a run, or of the site."""
 
 
 @command.command()
-@click.argument("run", type=int)
+@click.argument("run", type=int, required=False)
 @click.option("--head", metavar="HASH", help="A hash kept elsewhere (a commit's Audit-Head): it must be in the chain.")
+@click.option("--heads", "file", type=READABLE, help="A copy of the file of noted heads, instead of the one in force.")
+@click.option(
+    "--key", type=READABLE, help="The public key that file must be signed with; this installation's by default."
+)
 @output.json_option
-def verify(run: int, head: str | None, as_json: bool) -> int:
-    """Recompute every hash of run RUN; exit code 1 when anything was changed, added or cut off."""
+def verify(run: int | None, head: str | None, file: Path | None, key: Path | None, as_json: bool) -> int:
+    """Recompute every hash of run RUN, or of all runs and the site's own trail; exit code 1 when anything is wrong.
+
+    What is found is compared with what was noted outside the database: the file of heads, and the Audit-Head of the
+    commits. The first bad row is named.
+    """
     django.start()
+    from projects.services import signing
+    from projects.services.heads import read_heads
+
+    if head is not None and run is None:
+        raise WrongUse("--head belongs to one run.", "Name the run: `aiswe audit verify RUN --head HASH`.")
+    noted = read_heads(file, signing.read_public(key.read_text(encoding="utf-8", errors="replace")) if key else None)
+    return _one(run, head, noted, as_json) if run is not None else _all(noted, as_json)
+
+
+def _one(run: int, head: str | None, noted: Heads, as_json: bool) -> int:
     from projects.models import Run
-    from projects.services.chain import verify_chain
 
     django.row(Run, run, "run")
-    report = verify_chain(run, head=head)
+    report = _report(run, noted, head)
+    document = {"run": run, **asdict(report), "heads": _heads(noted)}
+
+    def people() -> None:
+        _say(f"run {run}", report)
+        _say_heads(noted)
+
+    output.answer(document, as_json=as_json, people=people)
+    return 0 if report.ok and noted.ok else NO
+
+
+def _all(noted: Heads, as_json: bool) -> int:
+    from projects.models import Run
+    from projects.services.chain import missing_runs, verify_site
+
+    reports = {run: _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
+    site, gone = verify_site(noted), missing_runs(noted)
+    ok = noted.ok and site.ok and not gone and all(report.ok for report in reports.values())
+
+    def people() -> None:
+        for run, report in reports.items():
+            _say(f"run {run}", report)
+        _say("the site's trail", site)
+        for trail in gone:
+            output.say(f"✕ {trail.replace(':', ' ')} was noted outside the database and is gone from it.")
+        _say_heads(noted)
+
+    document = {
+        "ok": ok, "runs": [{"run": run, **asdict(report)} for run, report in reports.items()], "site": asdict(site), "missing": gone,
+        "heads": _heads(noted),
+    }  # fmt: skip
+    output.answer(document, as_json=as_json, people=people)
+    return 0 if ok else NO
+
+
+def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
+    from projects.services.chain import verify_chain
+    from projects.services.heads import trail_of
+
+    return verify_chain(run, head=head, anchors=[*noted.anchors.get(trail_of(run), ()), *_commits(run)])
+
+
+def _commits(run: int) -> list[Anchor]:
+    """What the commits of a run say of its trail; nothing when the repository is not there."""
+    from agents.workspace.git import GitError
+    from projects.engine.places import repository_of
+    from projects.models import Run
+    from projects.services.heads import Anchor
+
+    project = Run.objects.select_related("project").get(pk=run).project
+    try:
+        found = repository_of(project).audit_heads(str(run))
+    except (GitError, OSError):
+        return []
+    return [Anchor(seq, digest, f"commit {sha[:10]}") for seq, digest, sha in found]
+
+
+def _heads(noted: Heads) -> dict[str, Any]:
+    return {"path": str(noted.path), "lines": noted.lines, "ok": noted.ok, "problem": noted.problem}
+
+
+def _say(name: str, report: ChainReport) -> None:
+    if report.ok:
+        output.say(
+            f"✓ {name}: {report.events} events, nothing changed, {report.anchors} places noted elsewhere agree. "
+            f"Head {report.head_hash or '(empty)'}"
+        )
+    else:
+        output.say(f"✕ {name}: {report.problem} {report.events} events before it are proven.")
+    for intent in report.intents[:20]:
+        fate = "its outcome is not known, it was begun again later" if intent.again else "no outcome is on record yet"
+        output.say(f"  ! event {intent.seq} announced “{intent.summary}”: {fate}.")
+
+
+def _say_heads(noted: Heads) -> None:
+    if noted.problem:
+        output.say(f"✕ {noted.problem}")
+    elif not noted.lines:
+        output.note(f"No heads are noted in {noted.path} yet: `aiswe up` does it every minute, `aiswe audit note` now.")
+
+
+@command.command()
+@click.argument("trail", metavar="RUN|site")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@click.option(
+    "--output", "-o", "target", type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write instead of stdout; its signature goes beside it as FILE.sig.",
+)  # fmt: skip
+@output.json_option
+def export(trail: str, form: str, target: Path | None, as_json: bool) -> None:
+    """Print every event of a run, or of the site's own trail, with its hash, oldest first. With --json: one array.
+
+    With --output the file is signed: `aiswe audit check-export` proves it without the database.
+    """
+    django.start()
+    from projects.models import Run
+    from projects.services import exports, signing
+
+    if trail != SITE and not trail.isdecimal():
+        raise WrongUse(f"{trail!r} is neither a run's number nor “site”.", "`aiswe history` lists the runs.")
+    if trail != SITE:
+        django.row(Run, int(trail), "run")
+    lines = exports.export_site if trail == SITE else lambda fmt: exports.export_events(int(trail), fmt)
+    if target is None:
+        _print(lines("jsonl" if as_json else form), sys.stdout, as_json)
+        return
+    with target.open("w", encoding="utf-8", newline="") as sink:
+        _print(lines("jsonl" if as_json else form), sink, as_json)
+    beside = target.with_name(target.name + ".sig")
+    with target.open("rb") as written:
+        beside.write_text(exports.signature_of(written, signing.private_key()), encoding="utf-8")
+    output.note(f"Signed: {beside}")
+
+
+def _print(lines: Any, sink: IO[str], as_array: bool) -> None:
+    if not as_array:
+        for line in lines:
+            sink.write(line)
+        return
+    sink.write("[\n")
+    for number, line in enumerate(lines):
+        sink.write((",\n" if number else "") + line.rstrip("\n"))
+    sink.write("\n]\n")
+
+
+@command.command("check-export")
+@click.argument("file", type=READABLE)
+@click.argument("signature", type=READABLE, required=False)
+@click.option("--key", type=READABLE, required=True, help="The public key, as `aiswe audit key` printed it.")
+@output.json_option
+def check_export(file: Path, signature: Path | None, key: Path, as_json: bool) -> int:
+    """Prove an exported FILE by its SIGNATURE (FILE.sig when left out) and a public key; needs no database.
+
+    Of JSON lines every link of the chain is recomputed too.
+    """
+    from projects.services import exports, signing
+
+    beside = signature or file.with_name(file.name + ".sig")
+    if not beside.is_file():
+        raise WrongUse(
+            f"There is no signature {beside}.", "Name the file that `aiswe audit export -o` wrote beside it."
+        )
+    trusted = signing.read_public(key.read_text(encoding="utf-8", errors="replace"))
+    with file.open("rb") as handle:
+        report = exports.check_export(handle, beside.read_text(encoding="utf-8", errors="replace"), trusted)
 
     def people() -> None:
         if report.ok:
-            output.say(f"✓ {report.events} events, nothing changed. Head {report.head_hash or '(empty)'}")
+            output.say(
+                f"✓ Signed with key {report.key}"
+                + (f", {report.rows} rows, every link agrees." if report.rows else ".")
+            )
         else:
-            output.say(f"✕ {report.problem} {report.events} events before it are proven.")
+            output.say(f"✕ {report.problem}")
 
-    output.answer({"run": run, **asdict(report)}, as_json=as_json, people=people)
+    output.answer(asdict(report), as_json=as_json, people=people)
     return 0 if report.ok else NO
 
 
 @command.command()
-@click.argument("run", type=int)
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
-@click.option("--output", "-o", "target", type=click.File("w", lazy=True), help="File to write instead of stdout.")
 @output.json_option
-def export(run: int, form: str, target: click.utils.LazyFile | None, as_json: bool) -> None:
-    """Print every event of run RUN with its hash, oldest first. With --json: one array."""
-    django.start()
-    from projects.models import Run
-    from projects.services.chain import export_events
+def key(as_json: bool) -> None:
+    """Print the public key with which exports and noted heads are signed. Keep a copy elsewhere."""
+    django.start(migrate=False)
+    from projects.services import signing
 
-    django.row(Run, run, "run")
-    sink = target or sys.stdout
-    if not as_json:
-        for line in export_events(run, form):
-            sink.write(line)
-        return
-    sink.write("[\n")
-    for number, line in enumerate(export_events(run, "jsonl")):
-        sink.write((",\n" if number else "") + line.rstrip("\n"))
-    sink.write("\n]\n")
+    public = signing.private_key().public_key()
+    pem, name = signing.public_pem(public), signing.fingerprint(public)
+    output.answer({"key": pem, "fingerprint": name}, as_json=as_json, people=lambda: output.say(pem.rstrip()))
+
+
+@command.command()
+@output.json_option
+def note(as_json: bool) -> None:
+    """Note the end of every trail in the file outside the database now; `aiswe up` does it every minute."""
+    django.start()
+    from projects.services.heads import heads_path, note_heads
+
+    added = note_heads()
+    document = {"path": str(heads_path()), "added": added}
+    output.answer(document, as_json=as_json, people=lambda: output.say(f"✓ {added} lines added to {heads_path()}"))

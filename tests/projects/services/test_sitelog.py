@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -47,4 +48,4 @@ def test_many_writers_at_once_leave_no_gap():
     assert at_once([write] * 6) == [None] * 6
     rows = list(SiteEvent.objects.order_by("seq"))
     assert [row.seq for row in rows] == list(range(1, 31))
-    assert all(after.prev_hash == before.hash for before, after in zip(rows, rows[1:], strict=False))
+    assert all(after.prev_hash == before.hash for before, after in pairwise(rows))

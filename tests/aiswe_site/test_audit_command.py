@@ -1,0 +1,138 @@
+"""`aiswe audit`: proving trails, and taking them away signed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiswe_site.cli import django as cli_django
+from aiswe_site.cli.app import run
+from projects.engine.places import repository_of
+from projects.models import Event, Run
+from projects.services.events import emit
+from projects.services.sitelog import note
+from tests.aiswe_site.running import REPOSITORY
+from tests.factories import bare_run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Django is there already; the data folder is the test's own."""
+    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    settings.AISWE_HOME = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def a_run() -> Run:
+    made = bare_run()
+    for number in range(4):
+        emit(made.pk, "cmd", summary=f"command {number}")
+    note("anna", "role.given", "ben")
+    return made
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    code = run([*words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_all_trails_are_proven_at_once(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(capsys, "audit", "note") == (
+        0,
+        {"path": answer(capsys, "audit", "verify")[1]["heads"]["path"], "added": 2},
+    )
+    code, found = answer(capsys, "audit", "verify")
+    assert (code, found["ok"], found["missing"], found["heads"]["lines"]) == (0, True, [], 2)
+    assert [(row["run"], row["ok"], row["anchors"]) for row in found["runs"]] == [(a_run.pk, True, 1)]
+    assert (found["site"]["events"], found["site"]["anchors"]) == (1, 1)
+
+
+def test_the_first_bad_row_is_named(a_run: Run, unguarded: None, capsys: pytest.CaptureFixture[str]) -> None:
+    Event.objects.filter(run=a_run, seq=3).update(summary="nothing happened")
+    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
+    assert (code, found["ok"], found["first_bad_seq"], found["events"]) == (1, False, 3, 2)
+    assert run(["audit", "verify"]) == 1
+    assert "Event 3 was changed" in capsys.readouterr().out
+
+
+def test_the_commits_of_a_run_speak_for_its_trail(
+    a_run: Run, unguarded: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository = repository_of(a_run.project)
+    base = repository.ensure("Test")
+    third = a_run.events.get(seq=3)
+    tree = repository.worktree("t", base)
+    tree.write({"a.py": "A = 1\n"})
+    trailers = {"Task": "T-01", "Run": str(a_run.pk), "Event": "3", "Audit-Head": third.hash}
+    repository.fast_forward(tree.commit(base, "A", "Expected.", trailers))
+    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
+    assert (code, found["anchors"]) == (0, 1)
+    a_run.events.filter(seq__gt=2).delete()
+    Run.objects.filter(pk=a_run.pk).update(last_seq=2, head_hash=a_run.events.get(seq=2).hash)
+    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
+    assert (code, found["first_bad_seq"]) == (1, 3)
+    assert "commit" in found["problem"]
+
+
+def test_what_was_announced_and_never_ended_is_told(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    emit(a_run.pk, "cmd", summary="pytest …", key="x:intent", payload={"phase": "intent"}, outcome="intent")
+    assert run(["audit", "verify", str(a_run.pk)]) == 0
+    assert "announced “pytest …”: no outcome is on record yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_an_export_is_signed_and_proven_without_the_database(
+    a_run: Run, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, key = tmp_path / f"out.{form}", tmp_path / "key.pem"
+    assert run(["audit", "key"]) == 0
+    key.write_text(capsys.readouterr().out)
+    assert run(["audit", "export", str(a_run.pk), "--format", form, "-o", str(target)]) == 0
+
+    def checked() -> subprocess.CompletedProcess[str]:
+        words = [
+            sys.executable,
+            "-m",
+            "aiswe_site.cli",
+            "audit",
+            "check-export",
+            str(target),
+            "--key",
+            str(key),
+            "--json",
+        ]
+        elsewhere = {"PATH": "/usr/bin:/bin", "DJANGO_SETTINGS_MODULE": "there.is.none"}
+        return subprocess.run(words, cwd=REPOSITORY, env=elsewhere, capture_output=True, text=True)
+
+    done = checked()
+    assert (done.returncode, json.loads(done.stdout)["rows"]) == (0, 4 if form == "jsonl" else 0), done.stderr
+    target.write_text(target.read_text().replace("command 2", "command 9"))
+    assert checked().returncode == 1
+
+
+def test_the_sites_trail_can_be_exported_too(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "export", "site"]) == 0
+    assert json.loads(capsys.readouterr().out)["action"] == "role.given"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "sight"],
+        ["export", "424242"],
+        ["verify", "--head", "0" * 64],
+        ["check-export", __file__, "--key", __file__],
+        ["check-export", "/no/such", "--key", __file__],
+    ],
+)
+def test_wrong_use_is_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", *words]) == 2
+    assert capsys.readouterr().err
