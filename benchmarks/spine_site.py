@@ -67,10 +67,10 @@ def _answer(what: dict[str, Any]) -> None:
 def prepare() -> dict[str, Any]:
     """A signed-in session, and a run for each measurement."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-    from django.contrib.sessions.backends.db import SessionStore
 
     from projects.models import Run
     from projects.services import projects
+    from projects.services.browser_sessions import SessionStore
 
     user = builds.make_user()
     project = projects.create_project("Bench", by=user)

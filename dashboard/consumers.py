@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import time
+from collections import Counter
 from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,21 +18,32 @@ from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
 from django.utils.crypto import constant_time_compare
 
-from dashboard import access, stream
+from dashboard import access, gatekeeper, stream
 from dashboard.text import plain
+from projects.services.doorbell import person_group
 
 log = logging.getLogger(__name__)
 NOT_SIGNED_IN, NOT_ALLOWED, TOO_MUCH = 4401, 4403, 4429
 
 
-def _permission(session_key: str | None, run_id: int) -> int:
-    """0 when the session's user may still read the run, else the close code. Reads the session anew."""
+# Open sockets by person, in this process: one person's tabs must not use up what all share.
+_open: Counter[int] = Counter()
+
+
+def _permission(session_key: str | None, run_id: int) -> tuple[int, int]:
+    """0 and the person when the session may still read the run, else the close code. Reads the session anew."""
+    if not session_key:
+        return NOT_SIGNED_IN, 0
     session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    pk = session.get(SESSION_KEY) if session_key else None
+    pk = session.get(SESSION_KEY)
     user = get_user_model().objects.filter(pk=pk, is_active=True).first() if pk else None
     if user is None or not constant_time_compare(session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
-        return NOT_SIGNED_IN
-    return 0 if access.runs(user).filter(pk=run_id).exists() else NOT_ALLOWED
+        return NOT_SIGNED_IN, 0
+    if gatekeeper.is_too_old(session, time.time()):
+        return NOT_SIGNED_IN, 0
+    if gatekeeper.lacks_factor(user) or not access.runs(user).filter(pk=run_id).exists():
+        return NOT_ALLOWED, 0
+    return 0, user.pk
 
 
 class RunConsumer(AsyncWebsocketConsumer):
@@ -40,8 +52,9 @@ class RunConsumer(AsyncWebsocketConsumer):
     batch_seconds = 0.05
     hidden_seconds = 0.25
     idle_seconds = 5.0  # a lost doorbell costs this much latency, never data
-    recheck_seconds = 60.0
+    recheck_seconds = 15.0  # for what rings no bell, like an account that is deactivated
     messages_per_minute = 120
+    sockets_per_person = 40
 
     async def connect(self) -> None:
         """Let the person in, or say why not with a code of its own (a refused handshake could not)."""
@@ -51,10 +64,14 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.hidden = False
         self.deltas: dict[tuple[str, str], dict[str, Any]] = {}
         self.heard: list[float] = []
+        self.shut = False
+        self.checked = time.monotonic()
         await self.accept()
-        code = await self.permission()
+        code, self.person = await self.permission()
+        if not code and _open[self.person] >= self.sockets_per_person:
+            code = TOO_MUCH
         if code:
-            await self.close(code)
+            await self.hang_up(code)
             return
         query = dict(parse_qsl(self.scope.get("query_string", b"").decode("utf-8", "replace")))
         after = query.get("after", "0")
@@ -63,34 +80,52 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.group = f"run.{self.run_id}"
         # The group first, then the first look: what is announced in between is not missed.
         await self.channel_layer.group_add(self.group, self.channel_name)
+        await self.channel_layer.group_add(person_group(self.person), self.channel_name)
+        _open[self.person] += 1
         self.wake.set()
         self.pump = asyncio.create_task(self._pump())
 
     async def disconnect(self, code: int) -> None:
         """Leave nothing running."""
         if self.pump is not None:
+            _open[self.person] -= 1
+            if _open[self.person] <= 0:
+                del _open[self.person]
             await self.channel_layer.group_discard(self.group, self.channel_name)
+            await self.channel_layer.group_discard(person_group(self.person), self.channel_name)
             self.pump.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self.pump
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """All a tab may say is whether it is hidden; a chatty one is shut."""
+        if self.shut:
+            return  # what is still on its way after the hang-up costs nothing
         now = time.monotonic()
         self.heard = [moment for moment in self.heard if now - moment < 60] + [now]
         if len(self.heard) > self.messages_per_minute or bytes_data or len(text_data or "") > 200:
-            await self.close(TOO_MUCH)
+            await self.hang_up(TOO_MUCH)
             return
         self.hidden = text_data == '{"hidden":true}'
 
-    async def permission(self) -> int:
-        """0, or the code to close with."""
+    async def hang_up(self, code: int) -> None:
+        """Close, and hear nothing more."""
+        self.shut = True
+        await self.close(code)
+
+    async def permission(self) -> tuple[int, int]:
+        """0 and who listens, or the code to close with."""
         session = self.scope.get("session")
         key = getattr(session, "session_key", None)
         return await database_sync_to_async(_permission)(key, self.run_id)
 
     async def run_poke(self, message: dict[str, Any]) -> None:
         """The doorbell."""
+        self.wake.set()
+
+    async def run_recheck(self, message: dict[str, Any]) -> None:
+        """Something about this person's rights changed: look again before the next row."""
+        self.checked = 0.0
         self.wake.set()
 
     async def run_delta(self, message: dict[str, Any]) -> None:
@@ -106,17 +141,17 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.wake.set()
 
     async def _pump(self) -> None:
-        checked = time.monotonic()
         try:
             while True:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self.wake.wait(), self.idle_seconds)
                 self.wake.clear()
                 now = time.monotonic()
-                if now - checked >= self.recheck_seconds:
-                    checked = now
-                    if code := await self.permission():
-                        await self.close(code)
+                if now - self.checked >= self.recheck_seconds:
+                    self.checked = now
+                    code, _ = await self.permission()
+                    if code:
+                        await self.hang_up(code)
                         return
                 await self._send_new()
                 await asyncio.sleep(self.hidden_seconds if self.hidden else self.batch_seconds)
@@ -124,7 +159,7 @@ class RunConsumer(AsyncWebsocketConsumer):
             raise
         except Exception:
             log.exception("run %s: the stream broke; the tab will reconnect", self.run_id)
-            await self.close(1011)
+            await self.hang_up(1011)
 
     async def _send_new(self) -> None:
         tokens, self.deltas = list(self.deltas.values()), {}

@@ -9,7 +9,16 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from projects.errors import BadInput, IllegalMove, LimitReached, LostRace, NotAllowed, ProjectsError, StaleVersion
+from projects.errors import (
+    BadInput,
+    IllegalMove,
+    LimitReached,
+    LostRace,
+    NotAllowed,
+    ProjectsError,
+    StaleVersion,
+    TooManyTries,
+)
 
 STATUS: dict[type[ProjectsError], int] = {
     NotAllowed: 403,
@@ -18,6 +27,7 @@ STATUS: dict[type[ProjectsError], int] = {
     IllegalMove: 409,
     BadInput: 422,
     LimitReached: 422,
+    TooManyTries: 429,
 }
 
 

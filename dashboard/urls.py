@@ -1,15 +1,22 @@
 """Addresses of the dashboard."""
 
-from django.contrib.auth.views import LogoutView
-from django.urls import URLPattern, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from dashboard.views import accounts, approvals, audit, plans, projects, requirements, runs, system, tasks
+from dashboard.views import account, accounts, approvals, audit, plans, projects, requirements, runs, system, tasks
 
-urlpatterns: list[URLPattern] = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.home, name="projects"),
     path("setup", accounts.setup, name="setup"),
     path("sign-in", accounts.SignIn.as_view(), name="sign-in"),
-    path("sign-out", LogoutView.as_view(), name="sign-out"),
+    path("sign-in/code", accounts.sign_in_code, name="sign-in-code"),
+    path("sign-out", accounts.sign_out, name="sign-out"),
+    path("account", account.overview, name="account"),
+    path("account/password", account.password, name="account-password"),
+    path("account/second-factor", account.factor, name="second-factor"),
+    path("account/second-factor/change", account.factor_change, name="second-factor-change"),
+    path("account/sign-out-everywhere", account.sign_out_everywhere, name="sign-out-everywhere"),
+    path("account/tokens", account.token_make, name="token-make"),
+    path("account/tokens/<int:pk>/revoke", account.token_revoke, name="token-revoke"),
     path("preferences", accounts.preferences, name="preferences"),
     path("keys", system.keys, name="keys"),
     path("preview", projects.preview, name="preview"),
@@ -50,4 +57,5 @@ urlpatterns: list[URLPattern] = [
     path("audit/<int:pk>/export.<str:fmt>", audit.export, name="audit-export"),
     path("system", system.doctor, name="system"),
     path("demo", system.start_demo, name="demo"),
+    path("api/v1/", include("dashboard.api.urls")),
 ]

@@ -31,3 +31,11 @@ class LimitReached(ProjectsError):
 
 class LeaseLost(ProjectsError):
     """The task is somebody else's now; nothing more may be written for it."""
+
+
+class TooManyTries(ProjectsError):
+    """Too many wrong answers in a row; `seconds` from now another one is heard."""
+
+    def __init__(self, text: str, seconds: int) -> None:
+        super().__init__(text)
+        self.seconds = seconds

@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
-from django.contrib.auth import login
+import time
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth import get_user_model, login, logout
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import LoginView
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dashboard import address, gatekeeper
+from dashboard.account_forms import CodeForm
 from dashboard.context import THEMES
 from dashboard.forms import FirstAdminForm
 from dashboard.refusals import local_path
-from projects.errors import ProjectsError
-from projects.services import accounts
+from projects.errors import ProjectsError, TooManyTries
+from projects.services import accounts, second_factor, throttle
+from projects.services.browser_sessions import SessionStore
+from projects.services.doorbell import announce_recheck
+from projects.services.sitelog import note
 
 YEAR = 365 * 24 * 3600
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+PENDING = "awaits_code"  # in the session of somebody whose password was right and whose code is still to come
+PENDING_FOR = 10 * 60  # seconds
 
 
-@method_decorator(login_not_required, name="dispatch")
+def enter(request: HttpRequest, user: Any) -> None:
+    """Begin the session: under a new key, so that one planted before is worth nothing."""
+    SessionStore.clear_expired()
+    login(request, user, backend=BACKEND)
+    now = int(time.time())
+    request.session[gatekeeper.BEGAN] = request.session[gatekeeper.SEEN] = now
+    note(user, "session.started", user.get_username(), {"from": address.of(request)})
+
+
+def told_to_wait(request: HttpRequest, template: str, form: Any, wait: TooManyTries, **more: Any) -> HttpResponse:
+    """The form again, with when another try is heard."""
+    response = render(request, template, {"form": form, "wait": str(wait), **more}, status=429)
+    response["Retry-After"] = str(wait.seconds)
+    return response
+
+
+@method_decorator([login_not_required, never_cache], name="dispatch")
 class SignIn(LoginView):
     """The sign-in form; on a new server, the way to the set-up."""
 
@@ -29,6 +61,95 @@ class SignIn(LoginView):
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Show the form, or the set-up when there is nobody to sign in."""
         return redirect("setup") if accounts.needs_first_admin() else super().get(request, *args, **kwargs)
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        """Hear a name and a password, unless there were too many wrong ones."""
+        name, place = request.POST.get("username", ""), address.of(request)
+        try:
+            throttle.begin("password", name, place)
+        except TooManyTries as wait:
+            form = self.form_class(request, initial={"username": name[:150]})
+            return told_to_wait(request, self.template_name, form, wait, next=self.get_redirect_url())
+        form = self.get_form()
+        if form.is_valid():
+            throttle.succeeded("password", name, place)
+            return self.form_valid(form)
+        # What was typed as a name may be a password: only names of people are kept.
+        known = get_user_model().objects.filter(username=name.strip()).exists()
+        note(None, "session.refused", name.strip() if known else "nobody", {"from": place}, outcome="fail")
+        return self.form_invalid(form)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Let the person in, or ask for their code first."""
+        user = form.get_user()
+        if not second_factor.has_one(user):
+            enter(self.request, user)
+            return redirect(self.get_success_url())
+        self.request.session.flush()
+        self.request.session[PENDING] = {
+            "user": user.pk,
+            "hash": user.get_session_auth_hash(),
+            "at": time.time(),
+            "next": self.get_success_url(),
+        }
+        return redirect("sign-in-code")
+
+
+def _pending(request: HttpRequest) -> AbstractBaseUser | None:
+    """Whose code is awaited in this browser; nobody's once it took too long or the password was changed."""
+    waits = request.session.get(PENDING)
+    if not waits or not 0 <= time.time() - waits["at"] <= PENDING_FOR:
+        return None
+    user = get_user_model().objects.filter(pk=waits["user"], is_active=True).first()
+    if user is None or not constant_time_compare(waits["hash"], user.get_session_auth_hash()):
+        return None
+    return user
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def sign_in_code(request: HttpRequest) -> HttpResponse:
+    """The second step: a code of the authenticator app, or a recovery code."""
+    user: Any = _pending(request)
+    if user is None:
+        return redirect("sign-in")
+    form = CodeForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        place = address.of(request)
+        try:
+            with throttle.guarded("code", str(user.pk), place) as right:
+                if second_factor.check(user, form.cleaned_data["code"]):
+                    right.append(True)
+        except TooManyTries as wait:
+            return told_to_wait(request, "pages/sign_in_code.html", CodeForm(), wait)
+        if right:
+            there = request.session[PENDING]["next"]
+            request.session.flush()
+            enter(request, user)
+            return redirect(there)
+        note(None, "session.refused", user.get_username(), {"from": place, "step": "code"}, outcome="fail")
+        form.add_error("code", "That code is wrong, or was used before. Wait for the next one.")
+    return render(request, "pages/sign_in_code.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """End this session."""
+    user: Any = request.user
+    note(user, "session.ended", user.get_username())
+    logout(request)
+    announce_recheck(user.pk)
+    return redirect("sign-in")
+
+
+@login_not_required
+@require_GET
+def back_office_door(request: HttpRequest) -> HttpResponse:
+    """The back office has no sign-in of its own: it would ask for no second factor and count no wrong tries."""
+    if request.user.is_authenticated:
+        return render(request, "403.html", status=403)
+    return redirect(f"{reverse('sign-in')}?{urlencode({'next': request.GET.get('next', '')})}")
 
 
 @login_not_required
@@ -44,7 +165,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         except ProjectsError as refusal:
             form.add_error(None, str(refusal))
         else:
-            login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+            enter(request, user)
             return redirect("projects")
     return render(request, "pages/setup.html", {"form": form}, status=422 if form.errors else 200)
 

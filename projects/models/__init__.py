@@ -26,8 +26,10 @@ __all__ = [
     "Requirement",
     "RequirementDocument",
     "Run",
+    "SecondFactor",
     "SiteEvent",
     "Task",
     "Transition",
+    "Tries",
     "Usage",
 ]

@@ -14,7 +14,6 @@ class BrowserSession(AbstractBaseSession):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="browser_sessions", null=True
     )
-    created_at = models.DateTimeField(auto_now_add=True)
 
     @classmethod
     def get_session_store_class(cls) -> type:

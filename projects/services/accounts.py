@@ -1,4 +1,4 @@
-"""The first account."""
+"""The first account, and what a person may change about their own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
 from projects.errors import BadInput, NotAllowed
+from projects.services.browser_sessions import end_sessions
+from projects.services.sitelog import note
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -43,4 +45,34 @@ def create_first_admin(username: str, password: str, email: str = "") -> User:
             validate_password(password, candidate)
         except ValidationError as problem:
             raise BadInput(" ".join(problem.messages)) from problem
-        return model.objects.create_superuser(username=name, email=email.strip(), password=password)
+        user = model.objects.create_superuser(username=name, email=email.strip(), password=password)
+        note(user, "administrator.first", name)
+        return user
+
+
+def change_password(user: User, *, old: str, new: str) -> None:
+    """Replace the password. Every session ends with it; the caller keeps its own alive.
+
+    Raises NotAllowed when the old one is wrong and BadInput for a new one that cannot be used.
+    """
+    if not user.check_password(old):
+        raise NotAllowed("That is not your present password.")
+    if new == old:
+        raise BadInput("The new password is the old one.")
+    try:
+        validate_password(new, user)
+    except ValidationError as problem:
+        raise BadInput(" ".join(problem.messages)) from problem
+    with transaction.atomic():
+        user.set_password(new)
+        user.save(update_fields=["password"])
+        end_sessions(user)
+        note(user, "password.changed", user.get_username())
+
+
+def sign_out_everywhere(user: User, *, but: str | None = None) -> int:
+    """End the user's sessions in all browsers except the one with the key `but`; how many were ended."""
+    with transaction.atomic():
+        ended = end_sessions(user, but=but)
+        note(user, "sessions.ended", user.get_username(), {"count": ended})
+    return ended

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import transaction
 
 from projects.models import BrowserSession
+from projects.services.doorbell import announce_recheck
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -23,14 +26,15 @@ class SessionStore(DatabaseStore):
 
     def create_model_instance(self, data: Any) -> Any:
         """The row of a session, under its person once there is one."""
-        row = super().create_model_instance(data)
+        row: Any = super().create_model_instance(data)
         pk = str(data.get(SESSION_KEY, ""))
         row.user_id = int(pk) if pk.isdecimal() else None
         return row
 
 
 def end_sessions(user: User, *, but: str | None = None) -> int:
-    """End every session of the user, except the one with the key `but`; how many were ended."""
+    """End every session of the user, except the one with the key `but`, with their streams; how many were ended."""
     rows = BrowserSession.objects.filter(user=user)
     ended, _ = (rows.exclude(session_key=but) if but else rows).delete()
+    transaction.on_commit(partial(announce_recheck, user.pk))
     return ended

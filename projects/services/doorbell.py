@@ -28,6 +28,11 @@ def group_of(run_id: int) -> str:
     return f"run.{run_id}"
 
 
+def person_group(user_id: int) -> str:
+    """The channel group of all sockets of one person."""
+    return f"person.{user_id}"
+
+
 class Doorbell:
     """One thread that sends pokes (coalesced per run) and token deltas (in order)."""
 
@@ -152,6 +157,14 @@ def announce_delta(run_id: int, *, lane: str, id: str, offset: int, text: str) -
         _the_bell().delta(group_of(run_id), message)
     except RuntimeError as problem:
         logger.warning("a delta of run %s was dropped: %s", run_id, problem)
+
+
+def announce_recheck(user_id: int) -> None:
+    """Have the person's open streams look at once whether they may go on. Never raises, never waits."""
+    try:
+        _the_bell().delta(person_group(user_id), {"type": "run.recheck"})
+    except RuntimeError as problem:
+        logger.warning("streams of user %s were not told to look again: %s", user_id, problem)
 
 
 def flush(seconds: float = 1.0) -> bool:

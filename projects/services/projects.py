@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -12,8 +13,10 @@ from projects.errors import BadInput, NotAllowed
 from projects.models import Membership, Project
 from projects.models.project import Autonomy, Role, default_limits
 from projects.services.canonical import clean_text
+from projects.services.doorbell import announce_recheck
 from projects.services.locks import lock_project
 from projects.services.rights import require
+from projects.services.sitelog import note
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -99,7 +102,10 @@ def add_member(project: Project, user: User, role: str, *, by: User) -> Membersh
     require(by, project, "member.edit")
     if role not in Role.values:
         raise BadInput(f"Unknown role {role!r}: choose one of {', '.join(Role.values)}.")
-    membership, _made = Membership.objects.get_or_create(project=project, user=user, role=role)
+    with transaction.atomic():
+        membership, made = Membership.objects.get_or_create(project=project, user=user, role=role)
+        if made:
+            note(by, "role.given", user.get_username(), {"project": project.slug, "role": role})
     return membership
 
 
@@ -111,7 +117,10 @@ def remove_member(project: Project, user: User, role: str, *, by: User) -> None:
         rows = Membership.objects.filter(project=project, role=role)
         if role == Role.MANAGER and not rows.exclude(user=user).exists():
             raise BadInput("A project needs a manager: name another one first.")
-        rows.filter(user=user).delete()
+        gone, _ = rows.filter(user=user).delete()
+        if gone:
+            note(by, "role.taken", user.get_username(), {"project": project.slug, "role": role})
+            transaction.on_commit(partial(announce_recheck, user.pk))
 
 
 def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:

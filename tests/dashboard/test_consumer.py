@@ -142,9 +142,9 @@ def test_who_signs_out_stops_hearing(run: Run, monkeypatch: pytest.MonkeyPatch) 
         await wire.receive_from(timeout=10)
 
         def sign_out() -> None:
-            from django.contrib.sessions.models import Session
+            from projects.models import BrowserSession
 
-            Session.objects.all().delete()
+            BrowserSession.objects.all().delete()
 
         await sync_to_async(sign_out)()
         assert await closed_with(wire) == 4401

@@ -105,7 +105,8 @@ def do_story() -> dict[str, Any]:
 def session_of(user: Any) -> str:
     """A signed-in session's key."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-    from django.contrib.sessions.backends.db import SessionStore
+
+    from projects.services.browser_sessions import SessionStore
 
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
@@ -204,9 +205,9 @@ def do_move(task: int, to: str) -> dict[str, Any]:
 
 def do_sign_out(session: str) -> dict[str, Any]:
     """End a session."""
-    from django.contrib.sessions.models import Session
+    from projects.models import BrowserSession
 
-    Session.objects.filter(session_key=session).delete()
+    BrowserSession.objects.filter(session_key=session).delete()
     return {}
 
 
