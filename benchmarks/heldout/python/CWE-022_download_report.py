@@ -1,0 +1,14 @@
+import os
+
+from flask import Flask, abort, request, send_file
+
+app = Flask(__name__)
+REPORTS = "/srv/reports"
+
+
+@app.get("/reports/download")
+def download_report():
+    name = request.args.get("name")
+    if not name:
+        abort(400)
+    return send_file(os.path.join(REPORTS, name))

@@ -1,0 +1,13 @@
+import sqlite3
+
+from flask import Flask, jsonify, request
+
+app = Flask(__name__)
+
+
+@app.get("/search")
+def search():
+    term = request.args.get("q", "")
+    db = sqlite3.connect("shop.db")
+    rows = db.execute("SELECT id, name FROM products WHERE name LIKE '%" + term + "%'").fetchall()
+    return jsonify(rows)

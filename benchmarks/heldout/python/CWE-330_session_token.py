@@ -1,0 +1,5 @@
+import random
+
+
+def new_session_token():
+    return "%032x" % random.getrandbits(128)

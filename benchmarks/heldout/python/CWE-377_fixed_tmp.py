@@ -1,0 +1,3 @@
+def lock(pid):
+    with open("/tmp/myapp.pid", "w") as handle:
+        handle.write(str(pid))

@@ -1,0 +1,7 @@
+import os
+
+DEBUG = True
+ALLOWED_HOSTS = ["*"]
+SECRET_KEY = os.environ["SECRET_KEY"]
+SESSION_COOKIE_SECURE = False
+CSRF_COOKIE_SECURE = False

@@ -1,0 +1,5 @@
+import yaml
+
+
+def import_config(request):
+    return yaml.load(request.body, Loader=yaml.UnsafeLoader)

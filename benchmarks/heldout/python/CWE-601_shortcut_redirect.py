@@ -1,0 +1,6 @@
+from django.shortcuts import redirect
+
+
+def leave(request):
+    url = request.GET["url"]
+    return redirect(url)

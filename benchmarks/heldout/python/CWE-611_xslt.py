@@ -1,0 +1,7 @@
+from flask import request
+from lxml import etree
+
+
+def transform(document):
+    stylesheet = etree.fromstring(request.files["xsl"].read())
+    return str(etree.XSLT(stylesheet)(document))

@@ -1,0 +1,2 @@
+def is_admin(username, password):
+    return username == "admin" and password == "letmein123"

@@ -1,0 +1,7 @@
+from lxml import etree
+
+FIND = etree.XPath("//account[@id=$account]/balance/text()")
+
+
+def balance(document, account):
+    return FIND(document, account=account)
