@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
+
+Ecosystem = Literal["python", "node"]  # which environment stands ready inside
 
 
 class SandboxError(Exception):
@@ -14,6 +16,10 @@ class SandboxError(Exception):
 
 class SandboxUnavailable(SandboxError):
     """No engine answers, or the sandbox died: nothing was proven about the code in it."""
+
+
+class SandboxUnsafe(SandboxUnavailable):
+    """The sandbox would not hold: its configuration, or what a probe saw inside, is not what it should be."""
 
 
 class PathRefused(SandboxError):
@@ -37,6 +43,7 @@ class Limits:
     processes: int = 128
     file_mb: int = 200
     disk_mb: int = 512
+    inodes: int = 200_000  # files and folders in each writable place
     output_bytes: int = 1_000_000  # kept from the head and again from the tail of each stream
     seconds: float = 300.0
 
@@ -114,14 +121,15 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True)
 class PackageSet:
-    """Packages fetched outside as wheels and unpacked without running any of their code.
+    """Packages fetched outside and unpacked without running any of their code.
 
-    `folder` is mounted read-only into the sandbox and put on PYTHONPATH.
+    `folder` is mounted read-only into the sandbox and put on PYTHONPATH; its `node_modules`, if any, is where Node looks.
     """
 
     folder: Path
     names: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)  # file name -> sha256
+    locks: Mapping[str, str] = field(default_factory=dict)  # file of the repository -> text that pins all of them
 
 
 class Backend(Protocol):
@@ -133,7 +141,14 @@ class Backend(Protocol):
         """Tell whether this backend works here, quickly and without side effects."""
         ...
 
-    def open(self, *, limits: Limits = ..., packages: PackageSet | None = None, label: str = "") -> Sandbox:
+    def open(
+        self,
+        *,
+        limits: Limits | None = None,
+        packages: PackageSet | None = None,
+        label: str = "",
+        ecosystem: Ecosystem = "python",
+    ) -> Sandbox:
         """Make a fresh sandbox; raises SandboxUnavailable."""
         ...
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,38 +12,26 @@ from hypothesis import strategies as st
 
 from sandbox.base import Backend, PackageRefused, SandboxError
 from sandbox.import_names import distribution_for
-from sandbox.packages import Judgement, PackageSupply, base_packages, read_allowlist, unpack_wheel
+from sandbox.packages import Judgement, NoSuchPackage, PackageSupply, base_packages, read_allowlist, unpack_wheel
+from tests.sandbox.local_index import LocalIndex, tar_bytes, wheel_bytes
 
 
-def make_wheel(folder: Path, name: str, files: Mapping[str, str], *, needs: str = "", version: str = "1.0") -> Path:
-    """A small wheel that pip accepts."""
-    info = f"{name}-{version}.dist-info"
-    wheel = folder / f"{name}-{version}-py3-none-any.whl"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + (
-        f"Requires-Dist: {needs}\n" if needs else ""
-    )
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-        archive.writestr(f"{info}/METADATA", metadata)
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{info}/RECORD", "")
+def make_wheel(folder: Path, name: str, files: Mapping[str, str]) -> Path:
+    """A wheel in a folder."""
+    wheel = folder / f"{name}-1.0-py3-none-any.whl"
+    wheel.write_bytes(wheel_bytes(name, files))
     return wheel
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Path:
-    folder = tmp_path / "index"
-    folder.mkdir()
-    return folder
+def index() -> Iterator[LocalIndex]:
+    with LocalIndex() as opened:
+        yield opened
 
 
 @pytest.fixture
-def supply(tmp_path: Path, index: Path) -> PackageSupply:
-    options = ["--no-index", "--find-links", str(index)]
-    return PackageSupply(tmp_path / "cache", ["goodpkg", "helperpkg", "requests"], pip_options=options)
+def supply(tmp_path: Path, index: LocalIndex) -> PackageSupply:
+    return PackageSupply(tmp_path / "cache", ["goodpkg", "helperpkg", "requests"], index=index.python)
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
@@ -158,9 +144,9 @@ def test_a_module_leads_to_its_distribution(module: str, distribution: str | Non
 
 
 # -- fetching ---------------------------------------------------------------------------------------------------------
-def test_an_allowed_wheel_is_fetched_with_what_it_needs(supply: PackageSupply, index: Path) -> None:
-    make_wheel(index, "goodpkg", {"goodpkg/__init__.py": "VALUE = 1\n"}, needs="helperpkg")
-    make_wheel(index, "helperpkg", {"helperpkg.py": ""})
+def test_an_allowed_wheel_is_fetched_with_what_it_needs(supply: PackageSupply, index: LocalIndex) -> None:
+    index.add_wheel("goodpkg", {"goodpkg/__init__.py": "VALUE = 1\n"}, needs="helperpkg")
+    index.add_wheel("helperpkg", {"helperpkg.py": ""})
     found = supply.fetch(["goodpkg>=1", "", "# a comment", "pytest"])
     assert found.names == ("goodpkg", "helperpkg")
     assert (found.folder / "goodpkg/__init__.py").read_text() == "VALUE = 1\n"
@@ -173,7 +159,7 @@ def test_what_the_sandbox_has_needs_no_fetch(supply: PackageSupply) -> None:
 
 
 def test_a_package_that_does_not_exist_is_refused_by_name(supply: PackageSupply) -> None:
-    with pytest.raises(PackageRefused, match="goodpkg: no such package"):
+    with pytest.raises(NoSuchPackage, match="goodpkg: there is no package"):
         supply.fetch(["goodpkg"])
 
 
@@ -182,36 +168,33 @@ def test_an_unlisted_name_is_refused_before_anything_is_asked(supply: PackageSup
         supply.fetch(["otherpkg"])
 
 
-def test_a_dependency_that_is_not_listed_is_refused(supply: PackageSupply, index: Path) -> None:
-    make_wheel(index, "goodpkg", {"goodpkg.py": ""}, needs="otherpkg")
-    make_wheel(index, "otherpkg", {"otherpkg.py": ""})
+def test_a_dependency_that_is_not_listed_is_refused(supply: PackageSupply, index: LocalIndex) -> None:
+    index.add_wheel("goodpkg", {"goodpkg.py": ""}, needs="otherpkg")
+    index.add_wheel("otherpkg", {"otherpkg.py": ""})
     with pytest.raises(PackageRefused, match="otherpkg"):
         supply.fetch(["goodpkg"])
 
 
-def test_a_source_package_never_runs_its_setup(supply: PackageSupply, index: Path, tmp_path: Path) -> None:
+def test_a_source_package_never_runs_its_setup(supply: PackageSupply, index: LocalIndex, tmp_path: Path) -> None:
     flag = tmp_path / "flag"
-    with tarfile.open(index / "goodpkg-1.0.tar.gz", "w:gz") as archive:
-        for name, text in {
-            "setup.py": f"open({str(flag)!r}, 'w')\n",
-            "PKG-INFO": "Metadata-Version: 2.1\nName: goodpkg\nVersion: 1.0\n",
-        }.items():
-            entry = tarfile.TarInfo(f"goodpkg-1.0/{name}")
-            entry.size = len(text)
-            archive.addfile(entry, io.BytesIO(text.encode()))
-    with pytest.raises(PackageRefused):
+    setup = {
+        "goodpkg-1.0/setup.py": f"open({str(flag)!r}, 'w')\n",
+        "goodpkg-1.0/PKG-INFO": "Metadata-Version: 2.1\nName: goodpkg\nVersion: 1.0\n",
+    }
+    index.add_file("goodpkg", "goodpkg-1.0.tar.gz", tar_bytes(setup))
+    with pytest.raises(PackageRefused, match="no wheel"):
         supply.fetch(["goodpkg"])
     assert not flag.exists()
 
 
-def test_lines_that_run_at_start_up_are_left_out(supply: PackageSupply, index: Path, tmp_path: Path) -> None:
+def test_lines_that_run_at_start_up_are_left_out(supply: PackageSupply, index: LocalIndex, tmp_path: Path) -> None:
     flag = tmp_path / "flag"
     poison = f"import os; open({str(flag)!r}, 'w')\n"
     files = {"goodpkg.py": "", "evil.pth": poison, "sitecustomize.py": poison, "goodpkg-1.0.data/scripts/pip": poison}
-    make_wheel(index, "goodpkg", files)
+    index.add_wheel("goodpkg", files)
     found = supply.fetch(["goodpkg"])
     assert sorted(path.name for path in found.folder.glob("*")) == [
-        ".aiswe-wheels.json",
+        ".aiswe-packages.json",
         "goodpkg-1.0.dist-info",
         "goodpkg.py",
     ]
@@ -252,9 +235,9 @@ def test_a_broken_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_code_inside_imports_the_packages_and_cannot_change_them(
-    backend: Backend, supply: PackageSupply, index: Path
+    backend: Backend, supply: PackageSupply, index: LocalIndex
 ) -> None:
-    make_wheel(index, "goodpkg", {"goodpkg/__init__.py": "VALUE = 41\n"})
+    index.add_wheel("goodpkg", {"goodpkg/__init__.py": "VALUE = 41\n"})
     found = supply.fetch(["goodpkg"])
     for _ in range(2):
         with backend.open(packages=found) as box:

@@ -1,0 +1,1 @@
+"""Where packages for sandboxed code come from, and what is let through."""
