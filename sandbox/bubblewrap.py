@@ -14,16 +14,19 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from sandbox.agent import agent_source
-from sandbox.base import Availability, Limits, PackageSet, SandboxUnavailable
+from sandbox.base import Availability, Ecosystem, Limits, PackageSet, SandboxUnavailable, SandboxUnsafe
+from sandbox.bubblewrap_line import as_root, etc_paths, host_paths, identity, mounts, namespaces, small_files
 from sandbox.cgroups import Group, leftover_groups, make_group
+from sandbox.golden import line_problems
+from sandbox.node_env import find_node_modules
 from sandbox.owners import lives, me
-from sandbox.python_env import PythonEnv, find_node, find_python
+from sandbox.python_env import PythonEnv, find_python
 from sandbox.seccomp import filter_program
-from sandbox.warm import WarmSandbox, environment
+from sandbox.warm import WarmSandbox, agent_limits, environment
 from sandbox.wire import Channel, PipeLine
 
 INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
@@ -31,17 +34,6 @@ MAKE_ENV = "make it: python3.11 -m venv .venv-sandbox && .venv-sandbox/bin/pip i
 NO_NAMESPACES = (
     "this user may not make user namespaces: allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, "
     "kernel.unprivileged_userns_clone=1 on Debian), or use the docker backend"
-)
-ETC = (
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "alternatives",
-    "localtime",
-    "mime.types",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "fonts",
 )
 NO_ENTRY = 99  # the exit code that says: this control group may not be entered from here
 # Enters the control groups before bubblewrap exists, so that no process of the sandbox is ever outside of them.
@@ -92,73 +84,6 @@ def _version() -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", said)[:3])
 
 
-def _as_root() -> bool:
-    return os.geteuid() == 0
-
-
-def identity() -> tuple[int, int]:
-    """Uid and gid of the commands of a new sandbox.
-
-    As root each sandbox gets a real uid that nobody else has: the kernel counts processes per uid, and never for root.
-    As a user it is 1000 in a user namespace, which stands for our own uid outside.
-    """
-    if not _as_root():
-        return 1000, 1000
-    own = 1_000_000_000 + os.getpid() % 4_194_304 * 128 + next(_numbers) % 128
-    return own, own
-
-
-def _namespaces() -> list[str]:
-    if _as_root():
-        # No user namespace: our uid would then be a mapped root, which process limits do not bind.
-        # The agent uses these capabilities once, to become an ordinary user, and drops all.
-        keep = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_CHOWN")
-        kinds = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-        return [*kinds, "--cap-drop", "ALL", *(word for name in keep for word in ("--cap-add", name))]
-    return ["--unshare-user", "--unshare-all", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"]
-
-
-def _mounts(env: PythonEnv, limits: Limits, packages: PackageSet | None) -> list[str]:
-    megabyte = 1024 * 1024
-    words = ["--proc", "/proc", "--dev", "/dev"]
-    for folder, size, mode in (
-        ("/dev/shm", 64, "1777"),  # noqa: S108
-        ("/tmp", max(16, limits.disk_mb // 4), "1777"),  # noqa: S108
-        ("/workspace", limits.disk_mb, "0755"),
-    ):
-        words += ["--perms", mode, "--size", str(size * megabyte), "--tmpfs", folder]
-    node = find_node()
-    shown = [*env.roots, *([node] if node else [])]
-    # Folders that bubblewrap makes on the way to a mount are closed to all but root.
-    above = {Path("/etc"), Path("/etc/ssl")} | {parent for root in shown for parent in root.parents}
-    for parent in sorted(above - {Path("/"), Path("/tmp")}):  # noqa: S108
-        words += ["--perms", "0755", "--dir", str(parent)]
-    words += ["--ro-bind", "/usr", "/usr"]
-    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
-        path = Path("/", name)
-        if path.is_symlink():
-            words += ["--symlink", os.readlink(path), f"/{name}"]
-        elif path.is_dir():
-            words += ["--ro-bind", str(path), str(path)]
-    for name in ETC:
-        words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    for root in shown:
-        words += ["--ro-bind", str(root), str(root)]
-    if packages is not None and packages.names:
-        words += ["--ro-bind", str(packages.folder), "/packages"]
-    return words
-
-
-def _small_files(uid: int, gid: int) -> dict[str, bytes]:
-    return {
-        "/.agent.py": agent_source().encode(),
-        "/etc/passwd": f"root:x:0:0::/:/bin/false\nuser:x:{uid}:{gid}::/tmp:/bin/sh\n".encode(),
-        "/etc/group": f"root:x:0:\nuser:x:{gid}:\n".encode(),
-        "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",
-        "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files\n",
-    }
-
-
 def _pipe_with(data: bytes) -> int:
     """A file descriptor from which `data` can be read once."""
     fd = os.memfd_create("aiswe")
@@ -167,10 +92,31 @@ def _pipe_with(data: bytes) -> int:
     return fd
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What one sandbox is to hold."""
+
+    env: PythonEnv
+    limits: Limits
+    packages: PackageSet | None
+    node_modules: Path | None
+
+    def host_paths(self) -> list[tuple[Path, str]]:
+        return host_paths(self.env, self.node_modules)
+
+    def shown(self) -> tuple[str, ...]:
+        """Where something of the host, or made for this sandbox, can be read."""
+        return (*etc_paths(), *small_files(0, 0), *(place for _, place in self.host_paths()))
+
+
 class BubblewrapBackend:
     """Sandboxes by `bwrap`, as root or as a user that may make user namespaces."""
 
     name = "bubblewrap"
+
+    def __init__(self, also: Sequence[str] = ()) -> None:
+        """`also` are words for bubblewrap beside ours: they are there to show that dangerous ones are refused."""
+        self._also = tuple(also)
 
     def availability(self) -> Availability:
         """Tell whether bwrap, the sandbox's Python and the kernel's namespaces are there."""
@@ -183,7 +129,7 @@ class BubblewrapBackend:
         env = find_python()
         if isinstance(env, str):
             return Availability(False, text, env, MAKE_ENV)
-        trial = ["bwrap", *_namespaces(), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+        trial = ["bwrap", *namespaces(), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
         try:
             done = subprocess.run(trial, capture_output=True, text=True, timeout=10, check=False, env={})
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -193,28 +139,40 @@ class BubblewrapBackend:
             return Availability(False, text, f"bubblewrap cannot make a sandbox: {problem}", NO_NAMESPACES)
         return Availability(True, text)
 
-    def open(self, *, limits: Limits | None = None, packages: PackageSet | None = None, label: str = "") -> WarmSandbox:
-        """Make a fresh sandbox; raises SandboxUnavailable."""
+    def open(
+        self,
+        *,
+        limits: Limits | None = None,
+        packages: PackageSet | None = None,
+        label: str = "",
+        ecosystem: Ecosystem = "python",
+    ) -> WarmSandbox:
+        """Make a fresh sandbox; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
         limits = limits or Limits()
         env = find_python()
         if isinstance(env, str):
             raise SandboxUnavailable(f"{env}; {MAKE_ENV}")
         if shutil.which("bwrap") is None:
             raise SandboxUnavailable(f"bubblewrap (bwrap) is not installed; {INSTALL}")
+        wanted = _Wanted(env, limits, packages, find_node_modules() if ecosystem == "node" else None)
         group = make_group(f"{me()}-{next(_numbers)}", limits)
-        sandbox = self._open(env, limits, packages, group)
+        sandbox = self._open(wanted, group)
         if sandbox is None:
-            sandbox = self._open(env, limits, packages, Group())
+            sandbox = self._open(wanted, Group())
         if sandbox is None:
             raise SandboxUnavailable("the sandbox did not start")
         return sandbox
 
-    def _open(self, env: PythonEnv, limits: Limits, packages: PackageSet | None, group: Group) -> WarmSandbox | None:
+    def _open(self, wanted: _Wanted, group: Group) -> WarmSandbox | None:
         """A sandbox in that control group; None when the kernel does not let us in there."""
         uid, gid = identity()
         said = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
         try:
-            process = self._start(env, limits, packages, group, uid, gid, said)
+            process = self._start(wanted, group, uid, gid, said)
+        except SandboxUnsafe:
+            group.remove()
+            said.close()
+            raise
         except OSError as error:
             group.remove()
             said.close()
@@ -223,6 +181,7 @@ class BubblewrapBackend:
         assert process.stdout is not None  # noqa: S101
         channel = Channel(PipeLine(process.stdout.fileno(), process.stdin.fileno()))
         undertaker = _Undertaker(process, group, said)
+        limits = wanted.limits
         sandbox = WarmSandbox(
             self.name,
             channel,
@@ -231,19 +190,15 @@ class BubblewrapBackend:
             why_dead=lambda: _tail(said),
             oom_kills=group.oom_kills,
             release=undertaker.release,
+            shown=wanted.shown(),
         )
         hello = {
             "uid": uid,
             "gid": gid,
-            "env": environment(env.python, packages),
-            "site": [str(env.site_packages)],
+            "env": environment(wanted.env.python, wanted.packages),
+            "site": [str(wanted.env.site_packages)],
             "address_space_mb": 0 if group.folders else limits.memory_mb,
-            "limits": {
-                "cpus": limits.cpus,
-                "file_mb": limits.file_mb,
-                "processes": limits.processes,
-                "output_bytes": limits.output_bytes,
-            },
+            "limits": agent_limits(limits),
         }
         try:
             sandbox.greet(hello)
@@ -253,34 +208,27 @@ class BubblewrapBackend:
             raise
         return sandbox
 
-    def _start(
-        self,
-        env: PythonEnv,
-        limits: Limits,
-        packages: PackageSet | None,
-        group: Group,
-        uid: int,
-        gid: int,
-        said: IO[bytes],
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, wanted: _Wanted, group: Group, uid: int, gid: int, said: IO[bytes]) -> subprocess.Popen[bytes]:
         fds: list[int] = []
-        words = ["bwrap", *_namespaces(), "--clearenv", "--new-session", "--die-with-parent", "--as-pid-1"]
-        words += ["--hostname", "sandbox", *_mounts(env, limits, packages)]
-        for path, data in _small_files(uid, gid).items():
-            fds.append(_pipe_with(data))
-            words += ["--perms", "0444", "--ro-bind-data", str(fds[-1]), path]
-        words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace"]
-        program = filter_program(platform.machine())
-        if program:
-            fds.append(_pipe_with(program))
-            words += ["--seccomp", str(fds[-1])]
-        words += ["--", str(env.python), "-I", "-S", "/.agent.py"]
-        command: Sequence[str] = words
-        surroundings = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
-        if group.doors:
-            command = ["sh", "-c", ENTER, "sh", *words]
-            surroundings["DOORS"] = " ".join(group.doors)
+        words = ["bwrap", *namespaces(), "--clearenv", "--new-session", "--die-with-parent", "--as-pid-1"]
+        words += ["--hostname", "sandbox", *mounts(wanted.limits, wanted.packages, wanted.host_paths())]
         try:
+            for path, data in small_files(uid, gid).items():
+                fds.append(_pipe_with(data))
+                words += ["--perms", "0444", "--ro-bind-data", str(fds[-1]), path]
+            words += [*self._also, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace"]
+            program = filter_program(platform.machine(), counted=bool(group.folders))
+            if program:
+                fds.append(_pipe_with(program))
+                words += ["--seccomp", str(fds[-1])]
+            words += ["--", str(wanted.env.python), "-I", "-S", "/.agent.py"]
+            if problems := line_problems(words, as_root=as_root(), filtered=bool(program)):
+                raise SandboxUnsafe(f"bubblewrap would not hold: {'; '.join(problems)}")
+            command: Sequence[str] = words
+            surroundings = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
+            if group.doors:
+                command = ["sh", "-c", ENTER, "sh", *words]
+                surroundings["DOORS"] = " ".join(group.doors)
             return STARTER.start(
                 lambda: subprocess.Popen(
                     command,

@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -19,10 +20,11 @@ import docker.types
 import requests
 
 from sandbox.agent import agent_source
-from sandbox.base import Availability, Limits, PackageSet, SandboxError, SandboxUnavailable
+from sandbox.base import Availability, Ecosystem, Limits, PackageSet, SandboxError, SandboxUnavailable, SandboxUnsafe
+from sandbox.golden import PACKAGES_AT, container_problems
 from sandbox.images import image_name, image_present
 from sandbox.owners import lives, me
-from sandbox.warm import WarmSandbox, environment
+from sandbox.warm import WarmSandbox, agent_limits, environment
 from sandbox.wire import Channel
 
 PYTHON = PurePosixPath("/opt/venv/bin/python")
@@ -31,6 +33,7 @@ LABEL, OWNER, HOST = "aiswe.sandbox", "aiswe.owner", "aiswe.host"
 LONGEST_SECONDS = 24 * 3600  # a container of another host older than this belongs to nobody
 NO_ENGINE = "start Docker, or point DOCKER_HOST at an engine, or install bubblewrap"
 NO_IMAGE = "build it: python -m sandbox.images"
+NO_RUNTIME = "register it with the engine (for gVisor: runsc install), or unset AISWE_DOCKER_RUNTIME"
 ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError)
 _numbers = itertools.count()
 
@@ -102,12 +105,27 @@ def connect(seconds: int = 30) -> docker.DockerClient:
         raise SandboxUnavailable(f"no Docker engine answers ({str(error)[:160]}); {NO_ENGINE}") from None
 
 
+def chosen_runtime() -> str:
+    """`AISWE_DOCKER_RUNTIME`: the engine's runtime for sandboxes, for example runsc (gVisor); empty for its default."""
+    return os.environ.get("AISWE_DOCKER_RUNTIME", "").strip()
+
+
+def runtime_problem(known: Mapping[str, Any]) -> str:
+    """Why the runtime that was asked for cannot be had; empty when it can."""
+    wanted = chosen_runtime()
+    if not wanted or wanted in known:
+        return ""
+    return f"the engine has no runtime {wanted!r} (AISWE_DOCKER_RUNTIME); it has {', '.join(sorted(known)) or 'none'}"
+
+
 class DockerBackend:
     """Sandboxes in containers of the engine that DOCKER_HOST names, else of the local one."""
 
     name = "docker"
 
-    def __init__(self) -> None:
+    def __init__(self, also: Mapping[str, Any] | None = None) -> None:
+        """`also` are docker-py's words for a container, over ours: they are there to show that dangerous ones are refused."""
+        self._also = dict(also or {})
         self._lock = threading.Lock()
         self._shared: docker.DockerClient | None = None
         self._filled: set[str] = set()
@@ -119,13 +137,15 @@ class DockerBackend:
             return self._shared
 
     def availability(self) -> Availability:
-        """Tell whether an engine answers and has the sandbox image."""
+        """Tell whether an engine answers, knows the runtime that was asked for, and has the sandbox image."""
         try:
             client = connect(5)
         except SandboxUnavailable as error:
             return Availability(False, problem=str(error), way_out=NO_ENGINE)
         try:
             version = str(client.version().get("Version", ""))
+            if problem := runtime_problem(client.info().get("Runtimes") or {}):
+                return Availability(False, version, problem, NO_RUNTIME)
             name = image_name()
             if not image_present(client, name):
                 return Availability(False, version, f"the engine has no image {name}", NO_IMAGE)
@@ -139,18 +159,30 @@ class DockerBackend:
         finally:
             client.close()
 
-    def open(self, *, limits: Limits | None = None, packages: PackageSet | None = None, label: str = "") -> WarmSandbox:
-        """Make a fresh container; raises SandboxUnavailable."""
+    def open(
+        self,
+        *,
+        limits: Limits | None = None,
+        packages: PackageSet | None = None,
+        label: str = "",
+        ecosystem: Ecosystem = "python",
+    ) -> WarmSandbox:
+        """Make a fresh container; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
         limits = limits or Limits()
-        client, name = self._client(), image_name()
+        client, name = self._client(), image_name(ecosystem)
         container = ""
         try:
             volume = self._packages_volume(client, name, packages) if packages is not None and packages.names else ""
             container = self._create(client, name, limits, label, volume)
+            if problems := container_problems(client.api.inspect_container(container), volume):
+                raise SandboxUnsafe(f"the container would not hold: {'; '.join(problems)}")
             line = AttachedLine(
                 client.api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             )
             client.api.start(container)
+        except SandboxUnsafe:
+            _remove(client, container)
+            raise
         except docker.errors.ImageNotFound:
             raise SandboxUnavailable(f"the engine has no image {name}; {NO_IMAGE}") from None
         except ENGINE_ERRORS as error:
@@ -169,6 +201,7 @@ class DockerBackend:
             kill=bury,
             release=line.release,
             why_dead=lambda: line.said.decode(errors="replace")[-300:],
+            tag=container,
         )
         sandbox.greet(
             {
@@ -176,59 +209,58 @@ class DockerBackend:
                 "gid": 1000,
                 "env": environment(PYTHON, packages),
                 "site": [SITE],
-                "limits": {
-                    "cpus": limits.cpus,
-                    "file_mb": limits.file_mb,
-                    "processes": limits.processes,
-                    "output_bytes": limits.output_bytes,
-                },
+                "limits": agent_limits(limits),
             }
         )
         return sandbox
 
-    @staticmethod
-    def _create(client: docker.DockerClient, image: str, limits: Limits, label: str, volume: str) -> str:
-        megabyte = 1024 * 1024
-        memory = limits.memory_mb * megabyte
-        own = "uid=1000,gid=1000,nosuid,nodev,nr_inodes=200k"
-        host = client.api.create_host_config(
-            network_mode="none",
-            read_only=True,
-            auto_remove=True,
-            mem_limit=memory,
-            memswap_limit=memory,
-            nano_cpus=int(limits.cpus * 1_000_000_000),
-            pids_limit=limits.processes + 2,
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges:true"],
-            ipc_mode="private",
-            shm_size=64 * megabyte,
-            oom_score_adj=500,
-            log_config=docker.types.LogConfig(type="none"),
-            restart_policy={"Name": "no"},
-            tmpfs={
-                "/workspace": f"rw,exec,size={limits.disk_mb}m,mode=0755,{own}",
-                "/tmp": f"rw,exec,size={max(16, limits.disk_mb // 4)}m,mode=1777,{own}",  # noqa: S108
-            },
-            ulimits=[
-                docker.types.Ulimit(name="core", soft=0, hard=0),
-                docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
-            ],
-            binds={volume: {"bind": "/packages", "mode": "ro"}} if volume else None,
-        )
+    def _create(self, client: docker.DockerClient, image: str, limits: Limits, label: str, volume: str) -> str:
         created = client.api.create_container(
             image,
             command=["-I", "-S", "-c", agent_source()],
             entrypoint=[str(PYTHON)],
             stdin_open=True,  # closed with our connection: a container whose worker died ends by itself
-            user="1000:1000",
+            user=self._also.get("user", "1000:1000"),
+            environment=self._also.get("environment"),
             hostname="sandbox",
             network_disabled=True,
             labels={LABEL: "1", OWNER: me(), HOST: socket.gethostname(), "aiswe.task": label[:120]},
-            host_config=host,
+            host_config=client.api.create_host_config(**self._host_options(limits, volume)),
             name=f"aiswe-{os.getpid()}-{next(_numbers)}-{os.urandom(3).hex()}",
         )
         return str(created["Id"])
+
+    def _host_options(self, limits: Limits, volume: str) -> dict[str, Any]:
+        megabyte = 1024 * 1024
+        memory = limits.memory_mb * megabyte
+        own = f"uid=1000,gid=1000,nosuid,nodev,nr_inodes={limits.inodes}"
+        options: dict[str, Any] = {
+            "network_mode": "none",
+            "read_only": True,
+            "auto_remove": True,
+            "mem_limit": memory,
+            "memswap_limit": memory,
+            "nano_cpus": int(limits.cpus * 1_000_000_000),
+            "pids_limit": limits.processes + 2,
+            "cap_drop": ["ALL"],
+            "security_opt": ["no-new-privileges:true"],
+            "ipc_mode": "private",
+            "shm_size": 64 * megabyte,
+            "oom_score_adj": 500,
+            "log_config": docker.types.LogConfig(type="none"),
+            "restart_policy": {"Name": "no"},
+            "tmpfs": {
+                "/workspace": f"rw,exec,size={limits.disk_mb}m,mode=0755,{own}",
+                "/tmp": f"rw,exec,size={max(16, limits.disk_mb // 4)}m,mode=1777,{own}",  # noqa: S108
+            },
+            "ulimits": [
+                docker.types.Ulimit(name="core", soft=0, hard=0),
+                docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
+            ],
+            "binds": {volume: {"bind": PACKAGES_AT, "mode": "ro"}} if volume else None,
+            "runtime": chosen_runtime() or None,
+        }
+        return options | {name: value for name, value in self._also.items() if name not in ("user", "environment")}
 
     def _packages_volume(self, client: docker.DockerClient, image: str, packages: PackageSet) -> str:
         """A volume that holds the packages, filled once per engine; a bind mount would need the engine to be on this host."""
@@ -260,21 +292,22 @@ class DockerBackend:
             return name
 
     def reap(self) -> int:
-        """Remove containers whose worker is dead; return how many."""
+        """Remove containers whose worker is dead; return how many. Raises SandboxError when no engine answers."""
+        client = connect(10)
         try:
-            client = self._client()
             found = client.api.containers(all=True, filters={"label": f"{LABEL}=1"})
+            return sum(_remove(client, str(container["Id"])) for container in found if _orphaned(container))
         except ENGINE_ERRORS as error:
             raise SandboxError(f"cannot look for leftover containers: {str(error)[:160]}") from None
-        count = 0
-        for container in found:
-            labels = container.get("Labels") or {}
-            if labels.get(HOST) == socket.gethostname():
-                orphan = not lives(labels.get(OWNER, ""))
-            else:
-                orphan = time.time() - float(container.get("Created", 0)) > LONGEST_SECONDS
-            count += orphan and _remove(client, str(container["Id"]))
-        return count
+        finally:
+            client.close()
+
+
+def _orphaned(container: Mapping[str, Any]) -> bool:
+    labels = container.get("Labels") or {}
+    if labels.get(HOST) == socket.gethostname():
+        return not lives(labels.get(OWNER, ""))
+    return time.time() - float(container.get("Created", 0)) > LONGEST_SECONDS
 
 
 def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:

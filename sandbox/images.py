@@ -19,11 +19,13 @@ from pathlib import Path
 import docker
 import docker.errors
 
-from sandbox.base import SandboxUnavailable
+from sandbox.base import Ecosystem, SandboxUnavailable
 from sandbox.packages import platform_tags
 
 HERE = Path(__file__).resolve().parent
 DOCKERFILE = HERE / "image" / "Dockerfile"
+PACKAGE_JSON, PACKAGE_LOCK = HERE / "image" / "package.json", HERE / "image" / "package-lock.json"
+VARIABLES: dict[Ecosystem, str] = {"python": "AISWE_SANDBOX_IMAGE", "node": "AISWE_SANDBOX_IMAGE_NODE"}
 LOCK = HERE.parent / "requirements" / "sandbox.lock.txt"
 SUITE = "bookworm"
 RECIPE = 1  # raise it when what is built here changes
@@ -33,19 +35,21 @@ SCRIPTS = ("pytest", "coverage", "uvicorn")
 Say = Callable[[str], None]
 
 
-def image_name() -> str:
-    """`AISWE_SANDBOX_IMAGE` when set, else our own image for this recipe and processor."""
-    chosen = os.environ.get("AISWE_SANDBOX_IMAGE")
+def image_name(ecosystem: Ecosystem = "python") -> str:
+    """`AISWE_SANDBOX_IMAGE` (for Node `AISWE_SANDBOX_IMAGE_NODE`) when set, else our own for this recipe and processor."""
+    chosen = os.environ.get(VARIABLES[ecosystem])
     if chosen:
         return chosen
     recipe = hashlib.sha256(f"{RECIPE} {platform.machine()}".encode())
-    for part in (DOCKERFILE, LOCK):
+    parts = (DOCKERFILE, LOCK) if ecosystem == "python" else (DOCKERFILE, LOCK, PACKAGE_JSON, PACKAGE_LOCK)
+    for part in parts:
         if not part.is_file():
             raise SandboxUnavailable(
-                f"{part} is missing: the sandbox image is made from it; set AISWE_SANDBOX_IMAGE instead"
+                f"{part} is missing: the sandbox image is made from it; set {VARIABLES[ecosystem]} instead"
             )
         recipe.update(part.read_bytes())
-    return f"aiswe-sandbox:{recipe.hexdigest()[:16]}"
+    name = "aiswe-sandbox" if ecosystem == "python" else f"aiswe-sandbox-{ecosystem}"
+    return f"{name}:{recipe.hexdigest()[:16]}"
 
 
 def image_present(client: docker.DockerClient, name: str | None = None) -> bool:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in clock ticks since boot; empty when there is no such process."""
+    """When a process started, in clock ticks since boot; empty when there is no such process, or only its corpse."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if words[0] in "ZX" else words[19]
     except (OSError, IndexError):
         return ""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 from importlib import import_module
 from typing import cast
 
-from sandbox.base import Backend, SandboxError, SandboxUnavailable
+from sandbox.base import Backend, SandboxError, SandboxUnavailable, SandboxUnsafe
 
 # Short name to class, imported on use. In the order of preference of "auto"; a bare process is never among them.
 BACKENDS = {
@@ -14,6 +17,13 @@ BACKENDS = {
     "scripted": "sandbox.scripted.ScriptedBackend",
 }
 REAL = ("docker", "bubblewrap")
+# What a self-check depends on: when one of these changes it is made again.
+DECIDES = (
+    "DOCKER_HOST", "AISWE_SANDBOX_IMAGE", "AISWE_DOCKER_RUNTIME", "AISWE_SANDBOX_PYTHON", "AISWE_SANDBOX_NODE", "PATH",
+)  # fmt: skip
+HOLDS_NOT = "`aiswe sandbox selftest` tries all its walls, docs/sandbox.md says what each means"
+_held: set[tuple[object, ...]] = set()
+_lock = threading.Lock()
 
 
 def load_backend(name: str) -> Backend:
@@ -24,16 +34,47 @@ def load_backend(name: str) -> Backend:
     return cast(Backend, getattr(import_module(module), kind)())
 
 
-def open_backend(name: str = "auto") -> Backend:
+def open_backend(name: str = "auto", *, checked: bool = True) -> Backend:
     """A backend that works here: the named one, or Docker when it is ready, else bubblewrap.
 
-    Raises SandboxError for an unknown name and SandboxUnavailable, with the way out, when nothing works.
+    A sandbox of it has been looked at from inside, once per process, and was what it should be (`checked`).
+    Raises SandboxError for an unknown name and SandboxUnavailable, with the way out, when nothing works; SandboxUnsafe
+    when the named one works and does not hold.
     """
-    problems = []
+    problems, unsafe = [], False
     for candidate in REAL if name == "auto" else (name,):
         backend = load_backend(candidate)
         state = backend.availability()
-        if state.ok:
-            return backend
-        problems.append(f"{candidate}: {state.problem}; {state.way_out}")
-    raise SandboxUnavailable("no sandbox works here. " + " | ".join(problems))
+        if not state.ok:
+            problems.append(f"{candidate}: {state.problem}; {state.way_out}")
+            continue
+        try:
+            if checked and backend.name in REAL:
+                _check_once(backend)
+        except SandboxUnavailable as refusal:
+            unsafe = unsafe or isinstance(refusal, SandboxUnsafe)
+            problems.append(f"{candidate}: {refusal}; {HOLDS_NOT}")
+            continue
+        return backend
+    kind = SandboxUnsafe if unsafe else SandboxUnavailable
+    raise kind("no sandbox works here. " + " | ".join(problems))
+
+
+def _check_once(backend: Backend) -> None:
+    """Raise SandboxUnsafe when a sandbox does not look as it should; one that did is not looked at again."""
+    from sandbox.selftest import refuse_unsafe
+
+    key = (backend.name, type(backend), os.getpid(), *(os.environ.get(variable, "") for variable in DECIDES))
+    with _lock:  # several tasks begin at once: one looks, the others wait for its answer
+        if key not in _held:
+            refuse_unsafe(backend)
+            _held.add(key)
+
+
+def reap_all() -> dict[str, int]:
+    """Remove what dead workers left behind; how many by backend, without those whose engine does not answer."""
+    found = {}
+    for name in REAL:
+        with contextlib.suppress(SandboxError):
+            found[name] = load_backend(name).reap()
+    return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sandbox.base import Availability, ExecResult, Limits, PackageSet, SandboxUnavailable
+from sandbox.base import Availability, Ecosystem, ExecResult, Limits, PackageSet, SandboxUnavailable
 from sandbox.paths import checked_folder, checked_path, regular_files
 
 Answer = Callable[[tuple[str, ...]], ExecResult]
@@ -92,7 +92,12 @@ class ScriptedBackend:
         return Availability(True, "scripted")
 
     def open(
-        self, *, limits: Limits | None = None, packages: PackageSet | None = None, label: str = ""
+        self,
+        *,
+        limits: Limits | None = None,
+        packages: PackageSet | None = None,
+        label: str = "",
+        ecosystem: Ecosystem = "python",
     ) -> ScriptedSandbox:
         """A fresh in-memory sandbox."""
         self.opened.append(ScriptedSandbox(self._answer, packages))

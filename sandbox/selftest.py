@@ -1,23 +1,22 @@
-"""Try to break out of a sandbox by its configuration, and tell what was possible."""
+"""Try to break out of a sandbox, and tell what was possible."""
 
 from __future__ import annotations
 
 import json
 import os
 import secrets
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.base import Backend, Limits, Sandbox, SandboxError
-from sandbox.registry import load_backend
+from sandbox.base import Backend, Limits, Sandbox, SandboxError, SandboxUnsafe
+from sandbox.decoys import Decoys
+from sandbox.golden import golden, shared_namespaces, strange_mounts
 
 LOOK = Path(__file__).parent / "inside" / "look_around.py"
-SMALL = Limits(memory_mb=256, processes=48, file_mb=64, disk_mb=32, output_bytes=10_000, seconds=30)
+SMALL = Limits(memory_mb=256, processes=48, file_mb=24, disk_mb=32, inodes=2_000, output_bytes=10_000, seconds=30)
 FORKS = """
 import os, time
 made = 0
@@ -32,7 +31,11 @@ except OSError:
 print(made)
 """
 MEMORY = "kept = []\nwhile True: kept.append(bytearray(16 * 1024 * 1024))"
-DISK = "open('/workspace/big', 'wb').write(b'x' * (48 * 1024 * 1024))"
+DISK = "for name in 'ab': open(f'/workspace/{name}', 'wb').write(b'x' * (20 * 1024 * 1024))"
+FILE = "open('/workspace/big', 'wb').write(b'x' * (30 * 1024 * 1024))"
+FILES = "import time\nfor n in range(1_000_000):\n    open(f'/workspace/f{n}', 'w').close()"
+COUNT_FILES = "import os; print(len(os.listdir('/workspace')))"
+CLEAN = ["sh", "-c", "rm -rf /workspace/*"]
 DAEMON = "setsid sleep 300 </dev/null >/dev/null 2>&1 & sleep 300"
 
 
@@ -43,33 +46,6 @@ class Probe:
     name: str
     ok: bool
     detail: str
-
-
-class Decoy:
-    """A listener on the host's loopback that counts who reaches it."""
-
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._socket.getsockname()[1]
-        self.hits = 0
-        threading.Thread(target=self._count, daemon=True).start()
-
-    def _count(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            self.hits += 1
-            connection.close()
-
-    def close(self) -> None:
-        """Stop listening."""
-        # close() alone does not wake a thread that waits in accept.
-        try:
-            self._socket.shutdown(socket.SHUT_RDWR)
-        finally:
-            self._socket.close()
 
 
 @contextmanager
@@ -83,66 +59,82 @@ def planted_secret() -> Iterator[str]:
         os.environ.pop(name, None)
 
 
-def selftest(backend_name: str) -> list[Probe]:
-    """Probe a backend by name; raises SandboxError for an unknown one. A sandbox that does not open is one failed probe."""
-    return probe_backend(load_backend(backend_name))
-
-
 def probe_backend(backend: Backend) -> list[Probe]:
-    """All probes in one fresh sandbox of this backend."""
-    decoy = Decoy()
+    """All probes in one fresh sandbox; takes seconds, because limits are reached on purpose.
+
+    A sandbox that does not open is one failed probe.
+    """
     try:
-        with planted_secret() as secret, backend.open(limits=SMALL, label="selftest") as box:
-            return [*_looks(box, decoy, secret), *_limits(box)]
+        with (
+            Decoys(everywhere=True) as decoys,
+            planted_secret() as secret,
+            backend.open(limits=SMALL, label="selftest") as box,
+        ):
+            return [*_looks(box, decoys, secret), *_limits(box)]
     except SandboxError as error:
         return [Probe("sandbox opens", False, str(error))]
-    finally:
-        decoy.close()
 
 
-def _looks(box: Sandbox, decoy: Decoy, secret: str) -> list[Probe]:
-    done = box.exec(["python", "-c", LOOK.read_text(), str(decoy.port), secret], seconds=30)
+def refuse_unsafe(backend: Backend) -> None:
+    """Raise SandboxUnsafe, naming what was possible, unless a fresh sandbox looks as it should.
+
+    Raises SandboxUnavailable when none opens: then nothing is known of it.
+    """
+    with Decoys() as decoys, planted_secret() as secret, backend.open(limits=SMALL, label="self-check") as box:
+        failed = [probe for probe in _looks(box, decoys, secret) if not probe.ok]
+    if failed:
+        words = "; ".join(f"{probe.name}: {probe.detail}" for probe in failed)
+        raise SandboxUnsafe(f"the {backend.name} sandbox does not hold and is not used ({words[:1500]})")
+
+
+def look_around(box: Sandbox, decoys: Decoys, secret: str) -> dict[str, Any]:
+    """What a program sees inside that tries all the ways out; raises SandboxUnsafe when it cannot tell."""
+    done = box.exec(["python", "-c", LOOK.read_text(), json.dumps(decoys.targets() | {"secret": secret})], seconds=30)
     try:
-        seen: dict[str, Any] = json.loads(done.out)
+        found = json.loads(done.out)
     except ValueError:
-        return [Probe("probe program runs", False, (done.err or done.out)[-300:])]
-    reached = [str(target) for target in seen["reached"]]
-    mine = os.readlink("/proc/self/ns/pid")
-    return [
-        Probe(
-            "no network",
-            not reached and decoy.hits == 0,
-            f"reached {reached}, decoy hits {decoy.hits}"
-            if reached or decoy.hits
-            else f"{seen['tried']} targets, none reached",
-        ),
-        Probe("no name resolution", not seen["resolved"], str(seen["resolved"] or "no name resolves")),
-        Probe("no engine socket", not seen["sockets"], str(seen["sockets"] or "none to be seen")),
-        Probe(
-            "environment is our own", seen["environment"] == [], str(seen["environment"] or "nothing of the worker's")
-        ),
-        Probe(
-            "worker's secret not visible",
-            not seen["secret"],
-            str(seen["secret"] or "not in /proc, not in the environment"),
-        ),
-        Probe("not root", seen["uid"] != 0 and seen["gid"] != 0, f"uid {seen['uid']}, gid {seen['gid']}"),
-        Probe("no capabilities", seen["capabilities"] == 0, f"{seen['capabilities']:#x}"),
-        Probe("no new privileges", seen["no_new_privileges"] == 1, str(seen["no_new_privileges"])),
-        Probe("system calls are filtered", seen["seccomp"] == 2, f"mode {seen['seccomp']}"),
-        Probe(
-            "root is read-only",
-            not seen["written"],
-            str(seen["written"] or "nothing outside of /workspace, /tmp and /dev/shm"),
-        ),
-        Probe("process ids are its own", seen["pid_namespace"] != mine, seen["pid_namespace"]),
-        Probe(
-            "no namespaces or mounts",
-            not seen["escapes"],
-            str(seen["escapes"] or "unshare, mount and ptrace are refused"),
-        ),
-        Probe("agent is out of reach", not seen["agent"], str(seen["agent"] or "process 1 cannot be opened")),
-    ]
+        raise SandboxUnsafe(f"the probe program does not run: {(done.err or done.out)[-300:]}") from None
+    return dict(found)
+
+
+def _looks(box: Sandbox, decoys: Decoys, secret: str) -> list[Probe]:
+    seen, expected = look_around(box, decoys, secret), golden(box.backend)
+    probes = []
+
+    def none(name: str, found: Any, otherwise: str) -> None:
+        probes.append(Probe(name, not found, ", ".join(map(str, found)) if found else otherwise))
+
+    none("nothing is reached", seen["reached"], f"{seen['tried']} targets, none answered")
+    none("decoys are not reached", decoys.hits, f"{len(decoys.tcp) + len(decoys.udp) + 2} listeners, 0 hits")
+    none("no name resolution", seen["resolved"], "no name resolves")
+    none("no engine socket", seen["sockets"], "none to be seen")
+    none(
+        "only the loopback",
+        set(seen["interfaces"]) - expected.interfaces,
+        ", ".join(seen["interfaces"]) or "no interface",
+    )
+    none(
+        "environment is our own",
+        set(seen["environment"]) - expected.environment,
+        f"{len(seen['environment'])} names, all ours",
+    )
+    none("worker's secret not visible", seen["secret"], "not in /proc, not in the environment")
+    mine = shared_namespaces(box.backend, seen["namespaces"])
+    none("namespaces are its own", mine, ", ".join(expected.namespaces))
+    strange = strange_mounts(box.backend, seen["mounts"], getattr(box, "shown", ()))
+    none("mounts are the expected ones", strange, f"{len(seen['mounts'])}, the host's read-only")
+    none("devices are the harmless ones", set(seen["devices"]) - expected.devices, ", ".join(seen["devices"]))
+    probes.append(
+        Probe("not root", 0 not in (seen["uid"], seen["gid"], *seen["groups"]), f"uid {seen['uid']}, gid {seen['gid']}")
+    )
+    probes.append(Probe("no capabilities", seen["capabilities"] == 0, f"{seen['capabilities']:#x}"))
+    probes.append(Probe("no new privileges", seen["no_new_privileges"] == 1, str(seen["no_new_privileges"])))
+    probes.append(Probe("system calls are filtered", seen["seccomp"] == 2, f"mode {seen['seccomp']}"))
+    none("root is read-only", seen["written"], "nothing outside of /workspace, /tmp and /dev/shm")
+    probes.append(Probe("processes are its own", seen["processes"] <= 2, f"{seen['processes']} to be seen"))
+    none("no namespaces or mounts", seen["escapes"], "unshare, mount, chroot and ptrace are refused")
+    none("agent is out of reach", seen["agent"], "process 1 cannot be opened")
+    return probes
 
 
 def _limits(box: Sandbox) -> list[Probe]:
@@ -156,19 +148,23 @@ def _limits(box: Sandbox) -> list[Probe]:
         done = box.exec(["python", "-c", FORKS], seconds=20)
         after = box.exec(["true"])
         count = int(done.out) if done.out.strip().isdigit() else -1
-        return (
-            0 <= count < SMALL.processes and after.ok,
-            f"{count} processes, next command {'runs' if after.ok else 'fails'}",
-        )
+        runs = "runs" if after.ok else "fails"
+        return 0 <= count < SMALL.processes and after.ok, f"{count} processes, next command {runs}"
 
     def memory() -> tuple[bool, str]:
         done = box.exec(["python", "-c", MEMORY], seconds=20)
         return done.out_of_memory and not done.ok, f"exit {done.exit_code}, out of memory: {done.out_of_memory}"
 
-    def disk() -> tuple[bool, str]:
-        done = box.exec(["python", "-c", DISK])
-        box.exec(["rm", "-f", "big"])
-        return "No space left" in done.err, (done.err.strip().splitlines() or ["nothing was said"])[-1]
+    def refused(source: str, words: str) -> tuple[bool, str]:
+        done = box.exec(["python", "-c", source], seconds=20)
+        box.exec(CLEAN)
+        return words in done.err, (done.err.strip().splitlines() or ["nothing was said"])[-1]
+
+    def inodes() -> tuple[bool, str]:
+        done = box.exec(["python", "-c", FILES], seconds=25)
+        made = box.exec(["python", "-c", COUNT_FILES]).out.strip()
+        clean = box.exec(CLEAN).ok and box.exec(["python", "-c", COUNT_FILES]).out.strip() == "0"
+        return "No space left" in done.err and clean, f"stopped at {made} files, and they could be removed"
 
     def output() -> tuple[bool, str]:
         done = box.exec(["sh", "-c", "yes | head -c 5000000"])
@@ -179,15 +175,15 @@ def _limits(box: Sandbox) -> list[Probe]:
     def timeout() -> tuple[bool, str]:
         done = box.exec(["sh", "-c", DAEMON], seconds=1)
         left = box.exec(["python", "-c", "import os; print(sum(n.isdigit() for n in os.listdir('/proc')))"])
-        return (
-            done.timed_out and left.out.strip() == "2",
-            f"processes left: {left.out.strip()} (the agent and the one that counts)",
-        )
+        words = f"processes left: {left.out.strip()} (the agent and the one that counts)"
+        return done.timed_out and left.out.strip() == "2", words
 
     return [
         probe("fork bomb contained", forks),
         probe("memory bomb killed", memory),
-        probe("full disk reported", disk),
+        probe("full disk reported", lambda: refused(DISK, "No space left")),
+        probe("large file refused", lambda: refused(FILE, "File too large")),
+        probe("too many files stopped", inodes),
         probe("output capped", output),
         probe("timeout kills children", timeout),
     ]

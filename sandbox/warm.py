@@ -37,7 +37,20 @@ def environment(python: PurePath, packages: PackageSet | None) -> dict[str, str]
     }
     if packages is not None and packages.names:
         found["PYTHONPATH"] = "/packages"
+        if (packages.folder / "node_modules").is_dir():
+            found["NODE_PATH"] = "/packages/node_modules"
     return found
+
+
+def agent_limits(limits: Limits) -> dict[str, float | int]:
+    """The limits that the agent inside looks after itself."""
+    return {
+        "cpus": limits.cpus,
+        "file_mb": limits.file_mb,
+        "processes": limits.processes,
+        "output_bytes": limits.output_bytes,
+        "inodes": limits.inodes,
+    }
 
 
 def as_text(head: bytes, tail: bytes, lost: int) -> str:
@@ -66,8 +79,11 @@ class WarmSandbox:
         why_dead: Callable[[], str] = str,
         oom_kills: Callable[[], int] = int,
         release: Callable[[], object] = bool,
+        shown: tuple[str, ...] = (),
+        tag: str = "",
     ) -> None:
-        self.backend, self.limits = backend, limits
+        """`shown` are the host's paths that can be read inside; `tag` names it to its engine (a container's id)."""
+        self.backend, self.limits, self.shown, self.tag = backend, limits, shown, tag
         self._channel, self._kill, self._why_dead, self._oom_kills = channel, kill, why_dead, oom_kills
         self._release, self._lock, self._dead = release, threading.Lock(), ""
 
@@ -167,7 +183,7 @@ class WarmSandbox:
         killed_for_memory = oom or bool(answer.get("oom")) or why == "memory"
         said_so = bool(code) and any(word in err[-4000:] for word in MEMORY_WORDS)
         if why == "inodes":
-            err += "\nstopped: too many files (disk full)\n"
+            err += f"\nstopped: more than {self.limits.inodes:,} files (No space left on device)\n"
         if why == "output":
             err += "\nstopped: more than 64 MB of output\n"
         return ExecResult(
@@ -188,6 +204,14 @@ class WarmSandbox:
                 self._channel.send({"do": "warm"}, b"", time.monotonic() + 5)
             except SandboxUnavailable as error:
                 self._give_up(str(error))
+
+    def answers(self, seconds: float = 5.0) -> bool:
+        """Whether the agent inside still answers; a sandbox that does not is dead from then on."""
+        try:
+            self._ask({"do": "ping"}, b"", seconds, 0)
+        except SandboxError:
+            return False
+        return True
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files (paths relative to /workspace); raises PathRefused before anything is written."""

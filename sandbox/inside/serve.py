@@ -25,6 +25,8 @@ def serve(wire: Wire, commands: Commands) -> None:
                 answer = files_out(head)
             elif kind == "clear":
                 answer = {"missing": clear(head["wanted"])}, b""
+            elif kind == "ping":
+                answer = {}, b""
             elif kind == "warm":
                 commands.warm_up()
                 continue  # nobody waits for it
