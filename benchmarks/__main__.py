@@ -18,6 +18,7 @@ NAMES = {
     "sandbox": "benchmarks.sandboxes",
     "gates": "benchmarks.scanning",
     "firewall": "benchmarks.wall",
+    "containment": "benchmarks.containment",
     "engine": "benchmarks.engine",
     "spine": "benchmarks.spine",
     "diamond": "benchmarks.diamond",
@@ -31,6 +32,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all of them by default: {', '.join(NAMES)}")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON document on stdout")
     parser.add_argument("--data", type=Path, help="a folder that holds nl2bash.txt, for the firewall's shares")
+    parser.add_argument("--nl2bash", metavar="FILE", help="containment: ordinary commands, one a line")
+    parser.add_argument("--malicious", metavar="FILE", help="containment: more malicious commands, one a line")
+    parser.add_argument("--insecure", metavar="DIR", help="containment: more insecure Python, CWE-… in the paths")
+    parser.add_argument("--references", metavar="DIR", help="containment: reference solutions in *.jsonl files")
     parser.add_argument("-n", type=int, default=0, help="repetitions; each benchmark has a default of its own")
     options = parser.parse_args(argv)
     unknown = [name for name in options.names if name not in NAMES]

@@ -1,0 +1,218 @@
+"""Kinds of secrets by their vendors' published shapes, as patterns: no value is written down, all are made at run time.
+
+A pattern is text with pieces `{COUNT:SET}`; the sets are named in `SETS`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from typing import NamedTuple
+
+SETS = {
+    "a": string.ascii_letters + string.digits,
+    "A": string.ascii_letters,
+    "l": string.ascii_lowercase + string.digits,
+    "u": string.ascii_uppercase + string.digits,
+    "d": string.digits,
+    "h": "0123456789abcdef",
+    "b": string.ascii_letters + string.digits + "+/",
+    "s": string.ascii_letters + string.digits + "-_",
+    "t": string.ascii_uppercase + "234567",
+    "k": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+    "p": string.ascii_letters + string.digits + "!#%*+,-.:=?@^_",
+}
+_PIECE = re.compile(r"\{(\d+):(\w)\}")
+GUID = "{8:h}-{4:h}-4{3:h}-a{3:h}-{12:h}"
+
+
+class Kind(NamedTuple):
+    """`name`, the pattern of its values, and the variable a program would keep it in.
+
+    `telling` is True when the value alone shows what it is; else only the name beside it does.
+    """
+
+    name: str
+    pattern: str
+    variable: str
+    telling: bool = True
+
+
+def make(pattern: str, dice: random.Random) -> str:
+    """A value of this shape."""
+    return _PIECE.sub(lambda hit: "".join(dice.choices(SETS[hit[2]], k=int(hit[1]))), pattern)
+
+
+KINDS = [
+    Kind("aws access key id", "AKIA{16:t}", "AWS_ACCESS_KEY_ID"),
+    Kind("aws temporary key id", "ASIA{16:t}", "AWS_ACCESS_KEY_ID"),
+    Kind("aws secret access key", "{40:b}", "AWS_SECRET_ACCESS_KEY", False),
+    Kind("aws session token", "FwoGZXIvYXdzE{240:b}==", "AWS_SESSION_TOKEN", False),
+    Kind("aws bedrock key", "ABSK{128:b}=", "AWS_BEARER_TOKEN_BEDROCK"),
+    Kind("google api key", "AIza{35:s}", "GOOGLE_API_KEY"),
+    Kind("google client secret", "GOCSPX-{28:s}", "GOOGLE_CLIENT_SECRET"),
+    Kind("google refresh token", "1//0g{90:s}", "GOOGLE_REFRESH_TOKEN"),
+    Kind("google access token", "ya29.a0{140:s}", "GOOGLE_ACCESS_TOKEN"),
+    Kind("azure storage key", "{86:b}==", "AZURE_STORAGE_KEY", False),
+    Kind("azure client secret", "{3:a}8Q~{34:a}", "AZURE_CLIENT_SECRET"),
+    Kind("azure devops token", "{52:l}", "AZURE_DEVOPS_PAT", False),
+    Kind(
+        "azure service bus",
+        "Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={43:b}=",
+        "SERVICEBUS_CONNECTION",
+    ),
+    Kind(
+        "azure cosmos",
+        "AccountEndpoint=https://shop.documents.azure.com:443/;AccountKey={86:b}==;",
+        "COSMOS_CONNECTION",
+    ),
+    Kind(
+        "azure storage connection",
+        "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey={86:b}==;EndpointSuffix=core.windows.net",
+        "STORAGE_CONNECTION",
+    ),
+    Kind(
+        "azure shared signature",
+        "https://shop.blob.core.windows.net/in?sv=2024-11-04&sp=rw&sig={43:a}%3D",
+        "UPLOAD_URL",
+    ),
+    Kind("github personal token", "ghp_{36:a}", "GITHUB_TOKEN"),
+    Kind("github fine-grained token", "github_pat_{22:a}_{59:a}", "GITHUB_TOKEN"),
+    Kind("github oauth token", "gho_{36:a}", "GITHUB_OAUTH"),
+    Kind("github server token", "ghs_{36:a}", "GITHUB_APP_TOKEN"),
+    Kind("github user token", "ghu_{36:a}", "GITHUB_USER_TOKEN"),
+    Kind("github refresh token", "ghr_{76:a}", "GITHUB_REFRESH"),
+    Kind("gitlab personal token", "glpat-{20:s}", "GITLAB_TOKEN"),
+    Kind("gitlab runner token", "glrt-{20:s}", "RUNNER_TOKEN"),
+    Kind("gitlab deploy token", "gldt-{20:s}", "DEPLOY_TOKEN"),
+    Kind("gitlab trigger token", "glptt-{40:h}", "TRIGGER_TOKEN"),
+    Kind("gitlab application secret", "gloas-{64:h}", "GITLAB_APP_SECRET"),
+    Kind("gitlab feed token", "glft-{20:s}", "FEED_TOKEN"),
+    Kind("bitbucket app password", "ATBB{32:a}", "BITBUCKET_PASSWORD"),
+    Kind("atlassian api token", "ATATT3xFfGF0{171:s}={8:u}", "JIRA_TOKEN"),
+    Kind("slack bot token", "xoxb-{12:d}-{13:d}-{24:a}", "SLACK_TOKEN"),
+    Kind("slack user token", "xoxp-{12:d}-{12:d}-{13:d}-{32:h}", "SLACK_TOKEN"),
+    Kind("slack app token", "xapp-1-A{10:u}-{13:d}-{64:h}", "SLACK_APP_TOKEN"),
+    Kind("slack rotated token", "xoxe.xoxp-1-{160:a}", "SLACK_ROTATED"),
+    Kind("slack webhook", "https://hooks.slack.com/services/T{10:u}/B{10:u}/{24:a}", "SLACK_WEBHOOK"),
+    Kind("discord bot token", "MT{24:a}.G{5:a}.{38:s}", "DISCORD_TOKEN"),
+    Kind("discord webhook", "https://discord.com/api/webhooks/{19:d}/{68:s}", "DISCORD_WEBHOOK"),
+    Kind("telegram bot token", "7{9:d}:AA{33:s}", "TELEGRAM_TOKEN"),
+    Kind(
+        "teams webhook",
+        f"https://shop.webhook.office.com/webhookb2/{GUID}@{GUID}/IncomingWebhook/{{32:h}}/{GUID}",
+        "TEAMS_WEBHOOK",
+    ),
+    Kind("stripe secret key", "sk_live_51{97:a}", "STRIPE_KEY"),
+    Kind("stripe restricted key", "rk_live_51{97:a}", "STRIPE_KEY"),
+    Kind("stripe webhook secret", "whsec_{32:a}", "STRIPE_WEBHOOK_SECRET"),
+    Kind("braintree access token", "access_token$production${16:l}${32:h}", "BRAINTREE_TOKEN"),
+    Kind("square access token", "EAAA{60:s}", "SQUARE_TOKEN"),
+    Kind("square application secret", "sq0csp-{43:s}", "SQUARE_SECRET"),
+    Kind("shopify access token", "shpat_{32:h}", "SHOPIFY_TOKEN"),
+    Kind("shopify shared secret", "shpss_{32:h}", "SHOPIFY_SECRET"),
+    Kind("shopify custom app token", "shpca_{32:h}", "SHOPIFY_CUSTOM"),
+    Kind("shopify private app token", "shppa_{32:h}", "SHOPIFY_PRIVATE"),
+    Kind("twilio api key", "SK{32:h}", "TWILIO_API_KEY"),
+    Kind("twilio auth token", "{32:h}", "TWILIO_AUTH_TOKEN", False),
+    Kind("sendgrid key", "SG.{22:s}.{43:s}", "SENDGRID_KEY"),
+    Kind("mailgun key", "key-{32:h}", "MAILGUN_API_KEY"),
+    Kind("mailchimp key", "{32:h}-us21", "MAILCHIMP_API_KEY"),
+    Kind("brevo key", "xkeysib-{64:h}-{16:a}", "BREVO_KEY"),
+    Kind("postmark token", GUID, "POSTMARK_SERVER_TOKEN", False),
+    Kind("resend key", "re_{8:a}_{24:a}", "RESEND_API_KEY"),
+    Kind("openai project key", "sk-proj-{74:s}T3BlbkFJ{74:s}", "OPENAI_API_KEY"),
+    Kind("openai key", "sk-{20:a}T3BlbkFJ{20:a}", "OPENAI_API_KEY"),
+    Kind("anthropic key", "sk-ant-api03-{93:s}AA", "ANTHROPIC_API_KEY"),
+    Kind("hugging face token", "hf_{34:A}", "HF_TOKEN"),
+    Kind("replicate token", "r8_{37:a}", "REPLICATE_API_TOKEN"),
+    Kind("groq key", "gsk_{52:a}", "GROQ_API_KEY"),
+    Kind("perplexity key", "pplx-{48:a}", "PERPLEXITY_KEY"),
+    Kind("xai key", "xai-{80:a}", "XAI_API_KEY"),
+    Kind("cohere key", "{40:a}", "COHERE_API_KEY", False),
+    Kind("langsmith key", "lsv2_pt_{32:h}_{10:h}", "LANGSMITH_KEY"),
+    Kind("pinecone key", "pcsk_{6:a}_{62:a}", "PINECONE_KEY"),
+    Kind("npm token", "npm_{36:a}", "NPM_TOKEN"),
+    Kind("pypi token", "pypi-AgEIcHlwaS5vcmc{160:s}", "PYPI_TOKEN"),
+    Kind("rubygems key", "rubygems_{48:h}", "GEM_HOST_API_KEY"),
+    Kind("crates.io token", "cio{32:a}", "CARGO_REGISTRY_TOKEN"),
+    Kind("nuget key", "oy2{43:l}", "NUGET_KEY"),
+    Kind("docker hub token", "dckr_pat_{27:s}", "DOCKERHUB_TOKEN"),
+    Kind("artifactory key", "AKCp8{68:a}", "ARTIFACTORY_KEY"),
+    Kind("digitalocean token", "dop_v1_{64:h}", "DIGITALOCEAN_TOKEN"),
+    Kind("digitalocean oauth", "doo_v1_{64:h}", "DO_OAUTH"),
+    Kind("digitalocean refresh", "dor_v1_{64:h}", "DO_REFRESH"),
+    Kind("heroku key", "HRKU-AA{58:s}", "HEROKU_KEY"),
+    Kind("heroku key, old", GUID, "HEROKU_API_KEY", False),
+    Kind("fly token", "FlyV1 fm2_{120:b}", "FLY_API_TOKEN"),
+    Kind("vercel token", "{24:a}", "VERCEL_TOKEN", False),
+    Kind("netlify token", "nfp_{36:a}", "NETLIFY_TOKEN"),
+    Kind("cloudflare token", "{40:s}", "CLOUDFLARE_API_TOKEN", False),
+    Kind("cloudflare origin key", "v1.0-{24:h}-{146:h}", "CLOUDFLARE_ORIGIN_KEY"),
+    Kind("fastly key", "{32:s}", "FASTLY_API_KEY", False),
+    Kind("linode token", "{64:h}", "LINODE_TOKEN", False),
+    Kind("scaleway secret", GUID, "SCW_SECRET_KEY", False),
+    Kind("alibaba key id", "LTAI5t{18:a}", "ALIBABA_ACCESS_KEY_ID"),
+    Kind("tencent secret id", "AKID{32:a}", "TENCENT_SECRET_ID"),
+    Kind("yandex key", "AQVN{37:s}", "YANDEX_API_KEY"),
+    Kind("vault token", "hvs.{92:s}", "VAULT_TOKEN"),
+    Kind("vault batch token", "hvb.{140:s}", "VAULT_TOKEN"),
+    Kind("terraform cloud token", "{14:a}.atlasv1.{67:s}", "TFE_TOKEN"),
+    Kind("doppler token", "dp.pt.{43:a}", "DOPPLER_TOKEN"),
+    Kind("pulumi token", "pul-{40:h}", "PULUMI_ACCESS_TOKEN"),
+    Kind("1password service token", "ops_eyJ{280:a}", "OP_SERVICE_ACCOUNT_TOKEN"),
+    Kind("age secret key", "AGE-SECRET-KEY-1{58:k}", "SOPS_AGE_KEY"),
+    Kind("databricks token", "dapi{32:h}", "DATABRICKS_TOKEN"),
+    Kind("planetscale token", "pscale_tkn_{43:s}", "PLANETSCALE_TOKEN"),
+    Kind("planetscale password", "pscale_pw_{43:s}", "PLANETSCALE_PASSWORD"),
+    Kind("supabase token", "sbp_{40:h}", "SUPABASE_ACCESS_TOKEN"),
+    Kind("mongodb url", "mongodb+srv://shop:{18:a}@cluster0.ab1cd.mongodb.net/shop", "MONGODB_URI"),
+    Kind("postgres url", "postgresql://shop:{16:a}@db.internal.shop.net:5432/shop", "DATABASE_URL"),
+    Kind("mysql url", "mysql://shop:{16:a}@10.1.4.7/shop", "DATABASE_URL"),
+    Kind("redis url", "rediss://default:{24:a}@cache.shop.net:6380/0", "REDIS_URL"),
+    Kind("amqp url", "amqps://shop:{20:a}@queue.shop.net/vh", "BROKER_URL"),
+    Kind("url with password", "https://deploy:{18:a}@packages.shop.net/simple/", "INDEX_URL"),
+    Kind("datadog api key", "{32:h}", "DD_API_KEY", False),
+    Kind("datadog app key", "{40:h}", "DATADOG_APP_KEY", False),
+    Kind("new relic user key", "NRAK-{27:u}", "NEW_RELIC_KEY"),
+    Kind("new relic licence key", "{36:h}NRAL", "NEW_RELIC_LICENSE_KEY"),
+    Kind("sentry user token", "sntryu_{64:h}", "SENTRY_AUTH_TOKEN"),
+    Kind("sentry organisation token", "sntrys_eyJpYXQiOj{110:a}=_{43:b}", "SENTRY_AUTH_TOKEN"),
+    Kind("grafana service token", "glsa_{32:a}_{8:h}", "GRAFANA_TOKEN"),
+    Kind("grafana cloud token", "glc_eyJvIjoi{100:a}", "GRAFANA_CLOUD_TOKEN"),
+    Kind("pagerduty key", "u+{18:a}", "PAGERDUTY_API_KEY", False),
+    Kind("opsgenie key", GUID, "OPSGENIE_API_KEY", False),
+    Kind("okta token", "00{40:s}", "OKTA_API_TOKEN", False),
+    Kind("auth0 client secret", "{64:s}", "AUTH0_CLIENT_SECRET", False),
+    Kind("facebook access token", "EAAGm0PX4ZCps{150:a}ZD", "FACEBOOK_TOKEN"),
+    Kind("twitter bearer", "AAAAAAAAAAAAAAAAAAAAA{30:a}%3D{50:a}", "TWITTER_BEARER_TOKEN"),
+    Kind("linkedin client secret", "WPL_AP1.{16:a}.{6:a}==", "LINKEDIN_CLIENT_SECRET"),
+    Kind("dropbox token", "sl.u.{135:s}", "DROPBOX_TOKEN"),
+    Kind("asana token", "2/{16:d}/{16:d}:{32:h}", "ASANA_TOKEN"),
+    Kind("linear key", "lin_api_{40:a}", "LINEAR_API_KEY"),
+    Kind("notion token", "ntn_{46:a}", "NOTION_TOKEN"),
+    Kind("airtable token", "pat{14:a}.{64:h}", "AIRTABLE_TOKEN"),
+    Kind("figma token", "figd_{40:s}", "FIGMA_TOKEN"),
+    Kind("postman key", "PMAK-{24:h}-{34:h}", "POSTMAN_KEY"),
+    Kind("contentful token", "CFPAT-{43:s}", "CONTENTFUL_TOKEN"),
+    Kind("algolia admin key", "{32:h}", "ALGOLIA_ADMIN_KEY", False),
+    Kind("mapbox secret token", "sk.eyJ1Ijoi{80:a}.{22:s}", "MAPBOX_TOKEN"),
+    Kind("easypost key", "EZAK{54:a}", "EASYPOST_KEY"),
+    Kind("duffel token", "duffel_live_{43:s}", "DUFFEL_TOKEN"),
+    Kind("typeform token", "tfp_{44:a}_{14:a}", "TYPEFORM_TOKEN"),
+    Kind("sourcegraph token", "sgp_{16:h}_{40:h}", "SRC_ACCESS_TOKEN"),
+    Kind("sonarqube token", "squ_{40:h}", "SONAR_TOKEN"),
+    Kind("buildkite token", "bkua_{40:h}", "BUILDKITE_TOKEN"),
+    Kind("circleci token", "CCIPAT_{22:a}_{40:h}", "CIRCLE_TOKEN"),
+    Kind("codecov token", GUID, "CODECOV_TOKEN", False),
+    Kind("dynatrace token", "dt0c01.{24:t}.{64:t}", "DT_TOKEN"),
+    Kind("prefect key", "pnu_{36:l}", "PREFECT_API_KEY"),
+    Kind("json web token", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOi{60:a}.{43:s}", "SERVICE_JWT"),
+    Kind("password", "{14:p}", "DB_PASSWORD", False),
+    Kind("api key", "{36:a}", "PARTNER_API_KEY", False),
+    Kind("client secret", "{32:s}", "OAUTH_CLIENT_SECRET", False),
+    Kind("django secret key", "django-insecure-{50:l}", "SECRET_KEY"),
+    Kind("framework secret key", "{48:h}", "SECRET_KEY", False),
+    Kind("fernet key", "{43:s}=", "FERNET_KEY", False),
+]
