@@ -55,6 +55,7 @@ def told_to_wait(request: HttpRequest, template: str, form: Any, wait: TooManyTr
 class SignIn(LoginView):
     """The sign-in form; on a new server, the way to the set-up."""
 
+    http_method_names = ["get", "post", "head", "options"]  # it would take PUT for a post
     template_name = "pages/sign_in.html"
     redirect_authenticated_user = True
 

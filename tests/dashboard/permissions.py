@@ -1,0 +1,198 @@
+"""The permission table: every address of the site, every method it takes, and who gets what there.
+
+Written by hand, not derived from the code: a change of rights must be made here too, on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import URLResolver, get_resolver
+
+ROLES = ("viewer", "auditor", "security", "developer", "architect", "manager")
+# ada made the projects: architect, manager and developer. root is a superuser who is no member of anything.
+PERSONS = ("anonymous", "stranger", *ROLES, "ada", "root")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+SIGNED_IN = frozenset(PERSONS) - {"anonymous"}
+MEMBERS = SIGNED_IN - {"stranger"}
+RUNNERS = frozenset({"developer", "architect", "manager", "ada", "root"})
+ARCHITECTS = frozenset({"architect", "ada", "root"})
+MANAGERS = frozenset({"manager", "ada", "root"})
+DEVELOPERS = frozenset({"developer", "ada", "root"})
+DECIDERS = RUNNERS | {"security"}
+SETTERS = ARCHITECTS | MANAGERS
+NOBODY: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that can be asked for: where, how, with what, and who gets `ok`.
+
+    Everybody else gets: anonymous the sign-in (401 from the API), a stranger 404, a member whose role does not reach
+    403. `but` names the exceptions.
+    """
+
+    name: str
+    method: str
+    who: frozenset[str]
+    ok: int = 200
+    args: tuple[str, ...] = ()
+    data: dict[str, Any] = field(default_factory=dict)
+    but: dict[str, int] = field(default_factory=dict)
+
+    def expected(self, person: str) -> int:
+        """The status this person is answered with."""
+        if person in self.but:
+            return self.but[person]
+        if person in self.who:
+            return self.ok
+        if person == "anonymous":
+            return 401 if self.name.startswith("api-") else 302
+        return 404 if person == "stranger" else 403
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.name} {' '.join(self.args)} {sorted(self.data)}"
+
+
+def _open(name: str, method: str, ok: int = 200, **more: Any) -> Row:
+    return Row(name, method, frozenset(PERSONS), ok, **more)
+
+
+def _any(name: str, method: str = "GET", ok: int = 200, **more: Any) -> Row:
+    return Row(name, method, SIGNED_IN, ok, **more)
+
+
+def _see(name: str, *args: str) -> Row:
+    return Row(name, "GET", MEMBERS, 200, args)
+
+
+def _do(name: str, who: frozenset[str], *args: str, ok: int = 302, **data: Any) -> Row:
+    return Row(name, "POST", who, ok, args, data)
+
+
+MORE = {"text": "More.", "kind": "functional"}
+SETTINGS = {"max_retries": "3", "autonomy": "plan_gates"}
+DISPOSED = {"disposition": "accepted", "reason": "known", "days": "7"}
+NOT_MINE = dict.fromkeys(MEMBERS - {"ada"}, 404)
+IN = dict.fromkeys(SIGNED_IN, 302)  # somebody signed in needs no sign-in
+
+TABLE: list[Row] = [
+    _open("alive", "GET"),
+    _open("sign-in", "GET", but=IN),
+    _open("sign-in", "POST", but=IN, data={"username": "x", "password": "y"}),
+    _open("sign-in-code", "GET", 302),
+    _open("sign-in-code", "POST", 302, data={"code": "123456"}),
+    _open("setup", "GET", 404),
+    _open("setup", "POST", 404),
+    _open("preferences", "POST", 302, data={"theme": "dark"}),
+    _open("back-office-door", "GET", 403, but={"anonymous": 302}),
+    _any("back-office-password"),
+    _any("sign-out", "POST", 302),
+    _any("account"),
+    _any("account-password", "POST", 422),
+    _any("second-factor"),
+    _any("second-factor", "POST", 422, data={"password": "x", "code": "000000"}),
+    _any("second-factor-change", "POST", 302),
+    _any("sign-out-everywhere", "POST", 302),
+    _any("token-make", "POST", 422),
+    Row("token-revoke", "POST", frozenset({"ada"}), 302, ("token",), but=NOT_MINE),
+    _any("projects"),
+    _any("keys"),
+    _any("preview", "POST", data={"text": "# A\n\nThe API shall add."}),
+    _any("project-new"),
+    _any("project-new", "POST", 422),
+    _any("runs"),
+    _any("approvals"),
+    _any("audit"),
+    _any("system"),
+    _any("system", "POST", 302),
+    _any("demo", "POST", 422),
+    _see("project", "project"),
+    _do("project-settings", SETTERS, "project", **SETTINGS),
+    _do("project-members", MANAGERS, "project", username="viewer", role="auditor"),
+    _do("project-upload", ARCHITECTS, "project", text="# B\n\nThe API shall add."),
+    _see("requirements", "project"),
+    _see("plan", "project"),
+    _do("requirements-confirm", ARCHITECTS, "document"),
+    _do("requirement-add", ARCHITECTS, "document", **MORE),
+    _do("planning-start", RUNNERS, "document"),
+    _see("requirement", "requirement"),
+    _do("requirement", ARCHITECTS, "requirement", status="rejected"),
+    _do("requirement", ARCHITECTS, "requirement", **MORE),
+    _do("plan-approve", ARCHITECTS, "waiting_plan", hash="HASH"),
+    _do("plan-changes", ARCHITECTS, "waiting_plan", comment="smaller"),
+    _do("plan-build", RUNNERS, "plan"),
+    _see("plan-task", "plan", "T-01"),
+    _do("plan-task", ARCHITECTS, "waiting_plan", "T-01", title="A", agent="coder", minutes="5",
+        requirements="FR-01, FR-02", hash="HASH"),
+    _see("run", "run"),
+    _see("run-event", "run", "1"),
+    _see("run-chunk", "run", "0"),
+    _see("run-inspect", "run", "1"),
+    _see("run-rows", "run"),
+    _see("run-next", "run"),
+    _do("run-control", RUNNERS, "run", "pause"),
+    _do("run-control", RUNNERS, "run", "stop"),
+    _do("run-say", RUNNERS, "run", text="hello"),
+    _see("task", "stuck"),
+    _do("task-retry", DEVELOPERS, "stuck", note="again"),
+    _do("task-skip", DEVELOPERS, "stuck", reason="later"),
+    _see("gate", "stuck"),
+    _do("finding-dispose", frozenset({"security", "root"}), "finding", **DISPOSED),  # a HIGH one
+    _see("approval", "approval"),
+    _do("approval", DECIDERS, "approval", answer="yes"),
+    _do("approval", DECIDERS, "approval", answer="no", reason="not that one"),
+    _do("approval", ARCHITECTS, "plan_approval", answer="yes"),
+    _do("approval", frozenset({"security", "root"}), "override", answer="yes"),
+    _see("audit-run", "run"),
+    _do("audit-verify", MEMBERS, "run", ok=200),
+    Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "csv")),
+    Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
+    # --- the API, with a token of that person that has every scope ---
+    _any("api-me"),
+    _any("api-projects"),
+    _any("api-projects", "POST", 201, data={"name": "By a program"}),
+    _see("api-project", "project"),
+    _do("api-documents", ARCHITECTS, "project", ok=201, filename="a.md", text="# B\n\nThe API shall add."),
+    _do("api-document-plan", RUNNERS, "document", ok=201),
+    _see("api-plan", "plan"),
+    _do("api-plan-build", RUNNERS, "plan", ok=201),
+    _any("api-runs"),
+    _see("api-run", "run"),
+    _see("api-events", "run"),
+    _do("api-run-control", RUNNERS, "run", "pause", ok=200),
+    _do("api-run-say", RUNNERS, "run", ok=201, text="hello"),
+    _see("api-task", "stuck"),
+    _do("api-task-retry", DEVELOPERS, "stuck", ok=200),
+    _any("api-approvals"),
+    _see("api-approval", "approval"),
+    _do("api-approval", DECIDERS, "approval", ok=200, answer="yes", subject="httpx"),
+    _do("api-approval", ARCHITECTS, "plan_approval", ok=200, answer="yes", subject="HASH"),
+    _do("api-approval", NOBODY, "override", answer="yes", subject="g" * 64),  # a second person is a person
+]  # fmt: skip
+
+# The back office: what a superuser may do with each kind of row. Nobody else comes in at all.
+BACK_OFFICE: dict[str, frozenset[str]] = {
+    "auth_user": frozenset({"changelist", "add", "history", "delete", "change", "password_change"}),
+    "auth_group": frozenset({"changelist", "add", "history", "delete", "change"}),
+    "projects_project": frozenset({"changelist", "add", "history", "change"}),
+    **{
+        f"projects_{evidence}": frozenset({"changelist", "history", "change"})  # "change" shows it and has no button
+        for evidence in ("event", "siteevent", "transition", "run", "task", "plan", "approval")
+    },
+}
+BACK_OFFICE_PAGES = {"index": 200, "jsi18n": 200, "app_list": 200, "password_change_done": 200, "autocomplete": 403}
+# Shadowed by our own, or leading nowhere for everybody: its sign-in, its password page, its sign-out, "view on site".
+BACK_OFFICE_REST = {"login", "password_change", "logout", "view_on_site", "None"}
+
+
+def routes(resolver: Any = None, space: str = "") -> Iterator[tuple[str, Any]]:
+    """Every address of the site by its whole name."""
+    for pattern in (resolver or get_resolver()).url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern, space + (f"{pattern.namespace}:" if pattern.namespace else ""))
+        else:
+            yield space + str(pattern.name), pattern
