@@ -23,6 +23,8 @@ os.environ.update(
     AISWE_HOME=_HOME,
     AISWE_LOG_LEVEL="ERROR",
     AISWE_OLLAMA_URL="http://127.0.0.1:9",  # the discard port: nobody answers
+    AISWE_PYPI_INDEX="http://127.0.0.1:9/simple/",
+    AISWE_NPM_REGISTRY="http://127.0.0.1:9/",
     LANGSMITH_TRACING="false",
     LANGCHAIN_TRACING_V2="false",
     # Sync Playwright leaves an event loop in the main thread; the ORM would refuse to work beside it.

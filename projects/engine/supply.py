@@ -1,40 +1,97 @@
-"""Packages for a project: the allow-list, and what people approved for this project."""
+"""Packages for a project: the allow-lists, what people approved for this project, and what it fetched before."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
 
 from projects.engine.places import home
 from projects.models import Approval, Project
 from sandbox.base import PackageSet
-from sandbox.packages import PackageSupply, Verdict
+from sandbox.packages import Facts, PackageSupply, Verdict
+from sandbox.supply.locks import learned, read_lock, write_lock
 
 _lock = threading.Lock()
-_fetched: dict[tuple[str, ...], PackageSet] = {}
+
+
+def allowlist_files(slug: str) -> list[Path]:
+    """The operator's files that add to the product's allow-lists: for all projects, then for this one.
+
+    They lie outside of every repository, so that no agent writes them.
+    """
+    everywhere = str(getattr(settings, "PACKAGES_FILE", "") or "")
+    return [*([Path(everywhere)] if everywhere else []), home() / "packages" / "projects" / f"{slug}.toml"]
 
 
 class ProjectSupply:
-    """Implements agents.ports.Supply; one fetch of the same packages serves all tasks of the process."""
+    """Implements agents.ports.Supply. The same requirements give the same files again, also without an index."""
 
     def __init__(self, project: Project) -> None:
-        self._project = project
+        self._project, self._folder = project, home() / "packages"
+        self._memory = self._folder / "projects" / f"{project.slug}.lock.json"
 
     def _approved(self) -> list[str]:
         rows = Approval.objects.filter(
             project=self._project, kind=Approval.Kind.PACKAGE, status=Approval.Status.APPROVED
         )
-        return list(rows.values_list("subject", flat=True))
+        return sorted(set(rows.values_list("subject", flat=True)))
+
+    def _supply(self) -> PackageSupply:
+        return PackageSupply(
+            self._folder,
+            approved=self._approved(),
+            more=allowlist_files(self._project.slug),
+            lock=read_lock(self._memory),
+        )
 
     def check(self, requirement: str) -> Verdict:
-        return PackageSupply(home() / "packages").check(requirement)
+        return self._supply().check(requirement)
+
+    def look_up(self, requirement: str) -> Facts:
+        return self._supply().look_up(requirement)
 
     def fetch(self, requirements: Sequence[str]) -> PackageSet:
-        approved = self._approved()
-        key = (*sorted(requirements), "|", *sorted(approved))
         with _lock:
-            known = _fetched.get(key)
-            if known is None or not known.folder.exists():
-                known = PackageSupply(home() / "packages", approved=approved).fetch(requirements)
-                _fetched[key] = known
+            supply = self._supply()
+            kept = self._folder / "projects" / self._project.slug / f"{_name_of(supply, requirements)}.json"
+            known = _read(kept)
+            if known is None:
+                known = supply.fetch(requirements)
+                if known.locks:
+                    write_lock(self._memory, learned(read_lock(self._memory), known.locks))
+                _write(kept, known)
             return known
+
+
+def _name_of(supply: PackageSupply, requirements: Sequence[str]) -> str:
+    """One name for the same requirements under the same judgement: a name that lost its permission is asked about anew."""
+    judged = [f"{line} {supply.check(line).judgement.value}" for line in sorted(requirements)]
+    return hashlib.sha256("\n".join(judged).encode()).hexdigest()[:32]
+
+
+def _read(file: Path) -> PackageSet | None:
+    try:
+        kept: dict[str, Any] = json.loads(file.read_text())
+        found = PackageSet(Path(kept["folder"]), tuple(kept["names"]), dict(kept["hashes"]), dict(kept["locks"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if found.folder.is_dir() or not found.names else None
+
+
+def _write(file: Path, found: PackageSet) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    scratch = file.with_suffix(".new")
+    plain = {
+        "folder": str(found.folder),
+        "names": found.names,
+        "hashes": dict(found.hashes),
+        "locks": dict(found.locks),
+    }
+    scratch.write_text(json.dumps(plain))
+    scratch.replace(file)

@@ -23,6 +23,7 @@ from sandbox.supply.errors import IndexUnavailable
 PYPI, NPM_REGISTRY = "https://pypi.org/simple/", "https://registry.npmjs.org/"
 NONE = "none"
 SECONDS = 30.0
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MAX_PAGE = 80 * 1024 * 1024
 SIMPLE = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 AWAY = (OSError, http.client.HTTPException, ssl.SSLError)
@@ -80,7 +81,8 @@ class Index:
         netloc = parts.netloc.rpartition("@")[2]
         self.address = urllib.parse.urlunsplit((parts.scheme, netloc, parts.path.rstrip("/") + "/", "", ""))
         self._off = address == NONE
-        self._opener = urllib.request.build_opener(_SafeRedirects())
+        near = [urllib.request.ProxyHandler({})] if self._host in LOOPBACK else []  # no way around over a proxy
+        self._opener = urllib.request.build_opener(_SafeRedirects(), *near)
 
     def page(self, name: str) -> Page | None:
         """The page of a Python package; None when the index knows no such name; raises IndexUnavailable."""

@@ -78,11 +78,13 @@ def write_lock(file: Path, lock: Lock) -> None:
 
 def requirements_lock(wheels: Sequence[Wheel]) -> str:
     """The text of a requirements file that pins every wheel, each with the hashes of all wheels of its version."""
-    blocks = []
-    for wheel in sorted(wheels, key=lambda one: one.name):
-        hashes = " \\\n".join(f"    --hash=sha256:{digest}" for digest in wheel.accepted)
-        blocks.append(f"{wheel.name}=={wheel.version} \\\n{hashes}\n")
-    return HEAD + "".join(blocks)
+    ordered = sorted(wheels, key=lambda one: one.name)
+    return HEAD + "".join(_block(wheel.name, wheel.version, wheel.accepted) for wheel in ordered)
+
+
+def _block(name: str, version: str, hashes: Sequence[str]) -> str:
+    shown = " \\\n".join(f"    --hash=sha256:{digest}" for digest in hashes)
+    return f"{name}=={version} \\\n{shown}\n"
 
 
 def learned(known: Lock, locks: Mapping[str, str]) -> Lock:
@@ -101,3 +103,9 @@ def parse_requirements_lock(text: str) -> dict[str, tuple[str, tuple[str, ...]]]
             hashes = tuple(word.partition("sha256:")[2] for word in words[1:] if word.startswith("--hash=sha256:"))
             found[name] = (version, hashes)
     return found
+
+
+def joined(earlier: str, newer: str) -> str:
+    """One lock of two: where both pin a name, the newer one counts."""
+    pins = parse_requirements_lock(earlier) | parse_requirements_lock(newer)
+    return HEAD + "".join(_block(name, version, hashes) for name, (version, hashes) in sorted(pins.items()))
