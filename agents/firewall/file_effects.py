@@ -38,8 +38,8 @@ class FileEffects:
         """Judge a command that find would run; the judge of whole commands answers."""
         raise TypeError("FileEffects judges files only; use the judge of commands")
 
-    def write_to(self, word: Word) -> Verdict:
-        """Judge one file that is written."""
+    def write_to(self, word: Word, *, adds: bool = False, narrow: bool = False) -> Verdict:
+        """Judge one file that is written; `adds` and `narrow` as in `judge_write`."""
         text = word.text
         if _NET_DEVICE.match(text):
             return deny("network-device", "Opens a network connection through the shell.")
@@ -48,11 +48,11 @@ class FileEffects:
         if not word.literal:
             # $HOME is known to lead outside; other variables stay inside the sandbox's own limits.
             return (
-                judge_write(text.replace("$HOME", "~", 1), self.folder, self.context)
+                judge_write(text.replace("$HOME", "~", 1), self.folder, self.context, adds=adds, narrow=narrow)
                 if text.startswith(("$HOME", "/", "~"))
                 else ALLOW
             )
-        return judge_write(text, self.folder, self.context)
+        return judge_write(text, self.folder, self.context, adds=adds, narrow=narrow)
 
     def find(self, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
         """Judge what find runs, removes and writes, and below which folders."""
@@ -69,7 +69,7 @@ class FileEffects:
                 end = next((i for i, word in enumerate(rest) if word.text in (";", "\\;", "+")), len(rest))
                 runs.append(list(rest[:end]))
             if text in ("-fprint", "-fprintf", "-fls") and index + 1 < len(arguments):
-                yield self.write_to(arguments[index + 1])
+                yield self.write_to(arguments[index + 1], adds=True)
         removes = "-delete" in texts or any(
             run and run[0].text.rpartition("/")[2] in ("rm", "shred", "unlink", "mv", "chmod", "chown") for run in runs
         )
@@ -77,10 +77,15 @@ class FileEffects:
             re.match(r"-(i?name|i?path|i?regex|inum|type|[acm]time|[acm]min|newer|user|size|empty|perm)", text)
             for text in texts
         )
+        changing = {run[0].text.rpartition("/")[2] for run in runs if run}
+        only_modes = "-delete" not in texts and not changing & {"rm", "shred", "unlink", "mv"} and bool(narrowed)
         if removes:
             for start in starts or [Word(".")]:
-                if narrowed:
+                if only_modes and changing == {"chmod"} and all(mild(run) for run in runs):
                     verdict = self.write_to(start)
+                    yield verdict if verdict.decision == "deny" else ALLOW
+                elif narrowed or only_modes:
+                    verdict = self.write_to(start, adds=only_modes, narrow=True)
                     whole = start.text in ("/", "~", "$HOME") and not any(
                         re.match(r"-(i?name|i?path|i?regex|inum|user)", text) for text in texts
                     )
@@ -90,13 +95,13 @@ class FileEffects:
                         else _softer(verdict, start.text)
                     )
                 else:
-                    yield self.tree(start)
+                    yield self.tree(start, stays=changing <= {"chown", "chmod", "chgrp"} and "-delete" not in texts)
         for run in runs:
             if run:
                 yield from self.simple(Simple(words=run))
 
-    def tree(self, word: Word) -> Verdict:
-        """Judge a path that is removed or changed with all below it."""
+    def tree(self, word: Word, *, stays: bool = False) -> Verdict:
+        """Judge a path that is removed or changed with all below it; `stays`: only owner or mild rights change."""
         text = word.text
         if not word.literal and not text.startswith(("$HOME", "${HOME}", "/")):
             return (
@@ -106,6 +111,8 @@ class FileEffects:
             )
         base = (text.removesuffix("*").rstrip("/") or "/") if text.startswith("/") else text.removesuffix("*") or "."
         whole = normal(base, self.folder or self.context.workspace)
+        if whole == posixpath.normpath(self.context.workspace) and stays:
+            return ALLOW
         if whole == posixpath.normpath(self.context.workspace):
             return approve("whole-workspace", f"{text} is everything in the workspace.")
         return judge_root(text, self.folder, self.context)
@@ -119,10 +126,10 @@ class FileEffects:
         for index, word in enumerate(arguments[:-1]):
             extracting = any(re.match(r"-?[a-zA-Z]*x", text) or text in ("--extract", "--get") for text in texts[:2])
             if word.text in ("-C", "--directory") and extracting:
-                yield self.write_to(arguments[index + 1])
+                yield self.write_to(arguments[index + 1], adds=True)
             if re.fullmatch(r"-?[a-zA-Z]*c[a-zA-Z]*f|-f", word.text) and not extracting and "t" not in texts[0]:
                 yield (
-                    self.write_to(arguments[index + 1])
+                    self.write_to(arguments[index + 1], adds=True)
                     if not is_remote(arguments[index + 1].text)
                     else approve("network", "tar writes to another machine.")
                 )
@@ -148,11 +155,27 @@ class FileEffects:
             if (
                 name in ("rm", "shred", "mv") or (name in ("chmod", "chown", "chgrp", "setfacl") and recursive)
             ) and _is_tree(word.text, recursive, name):
-                yield self.tree(word)
+                stays = name in ("chown", "chgrp") or (name == "chmod" and mild([Word(name), *arguments]))
+                yield self.tree(word, stays=stays)
             elif name == "mv" and word is not plain[-1]:
                 yield _softer(self.write_to(word), word.text)
             else:
-                yield self.write_to(word)
+                if name == "chmod" and not recursive and mild([Word(name), *arguments]):
+                    verdict = self.write_to(word)
+                    yield verdict if verdict.decision == "deny" else ALLOW
+                    continue
+                adds = name not in ("rm", "rmdir", "unlink", "shred", "truncate", "chattr", "rename")
+                yield self.write_to(word, adds=adds)
+
+
+def mild(run: Sequence[Word]) -> bool:
+    """Whether a chmod gives nobody more than the usual: no rights for all to write, no other user's, none to nobody."""
+    modes = [
+        word.text
+        for word in run[1:]
+        if re.fullmatch(r"0?[0-7]{3}|[ugoa]*[-+=][rwxX]+(,[ugoa]*[-+=][rwxX]*)*", word.text)
+    ]
+    return len(modes) == 1 and not re.search(r"[2367]$|000|[oa]\S*[+=]\S*w|^[+=]\S*w|-r", modes[0])
 
 
 def _softer(verdict: Verdict, path: str) -> Verdict:

@@ -6,6 +6,7 @@ import os
 import posixpath
 import re
 import unicodedata
+from fnmatch import fnmatchcase
 from functools import cache
 from urllib.parse import unquote
 
@@ -14,6 +15,7 @@ from agents.firewall.base import ALLOW, FirewallContext, Verdict, rules
 _LAYER = "path"
 _MAX_PATH, _MAX_PART = 4096, 255
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\u180e]")
+HOME = "/root-or-home"
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
 
 
@@ -85,7 +87,7 @@ def _leaves_by_link(full: str, root: str) -> bool:
 def normal(path: str, folder: str) -> str:
     """The path with dots resolved, relative ones taken from `folder`; `~` is a folder of its own."""
     if path.startswith("~"):
-        return posixpath.normpath("/root-or-home/" + path[1:].lstrip("/"))
+        return posixpath.normpath(HOME + "/" + path[1:].lstrip("/"))
     full = posixpath.normpath(posixpath.join(folder, path))
     return "/" + full.lstrip("/")
 
@@ -96,6 +98,11 @@ def patterns(name: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(text) for text in rules()["paths"][name])
 
 
+@cache
+def _any_secret() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{text})" for text in rules()["paths"]["secret"]))
+
+
 def below(path: str, folders: list[str]) -> bool:
     """Whether a normal path is one of the folders or inside one."""
     return any(path == folder or path.startswith(folder + "/") for folder in folders)
@@ -103,11 +110,33 @@ def below(path: str, folders: list[str]) -> bool:
 
 def is_secret(path: str) -> bool:
     """Whether reading this path gives a secret away."""
-    return any(pattern.search(path) for pattern in patterns("secret"))
+    if _any_secret().search(path):
+        return True
+    return any(char in path for char in "*?[") and _glob_meets_secret(path)
 
 
-def judge_write(path: str, folder: str | None, context: FirewallContext) -> Verdict:
-    """A path that a command or program writes; `folder` is its working folder, None when unknown."""
+def _glob_meets_secret(path: str) -> bool:
+    """Whether a pattern with wildcards is made to meet a well-known secret: part by part, enough letters given."""
+    parts = path.replace("~", HOME, 1).strip("/").split("/") if path.startswith(("/", "~")) else []
+    for known in rules()["paths"]["well_known"]:
+        wanted = known.replace("~", HOME, 1).strip("/").split("/")
+        if (
+            len(parts) == len(wanted)
+            and len(re.sub(r"[*?\[\]!^-]", "", parts[-1])) >= 2
+            and all(fnmatchcase(name, pattern) for name, pattern in zip(wanted, parts, strict=True))
+        ):
+            return True
+    return False
+
+
+def judge_write(
+    path: str, folder: str | None, context: FirewallContext, *, adds: bool = False, narrow: bool = False
+) -> Verdict:
+    """A path that a command or program writes; `folder` is its working folder, None when unknown.
+
+    `adds`: the write removes nothing; `narrow`: it removes or changes only files of a certain kind. In the sandbox home is scratch space and folders that no system has are not
+    there, so that such a write either stays inside or fails.
+    """
     if "\0" in path:
         return deny("control-character", "A path contains a NUL character.")
     if any(pattern.search(path) for pattern in patterns("persistence")):
@@ -123,7 +152,15 @@ def judge_write(path: str, folder: str | None, context: FirewallContext) -> Verd
         return ALLOW
     if below(full, tables["system"]):
         return deny("system", f"{path} belongs to the system.")
+    if adds and re.match(rf"({HOME}|/home/\w+|/Users/\w+)/", full) and "/." not in full:
+        return ALLOW
+    if (adds or narrow) and path.startswith("/") and full != "/" and _is_nowhere(full):
+        return ALLOW
     return Verdict("approve", _LAYER, f"{path} is outside the workspace.", "path.outside-workspace")
+
+
+def _is_nowhere(full: str) -> bool:
+    return "/" + full.split("/")[1] not in rules()["paths"]["known"]
 
 
 def judge_root(path: str, folder: str | None, context: FirewallContext) -> Verdict:
@@ -131,11 +168,6 @@ def judge_root(path: str, folder: str | None, context: FirewallContext) -> Verdi
     tables = rules()["paths"]
     written = path.replace("${HOME}", "~").replace("$HOME", "~").rstrip("/") or "/"
     full = normal(written, folder if folder is not None else context.workspace)
-    if (
-        written in tables["roots"]
-        or full in tables["roots"]
-        or full == "/root-or-home"
-        or below(full, tables["system"])
-    ):
+    if written in tables["roots"] or full in tables["roots"] or full == HOME or below(full, tables["system"]):
         return deny("whole-tree", f"{path} is a whole system or home folder.")
     return judge_write(written, folder, context)
