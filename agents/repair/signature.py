@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agents.repair.traces import Problem, read_problems
+
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r"0x[0-9a-fA-F]{4,16}"), "0x…"),
@@ -16,6 +18,9 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![\w/])/(?:[\w.@+-]{1,80}/){1,20}"), ""),
     (re.compile(r"\bline \d+\b|:\d+(?=:|\b)"), ""),
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "hash"),
+    (re.compile(r"\b\d{10,}\b"), "number"),  # ids of objects, time stamps
+    (re.compile(r"(?<=\b127\.0\.0\.1:)\d+|(?<=\blocalhost:)\d+|(?<=\bport )\d+"), "port"),
+    (re.compile(r"\btmp[a-z0-9_]{6,12}\b|\bpytest-\d+\b"), "temp"),
     (re.compile(r"\s+"), " "),
 )
 _ERROR_KIND = re.compile(
@@ -49,5 +54,20 @@ def signature_of(report: Mapping[str, Any]) -> str:
             for failure in failures
         )
     else:
-        parts = [normalise(str(report.get("output", ""))[-2_000:])]
+        output = str(report.get("output", ""))
+        found = read_problems(output)
+        parts = sorted(map(_part, found)) or [normalise(output[-2_000:])]
+    return _hashed(parts)
+
+
+def signature_of_problems(problems: Sequence[Problem]) -> str:
+    """Hash of failures read from a tool's own words, wherever the tool ran; "" when there are none."""
+    return _hashed(sorted(map(_part, problems))) if problems else ""
+
+
+def _part(one: Problem) -> str:
+    return "|".join((one.tool, one.test, one.kind, normalise(one.message), one.file))
+
+
+def _hashed(parts: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
