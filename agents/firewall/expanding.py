@@ -24,7 +24,7 @@ class Variables:
 
     def __init__(self) -> None:
         """The few whose meaning is fixed: home and the working folder as paths that say so, and the separator."""
-        self.known: dict[str, str | None] = {"HOME": "~", "PWD": ".", "IFS": " "}
+        self.known: dict[str, str | None] = {"HOME": "~", "PWD": ".", "IFS": " ", "SHELL": "/bin/bash", "EDITOR": "vi"}
 
     def set(self, name: str, value: str | None) -> None:
         """Remember an assignment; `name+` appends."""

@@ -115,7 +115,7 @@ class FileEffects:
             return ALLOW
         if whole == posixpath.normpath(self.context.workspace):
             return approve("whole-workspace", f"{text} is everything in the workspace.")
-        return judge_root(text, self.folder, self.context)
+        return judge_root(text, self.folder, self.context, stays=stays)
 
     def tar(self, arguments: Sequence[Word]) -> Iterator[Verdict]:
         """Judge where tar unpacks to, what it writes and starts."""
@@ -145,6 +145,12 @@ class FileEffects:
         for word in arguments:
             if word.text.startswith("--target-directory="):
                 targets = [Word(word.text.partition("=")[2], word.literal)]
+        if name in ("cp", "mv", "ln", "install"):
+            for index, word in enumerate(arguments[:-1]):
+                if word.text in ("-t", "-ut", "-vt"):
+                    targets = [arguments[index + 1]]
+                    plain = [*(one for one in plain if one is not arguments[index + 1]), arguments[index + 1]]
+                    targets = plain if name == "mv" else targets
         if name in ("cp", "ln", "mv", "rsync") and any(is_secret(word.text) for word in plain[:-1]):
             yield deny("secret", f"{name} takes a file that holds secrets.")
         if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
@@ -158,7 +164,7 @@ class FileEffects:
                 stays = name in ("chown", "chgrp") or (name == "chmod" and mild([Word(name), *arguments]))
                 yield self.tree(word, stays=stays)
             elif name == "mv" and word is not plain[-1]:
-                yield _softer(self.write_to(word), word.text)
+                yield _softer(self.write_to(word, narrow=True), word.text)
             else:
                 if name == "chmod" and not recursive and mild([Word(name), *arguments]):
                     verdict = self.write_to(word)

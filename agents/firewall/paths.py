@@ -163,11 +163,11 @@ def _is_nowhere(full: str) -> bool:
     return "/" + full.split("/")[1] not in rules()["paths"]["known"]
 
 
-def judge_root(path: str, folder: str | None, context: FirewallContext) -> Verdict:
-    """A path that is removed or changed as a whole tree."""
+def judge_root(path: str, folder: str | None, context: FirewallContext, *, stays: bool = False) -> Verdict:
+    """A path that is removed or changed as a whole tree; `stays`: only owner or mild rights change."""
     tables = rules()["paths"]
     written = path.replace("${HOME}", "~").replace("$HOME", "~").rstrip("/") or "/"
     full = normal(written, folder if folder is not None else context.workspace)
     if written in tables["roots"] or full in tables["roots"] or full == HOME or below(full, tables["system"]):
         return deny("whole-tree", f"{path} is a whole system or home folder.")
-    return judge_write(written, folder, context)
+    return judge_write(written, folder, context, adds=stays, narrow=stays)

@@ -276,12 +276,8 @@ class Runners(FileEffects):
         source = chain(simple.piped_from)
         if text is not None:
             yield judge(text)
-            if simple.text_in is None:
-                yield (
-                    deny("decoded-to-shell", f"A {what} runs text that was decoded on the way.")
-                    if _DECODERS & set(source)
-                    else approve("text-to-shell", f"A {what} runs text from another program.")
-                )
+            if simple.text_in is None and _DECODERS & set(source):
+                yield deny("decoded-to-shell", f"A {what} runs text that was decoded on the way.")
         elif simple.blind_in:
             yield approve("text-to-shell", f"A {what} runs text known only at run time.")
         elif simple.piped_from is not None:
@@ -310,7 +306,7 @@ class Runners(FileEffects):
         code, module = option_value(arguments, "c"), option_value(arguments, "m")
         rest = [word for word in arguments if word.text != "-"]
         if code is not None:
-            verdict = self.judge_code(code.text, self.context)
+            verdict = self.judge_code(re.sub(r"\bprint\s+(?![(=])([^;\n]+)", r"print(\1)", code.text), self.context)
             if verdict.rule == "code.unparsable":
                 verdict = approve("unparsable", verdict.reason)  # Python 2, or text put in by the shell
             yield verdict

@@ -17,6 +17,7 @@ MAX_COMMAND = 20_000
 _MAX_NODES = 5_000
 _MANY = 1_000  # a loop that starts so many programs beside each other is a bomb
 _ENDLESS = frozenset({"true", ":", "1"})
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ASSIGNING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 
 
@@ -160,7 +161,7 @@ class _Walk:
         for part in node.parts:
             if part.kind == "assignment":
                 simple.assigned.append(part.word)
-                name, _, value = part.word.partition("=")
+                name = part.word.partition("=")[0]
                 found = self.words(part)
                 known = all(word.literal for word in found)
                 pairs.append((name, " ".join(w.text for w in found).partition("=")[2] if known else None))
@@ -194,11 +195,14 @@ class _Walk:
         """The words that the shell makes of one written word, as far as can be known; runs the commands inside."""
         text, literal, changed = node.word, True, False
         raw = self.source[node.pos[0] : node.pos[1]]
+        if _QUOTED.fullmatch(raw):
+            # Within double quotes a backslash stays before most characters; the parser drops it.
+            text = re.sub(r"\\([\"\\$`])", r"\1", raw[1:-1])
         if not node.parts:
             return [Word(one) for one in braces(text)] if "{" in text and raw == text else [Word(text)]
         for part in node.parts:
             if part.kind == "parameter":
-                written, value = self.parameter(part, text, node.word)
+                written, value = self.parameter(part, text)
             elif part.kind in ("commandsubstitution", "processsubstitution"):
                 last = None if quiet else self.node(part.command, None)
                 written = self.source[part.pos[0] : part.pos[1]]
@@ -217,13 +221,13 @@ class _Walk:
             return [Word(one, literal) for one in braces(text)]
         return [Word(text, literal)]
 
-    def parameter(self, part: Any, text: str, whole: str) -> tuple[str, str | None]:
+    def parameter(self, part: Any, text: str) -> tuple[str, str | None]:
         written = next((form for form in (f"${{{part.value}}}", f"${part.value}") if form in text), "")
         if inner := substitutions(part.value):
             # A default may hold commands, which the parser does not look at.
             for tree in bashlex.parse(f"echo {inner}"):
                 _Walk.adopt(self, tree, f"echo {inner}")
-        return written, self.variables.value(part.value, whole, written)
+        return written, self.variables.value(part.value, text, written)
 
     def adopt(self, tree: Any, source: str) -> None:
         """Walk a tree that was parsed from another text."""

@@ -69,6 +69,11 @@ _GIT_LOSES = re.compile(
 )
 
 
+def _own(text: str) -> bool:
+    """Whether an address is this machine: in the sandbox a network of its own, with nobody else on it."""
+    return bool(re.match(r"^([a-z]+://)?(\w[\w.-]*@)?(127\.0\.0\.1|localhost|\[::1\])([:/]|$)", text))
+
+
 class Tools(FileEffects):
     """Judges the programs that the table of tools names."""
 
@@ -157,7 +162,7 @@ class Tools(FileEffects):
     def rsync(self: Runners, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:  # type: ignore[misc]
         """rsync: over the network, or as a copy that may remove."""
         plain = [word for word in arguments if not word.text.startswith("-")]
-        if any(is_remote(word.text) for word in plain):
+        if any(is_remote(word.text) and not _own(word.text) for word in plain):
             yield from Tools.network(self, name, arguments)
             return
         if any(word.text.startswith(("--delete", "--remove-source")) for word in arguments) and plain:
@@ -325,8 +330,27 @@ class Tools(FileEffects):
             and texts[0] in ("fmt", "validate", "template", "lint", "--syntax-check", "ssh-config")
         ):
             return
-        local = [text for text in texts if re.match(r"^(https?://)?(127\.0\.0\.1|localhost|\[::1\])([:/]|$)", text)]
+        local = [text for text in texts if _own(text)]
         remote = [text for text in texts if URL.match(text) and text not in local]
-        if name in ("curl", "wget", "http", "httpie", "xh", "ab", "wrk") and local and not remote:
+        if (
+            name
+            in (
+                "curl",
+                "wget",
+                "http",
+                "httpie",
+                "xh",
+                "ab",
+                "wrk",
+                "telnet",
+                "psql",
+                "redis-cli",
+                "mysql",
+                "ssh",
+                "scp",
+            )
+            and local
+            and not remote
+        ):
             return
         yield approve("network", f"{name} talks to the network.")

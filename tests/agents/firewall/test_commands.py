@@ -56,6 +56,7 @@ HARMLESS = [
     "export PATH=$PATH:node_modules/.bin",
     "PYTHONPATH=src pytest",
     "history | tail",
+    "printf 'ls' | sh",
 ]
 ASKS = [
     "pip install left-pad-typo",
@@ -81,7 +82,7 @@ ASKS = [
     "$PROGRAM --now",
     "$(echo rm) -rf x",
     'eval "$(cat x)"',
-    "printf 'ls' | sh",
+    "cat x | sh",
     "LD_PRELOAD=./x.so ls",
     "crontab jobs",
     "rm -rf .",
