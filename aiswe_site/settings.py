@@ -123,6 +123,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "projects.jobs.sweep", "schedule": env.float("AISWE_SWEEP_SECONDS", default=20.0)},
+    "tidy_sandboxes": {"task": "projects.jobs.tidy_sandboxes", "schedule": 60.0},
     "note_heads": {"task": "projects.jobs.note_heads", "schedule": env.float("AISWE_AUDIT_SECONDS", default=60.0)},
 }
 
@@ -204,6 +205,8 @@ OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default=
 MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
 MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
 SANDBOX_BACKEND = env.str("AISWE_SANDBOX", default="auto")
+SANDBOX_READY = env.int("AISWE_SANDBOX_READY", default=1)  # of each kind, opened before a task asks; 0: none
+DISK_RESERVE_MB = env.int("AISWE_DISK_RESERVE_MB", default=200)  # kept free for the audit trail
 WORKER_CONCURRENCY = env.int("AISWE_WORKERS", default=4)
 LEASE_SECONDS = env.float("AISWE_LEASE_SECONDS", default=30.0)  # a dead worker's task waits at most this long
 AUDIT_HEADS = env.str("AISWE_AUDIT_HEADS", default="")  # "" = audit/heads.jsonl in AISWE_HOME; better on another disk

@@ -22,9 +22,10 @@ from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailab
 from agents.llm.scripted_server.scenario import ScenarioError
 from agents.ports import OverBudget, Stopped, Waiting
 from agents.workspace.git import GitError
-from projects.engine import building, planning
+from projects.engine import building, planning, sandboxes
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.priority import longest_first
+from projects.engine.room import NoRoom
 from projects.errors import LostRace, ProjectsError
 from projects.models import Plan, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
@@ -32,6 +33,7 @@ from projects.services import documents, events, heads, leases, plans, runs, tas
 from projects.services.locks import lock_run
 from projects.services.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
+from sandbox.packages import IndexUnavailable
 
 log = logging.getLogger("aiswe.jobs")
 LATER = timedelta(seconds=15)  # how long a task rests after its model or sandbox did not answer
@@ -212,6 +214,10 @@ def _build(task: Task, actor: str, token: int) -> None:
         tasks.move_task(task, Task.Status.NEEDS_YOU, reason=str(waiting)[:300], actor=actor, token=token)
     except AWAY as error:
         _back(task, f"waiting for the model: {error}", actor, token)
+    except NoRoom as error:
+        _back(task, f"waiting for disk space: {error}", actor, token)
+    except IndexUnavailable as error:
+        _back(task, f"waiting for the package index: {error}", actor, token)
     except SandboxUnavailable as error:
         _back(task, f"waiting for the sandbox: {error}", actor, token)
     except DATABASE_AWAY as error:
@@ -282,6 +288,12 @@ def note_heads() -> None:
     except (OSError, ProjectsError) as trouble:
         # The next beat tries again; what is noted late was unprotected that long, so somebody should know.
         log.error("the ends of the audit trails could not be noted: %s", trouble)
+
+
+@shared_task(name="projects.jobs.tidy_sandboxes")
+def tidy_sandboxes() -> None:
+    """Remove sandboxes that dead workers left behind."""
+    sandboxes.tidy()
 
 
 def recover_now() -> None:

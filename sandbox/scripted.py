@@ -64,6 +64,9 @@ class ScriptedSandbox:
         wanted = {path: checked_path(path) for path in paths}
         return {path: self.files[plain] for path, plain in wanted.items() if plain in self.files}
 
+    def warm_up(self) -> None:
+        """There is nothing to load."""
+
     def close(self) -> None:
         """Forget everything."""
         self.closed = True

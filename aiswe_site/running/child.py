@@ -43,6 +43,7 @@ def main() -> int:
         return CANNOT_START
     recover()
     register()
+    threading.Thread(target=ready_sandboxes, name="ready-sandboxes", daemon=True).start()
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     try:
         serve(server_module, options.listen_fd, options.ready_fd)
@@ -92,6 +93,18 @@ def warm_up() -> None:
         models.runner()
         importlib.import_module("agents.llm.ollama")
         building.lessons().by_signature("warm-up")
+
+
+def ready_sandboxes() -> None:
+    """Look after what dead workers left in sandboxes, and have the next ones ready; says when none can be trusted."""
+    from projects.engine import sandboxes
+    from sandbox.base import SandboxError
+
+    try:
+        sandboxes.tidy()
+        sandboxes.keep_ready()
+    except SandboxError as error:
+        log.error("tasks wait, because %s", error)
 
 
 def recover() -> None:

@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.graph import RECURSION_LIMIT, build_graph
@@ -19,6 +17,8 @@ from projects.engine.book import DatabaseBook
 from projects.engine.budgets import limits_of
 from projects.engine.models import label, provider_for, runner
 from projects.engine.places import home, repository_of
+from projects.engine.room import need_room
+from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
 from projects.engine.supply import ProjectSupply
@@ -50,9 +50,10 @@ def task_data(task: Task) -> dict[str, Any]:
 def build(task: Task, *, actor: str, token: int) -> TaskState:
     """Run or resume a task's graph to its end and return the final state.
 
-    Raises Waiting, Stopped and OverBudget (agents.ports), LLMError, SandboxError and GitError; in all of these cases the
+    Raises Waiting, Stopped and OverBudget (agents.ports), LLMError, SandboxError, GitError and NoRoom; in all of these cases the
     task goes on later at the node it was in.
     """
+    need_room()
     run = task.run
     project = run.project
     label(run)
@@ -63,7 +64,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         project=project.slug, run=str(run.pk), house_rules=project.house_rules, spine=spine,
         book=DatabaseBook(task, actor=actor, spine=spine), limits=limits_of(project), repository=repository,
         worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project), runner=runner(),
-        backend=open_backend(project.sandbox_backend if project.sandbox_backend != "auto" else settings.SANDBOX_BACKEND),
+        backend=fitted(open_backend(name_for(project)), project),
         supply=ProjectSupply(project), lessons=lessons(), gates=gates,
     )  # fmt: skip
     graph = build_graph().compile(checkpointer=DjangoSaver())

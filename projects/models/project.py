@@ -59,7 +59,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 
 def default_limits() -> dict[str, Any]:
-    """Budgets of a project; sources: SWE-FR-09 (5 retries), ACA-1 (15 iterations, warning at 12)."""
+    """Budgets of a project; sources: SWE-FR-09 (5 retries), ACA-1 (15 iterations, warning at 12), ACA-6 (sandbox)."""
     return {
         "max_retries": 5,
         "max_iterations": 15,
@@ -69,6 +69,11 @@ def default_limits() -> dict[str, Any]:
         "run_tokens": 4_000_000,
         "run_seconds": 24 * 3_600,
         "parallel_tasks": 2,
+        "sandbox_cpus": 1,
+        "sandbox_memory_mb": 1_024,
+        "sandbox_processes": 128,
+        "sandbox_disk_mb": 512,
+        "sandbox_seconds": 300,
     }
 
 

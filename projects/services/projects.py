@@ -34,6 +34,11 @@ LIMIT_RANGES: dict[str, tuple[int, int]] = {
     "run_tokens": (1_000, 10_000_000_000),
     "run_seconds": (10, 90 * 86_400),
     "parallel_tasks": (1, 64),
+    "sandbox_cpus": (1, 64),
+    "sandbox_memory_mb": (128, 65_536),
+    "sandbox_processes": (16, 4_096),
+    "sandbox_disk_mb": (32, 65_536),
+    "sandbox_seconds": (5, 3_600),
 }
 
 

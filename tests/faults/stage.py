@@ -15,7 +15,7 @@ from projects import jobs
 from projects.engine import models as engine_models
 from projects.models import Approval, Event, Plan, Project, RequirementDocument, Run, Task
 from projects.services import approvals, documents, events, plans, runs
-from sandbox.base import Limits, PackageSet
+from sandbox.base import Ecosystem, Limits, PackageSet
 from sandbox.pytest_run import Failure, TestReport
 from sandbox.scripted import ScriptedBackend, ScriptedSandbox, nothing_happens
 from tests.factories import PRD, make_document, make_project, owner_of
@@ -69,7 +69,12 @@ class QuietBackend(ScriptedBackend):
         self.broken: Exception | None = None
 
     def open(
-        self, *, limits: Limits | None = None, packages: PackageSet | None = None, label: str = ""
+        self,
+        *,
+        limits: Limits | None = None,
+        packages: PackageSet | None = None,
+        label: str = "",
+        ecosystem: Ecosystem = "python",
     ) -> ScriptedSandbox:
         """A sandbox, unless the engine is gone."""
         if self.broken is not None:

@@ -1,0 +1,84 @@
+"""The sandboxes of a project: with its limits, and where this process works on tasks, ready before they ask."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from sandbox.base import Backend, Limits
+from sandbox.pool import Fitted, ReadyPool
+from sandbox.registry import REAL, open_backend, reap_all
+
+if TYPE_CHECKING:
+    from projects.models import Project
+
+log = logging.getLogger("aiswe.sandboxes")
+_lock = threading.Lock()
+_pools: dict[str, ReadyPool] = {}
+_keeping = threading.Event()
+
+
+def limits_of(project: Project) -> Limits:
+    """What one sandbox of the project may use; what its settings do not name is as sandbox.base has it."""
+    plain = Limits()
+    given = project.limits
+    return Limits(
+        cpus=float(given.get("sandbox_cpus", plain.cpus)),
+        memory_mb=int(given.get("sandbox_memory_mb", plain.memory_mb)),
+        processes=int(given.get("sandbox_processes", plain.processes)),
+        disk_mb=int(given.get("sandbox_disk_mb", plain.disk_mb)),
+        seconds=float(given.get("sandbox_seconds", plain.seconds)),
+    )
+
+
+def name_for(project: Project) -> str:
+    """The backend that the project chose, else the configured one."""
+    return project.sandbox_backend if project.sandbox_backend != "auto" else str(settings.SANDBOX_BACKEND)
+
+
+def fitted(backend: Backend, project: Project) -> Backend:
+    """That backend with the project's limits, handing over what stands ready if this process keeps some."""
+    if _keeping.is_set() and backend.name in REAL:
+        backend = _pool(backend)
+    return Fitted(backend, limits_of(project))
+
+
+def _pool(backend: Backend) -> ReadyPool:
+    with _lock:
+        if backend.name not in _pools:
+            _pools[backend.name] = ReadyPool(backend, size=settings.SANDBOX_READY)
+        return _pools[backend.name]
+
+
+def keep_ready() -> None:
+    """From now on this process keeps sandboxes ready (`AISWE_SANDBOX_READY`): for workers, not for single commands."""
+    if settings.SANDBOX_READY < 1:
+        return
+    _keeping.set()
+    _pool(open_backend(settings.SANDBOX_BACKEND)).prepare()
+
+
+def give_up_ready() -> None:
+    """Close all that stand ready and keep none from now on."""
+    _keeping.clear()
+    with _lock:
+        pools = list(_pools.values())
+        _pools.clear()
+    for pool in pools:
+        pool.close()
+
+
+def tidy() -> dict[str, int]:
+    """Remove what dead workers left behind, and what stood ready for too long; how many leftovers by backend."""
+    found = reap_all()
+    for name, count in found.items():
+        if count:
+            log.warning("removed %d sandbox(es) that a dead worker left behind (%s)", count, name)
+    with _lock:
+        pools = list(_pools.values())
+    for pool in pools:
+        pool.tend()
+    return found
