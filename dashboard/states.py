@@ -81,6 +81,7 @@ EVENTS: dict[str, Look] = {
     "requirement": Look("doc", "requirement", "info"),
     "llm": Look("sigma", "model call", "muted"),
     "system": Look("system", "system", "muted"),
+    "effect": Look("system", "effect", "muted"),
 }
 
 
