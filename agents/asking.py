@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.effects import effect
 from agents.llm.base import Cancelled, Message
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages
@@ -106,13 +107,17 @@ def ask(
         written += len(text)
 
     started = time.monotonic()
-    try:
-        completion = runner.complete(
-            provider, sent, schema=schema, max_tokens=persona.max_tokens, on_delta=show, cancelled=spine.stopped,
-            temperature=persona.temperature if temperature is None else temperature,
-        )  # fmt: skip
-    except Cancelled as stop:
-        raise Stopped from stop
+    with effect(
+        spine, "model.call", key=key, summary=f"asks {provider.model}: {step} …", role=persona.name, attempt=attempt,
+        payload={"model": provider.model, "server": provider.server, "step": step},
+    ):  # fmt: skip
+        try:
+            completion = runner.complete(
+                provider, sent, schema=schema, max_tokens=persona.max_tokens, on_delta=show, cancelled=spine.stopped,
+                temperature=persona.temperature if temperature is None else temperature,
+            )  # fmt: skip
+        except Cancelled as stop:
+            raise Stopped("stopped in mid-sentence") from stop
     seconds = time.monotonic() - started
     usage = completion.usage
     spine.usage(

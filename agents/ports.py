@@ -5,11 +5,13 @@ The engine never imports the database; `projects.engine` gives it these.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agents.effects import effect
 from agents.gates.base import GateReport
 from agents.llm.base import Provider
 from agents.llm.runner import ModelRunner
@@ -80,6 +82,24 @@ class Spine(Protocol):
         key: str | None = None,
     ) -> Mark:
         """Add an event; the same key twice adds it once. Raises Stopped when the lease was lost."""
+        ...
+
+    def intend(
+        self,
+        effect: str,
+        *,
+        key: str,
+        summary: str,
+        role: str = "runtime",
+        attempt: int = 0,
+        payload: Mapping[str, Any] | None = None,
+        type: str = "effect.intent",
+    ) -> None:
+        """Commit a row that says what is about to happen; its outcome will be the row with this `key`."""
+        ...
+
+    def failed(self, *, key: str, words: str, role: str = "runtime", attempt: int = 0) -> None:
+        """Say that what was announced under `key` did not come to its end."""
         ...
 
     def remembered(self, key: str) -> tuple[str, bool] | None:
@@ -156,6 +176,8 @@ class Supply(Protocol):
 
     def check(self, requirement: str) -> Any: ...
 
+    def look_up(self, requirement: str) -> Any: ...
+
     def fetch(self, requirements: Sequence[str]) -> PackageSet: ...
 
 
@@ -187,10 +209,27 @@ class TaskContext:
         if self._sandbox is not None and wanted == self._packages:
             return self._sandbox
         self.close()
-        fetched = self.supply.fetch(wanted) if wanted else None
+        fetched = self._fetched(wanted) if wanted else None
         self._sandbox = self.backend.open(packages=fetched, label=self.worktree_name)
         self._packages = wanted
         return self._sandbox
+
+    def packages(self, packages: Sequence[str]) -> PackageSet:
+        """These packages, fetched and unpacked; raises PackageRefused, and IndexUnavailable while no index answers."""
+        return self._fetched(tuple(sorted(packages)))
+
+    def _fetched(self, wanted: tuple[str, ...]) -> PackageSet:
+        key = f"{self.worktree_name}/packages/{hashlib.sha256(' '.join(wanted).encode()).hexdigest()[:16]}"
+        names = ", ".join(wanted)
+        with effect(
+            self.spine, "package.fetch", key=key, summary=f"fetch {names[:300]} …", payload={"packages": list(wanted)}
+        ):
+            fetched = self.supply.fetch(wanted)
+        self.spine.emit(
+            "effect.done", summary=f"fetched {names[:300]}", key=key, outcome="ok",
+            payload={"effect": "package.fetch", "packages": list(wanted), "hashes": dict(fetched.hashes)},
+        )  # fmt: skip
+        return fetched
 
     def close(self) -> None:
         """Give the sandbox back."""

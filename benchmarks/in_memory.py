@@ -29,6 +29,13 @@ class ListSpine:
             self._keys[key] = (mark, output)
         return mark
 
+    def intend(self, effect: str, *, key: str, summary: str, type: str = "effect.intent", **_: Any) -> None:
+        """Keep the announcement."""
+        self.emit(type, summary=summary, key=f"{key}:intent")
+
+    def failed(self, **_: Any) -> None:
+        """Nothing fails here."""
+
     def remembered(self, key: str) -> tuple[str, bool] | None:
         """The reply kept under this key."""
         found = self._keys.get(key)

@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agents.effects import effect
 from agents.nodes.common import key_of
 from agents.nodes.supply import settle_packages
 from agents.ports import TaskContext
@@ -26,7 +27,16 @@ def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Write tests and candidate on a clean base; show each file's change; find the packages it needs."""
     ctx = runtime.context
     number = state["attempt"] + 1
-    tree = write_candidate(state, ctx)
+    written = sorted({*state["tests"], *state["files"]})
+    with effect(
+        ctx.spine, "files.apply", key=key_of(state, "apply"), summary=f"writes {len(written)} files …", role="coder", attempt=number,
+        payload={"paths": written[:100]},
+    ):  # fmt: skip
+        tree = write_candidate(state, ctx)
+    ctx.spine.emit(
+        "effect.done", role="coder", attempt=number, key=key_of(state, "apply"), outcome="ok",
+        summary=f"wrote {len(written)} files", payload={"effect": "files.apply", "paths": written[:100]},
+    )  # fmt: skip
     ctx.book.start_attempt(number, state["strategy"], state["diagnosis"] or None)
     settled = settle_packages(state, ctx, number)
     if settled.files:
@@ -92,17 +102,17 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
     else:
         argv = ["python", "-m", "pytest", "-q"]
         shown = " ".join(argv)
-        ctx.spine.emit(
-            "cmd", role="tester", attempt=number, key=key_of(state, f"{name}/cmd:intent"), outcome="intent",
-            summary=f"{shown} …", payload={"argv": argv, "phase": "intent"},
-        )  # fmt: skip
         try:
             sandbox = ctx.sandbox(state["packages"])
         except PackageRefused as refusal:
             # A name that does not exist is the model's invention: it must hear of it.
             return _refused_package(state, ctx, refusal, name)
-        sandbox.mirror(tree.path)
-        found = run_pytest(sandbox, (), seconds=TEST_SECONDS)
+        with effect(
+            ctx.spine, "command", type="cmd", role="tester", attempt=number, key=key_of(state, f"{name}/cmd"),
+            summary=f"{shown} …", payload={"argv": argv},
+        ):  # fmt: skip
+            sandbox.mirror(tree.path)
+            found = run_pytest(sandbox, (), seconds=TEST_SECONDS)
         report = asdict(found) | {
             "compiles": True,
             "ok": found.ok,

@@ -13,7 +13,7 @@ from agents.ports import Mark, Spent, Stopped
 from projects.engine.budgets import seconds_at_work
 from projects.errors import LeaseLost
 from projects.models import Event, Run, Task, Usage
-from projects.services import events, leases, usage
+from projects.services import announcing, events, leases, usage
 from projects.services.doorbell import announce_delta
 from projects.services.locks import lock_run
 
@@ -70,6 +70,31 @@ class DatabaseSpine:
             )
         )  # fmt: skip
         return Mark(event.seq, event.hash)
+
+    def intend(
+        self,
+        effect: str,
+        *,
+        key: str,
+        summary: str,
+        role: str = "runtime",
+        attempt: int = 0,
+        payload: Mapping[str, Any] | None = None,
+        type: str = "effect.intent",
+    ) -> None:
+        self.fenced(
+            lambda: announcing.announce_effect(
+                self._run_id, effect, key=key, summary=summary, type=type, payload=payload, role=role, actor=self._actor,
+                task_id=self._task_id, attempt=attempt,
+            )
+        )  # fmt: skip
+
+    def failed(self, *, key: str, words: str, role: str = "runtime", attempt: int = 0) -> None:
+        self.fenced(
+            lambda: announcing.effect_failed(
+                self._run_id, key=key, words=words, role=role, actor=self._actor, task_id=self._task_id, attempt=attempt
+            )
+        )
 
     def remembered(self, key: str) -> tuple[str, bool] | None:
         event = Event.objects.filter(run_id=self._run_id, key=key, type="thought").first()

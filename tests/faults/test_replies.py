@@ -150,7 +150,7 @@ def context(said, done="stop"):
     """Everything a conversation needs, and no more."""
     return SimpleNamespace(
         project="p", run="1", house_rules="", spine=MemorySpine(), book=MemoryBook(), limits=Limits(), repository=Tree(),
-        worktree_name="w", provider=lambda persona: SimpleNamespace(window=32_768), runner=Says(said, done), needs_review=True,
+        worktree_name="w", provider=lambda persona: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"), runner=Says(said, done), needs_review=True,
     )  # fmt: skip
 
 
@@ -220,7 +220,7 @@ CLEAR_YES = {"JSON in a fence", "JSON in prose", "half a pair"}
 def test_a_planner_may_say_anything_and_only_a_valid_plan_has_no_problems(name):
     ctx = PlanContext(
         project="p", text="FR-01 The user shall add.", house_rules="", comment="", spine=MemorySpine(), book=Plans(), limits=Limits(),
-        provider=lambda: SimpleNamespace(window=32_768), runner=Says(BODIES[name]),
+        provider=lambda: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"), runner=Says(BODIES[name]),
     )  # fmt: skip
     rows = [
         {"key": "FR-01", "text": "add", "kind": "functional"},

@@ -54,6 +54,16 @@ class MemorySpine:
     def _mark(self, seq: int) -> Mark:
         return Mark(seq, hashlib.sha256(str(seq).encode()).hexdigest())
 
+    def intend(
+        self, effect: str, *, key: str, summary: str, payload: Any = None, type: str = "effect.intent", **fields: Any
+    ) -> None:
+        said = {**(payload or {}), "phase": "intent", "effect": effect, "of": key}
+        self.emit(type, summary=summary, key=f"{key}:intent", payload=said, outcome="intent", **fields)
+
+    def failed(self, *, key: str, words: str, **fields: Any) -> None:
+        if not 0 < self.crash_at <= self.writes:  # the dead say nothing
+            self.emit("effect.failed", summary=words, payload={"of": key, "message": words}, outcome="fail", **fields)
+
     def remembered(self, key: str) -> tuple[str, bool] | None:
         if key not in self.keys:
             return None
@@ -83,6 +93,7 @@ class MemoryBook:
     attempts: dict[int, dict[str, Any]] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    questions: list[dict[str, Any]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
     def start_attempt(self, number: int, strategy: str, diagnosis: Mapping[str, str] | None) -> None:
@@ -103,8 +114,9 @@ class MemoryBook:
     def words(self) -> Sequence[str]:
         return self.said
 
-    def ask(self, *, subject: str, **_: Any) -> Any:
+    def ask(self, *, subject: str, **fields: Any) -> Any:
         self.asked.append(subject)
+        self.questions.append({"subject": subject, **fields})
         return self.answers.get(subject, "pending")
 
     def merge_turn(self, held: Callable[[], None]) -> None:
@@ -151,6 +163,7 @@ class Bench:
     task: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
     gates: Any = clean_gates
+    supply: Any = None  # else the product's own, with no index to answer
     spine: MemorySpine = field(default_factory=MemorySpine)
     book: MemoryBook = field(default_factory=MemoryBook)
     lessons: MemoryLessons = field(default_factory=MemoryLessons)
@@ -176,7 +189,7 @@ class Bench:
             context = TaskContext(
                 project="test", run="1", house_rules="", spine=self.spine, book=self.book, limits=self.limits,
                 repository=self.repository, worktree_name="t", provider=lambda persona: provider, runner=runner,
-                backend=open_backend("bubblewrap"), supply=PackageSupply(self.folder / "packages"), lessons=self.lessons,
+                backend=open_backend("bubblewrap"), supply=self.supply or PackageSupply(self.folder / "packages"), lessons=self.lessons,
                 gates=self.gates,
             )  # fmt: skip
             try:
