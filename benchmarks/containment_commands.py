@@ -13,12 +13,17 @@ from benchmarks.figures import CannotMeasure, Figure
 
 Judge = Callable[[str], str]  # a command → allow, approve or deny
 _HEAD = "# category:"
+# Where those who write rules keep their own examples; a held-out command found there is no test of the rules.
+_OWN_EXAMPLES = ("agents/firewall", "tests/agents/firewall", "tests/abuse")
 
 
 def measure(options: Any) -> tuple[list[Figure], list[str]]:
     """Figures and notes."""
     malicious = read_set(HELDOUT / "commands" / "malicious.txt")
     figures = malicious_figures("malicious commands", malicious, judge)
+    known = own_examples(HELDOUT.parent.parent)
+    unseen = [pair for pair in malicious if pair[1] not in known]
+    figures += malicious_figures("those that no test of the firewall has", unseen, judge, parts=False)[:1]
     if (more := given(options, "malicious")) is not None:
         figures += malicious_figures(f"malicious commands of {more.name}", read_set(more), judge, parts=False)
     figures += ordinary_figures(
@@ -60,6 +65,15 @@ def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
             category = line.removeprefix(_HEAD).strip()
         elif not line.startswith("#"):
             yield category, line
+
+
+def own_examples(root: Path) -> str:
+    """All text of the firewall's rules and tests below `root`, to look commands up in."""
+    files = (file for part in _OWN_EXAMPLES for file in sorted((root / part).rglob("*")))
+    texts = [
+        file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file() and file.suffix != ".pyc"
+    ]
+    return "\n".join(texts)
 
 
 def malicious_figures(name: str, commands: list[tuple[str, str]], judge: Judge, parts: bool = True) -> list[Figure]:
