@@ -205,6 +205,7 @@ OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default=
 MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
 MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
 SANDBOX_BACKEND = env.str("AISWE_SANDBOX", default="auto")
+PACKAGES_FILE = env.str("AISWE_PACKAGES_FILE", default="")  # adds to the allow-lists of packages, for all projects
 SANDBOX_READY = env.int("AISWE_SANDBOX_READY", default=1)  # of each kind, opened before a task asks; 0: none
 DISK_RESERVE_MB = env.int("AISWE_DISK_RESERVE_MB", default=200)  # kept free for the audit trail
 WORKER_CONCURRENCY = env.int("AISWE_WORKERS", default=4)
@@ -217,7 +218,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {"()": "aiswe_site.logs.OneLineFormatter"},
-        "whole": {"format": "{asctime} {levelname} {process} {name}: {message}", "style": "{"},
+        "whole": {"()": "aiswe_site.logs.WholeFormatter", "fmt": "{asctime} {levelname} {process} {name}: {message}", "style": "{"},
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line"},

@@ -1,20 +1,37 @@
-"""Packages: what the code imports is found, checked against the allow-list, and written to requirements.txt (SWE-FR-05)."""
+"""Packages: what the code needs is found, judged, fetched, and written into the repository (SWE-FR-05, SWE-NFR-04)."""
 
 from __future__ import annotations
 
-import ast
+import json
 import re
 import sys
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from typing import Any
 
-from packaging.utils import canonicalize_name
-
+from agents.imports import (
+    SCRIPTS,
+    imported_modules,
+    imported_node_packages,
+    listed,
+    local_modules,
+    manifest_packages,
+    plain_name,
+    with_packages,
+)
 from agents.nodes.common import key_of
 from agents.ports import TaskContext, Waiting
 from agents.state import TaskState
+from sandbox.base import PackageRefused, PackageSet
 from sandbox.import_names import distribution_for
-from sandbox.packages import Judgement, base_packages
+from sandbox.packages import Judgement, NoSuchPackage, PackageUnlisted, base_packages
+from sandbox.supply.locks import joined
+from sandbox.supply.names import NPM
+
+__all__ = ["LOCKS", "imported_modules", "lock_files", "plain_name", "settle_packages"]
+PYTHON_LOCK, NODE_LOCK = "requirements.lock.txt", "package-lock.json"
+LOCKS = (PYTHON_LOCK, NODE_LOCK)
+ROUNDS = 12  # of finding dependencies that a person must be asked about
+WORDS = 600
 
 
 @dataclass
@@ -26,79 +43,218 @@ class Settled:
     refused: list[str] = field(default_factory=list)
 
 
-def imported_modules(files: dict[str, str]) -> set[str]:
-    """Top-level modules that Python files import; files that do not parse import nothing."""
-    found: set[str] = set()
-    for path, text in files.items():
-        if not path.endswith(".py"):
-            continue
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                found.update(alias.name.split(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.split(".")[0])
-    return found
+@dataclass
+class _Needs:
+    """What the task wants, by plain name, and what of it no list names yet."""
 
-
-def _local_modules(paths: set[str]) -> set[str]:
-    return {PurePosixPath(path).parts[0].removesuffix(".py") for path in paths} | {"tests", "conftest"}
-
-
-def plain_name(line: str) -> str:
-    """The normalised distribution name of a requirement line."""
-    return canonicalize_name(re.split(r"[<>=!~\[;@ ]", line.strip(), maxsplit=1)[0])
-
-
-def _listed(text: str) -> list[str]:
-    return [line.split("#")[0].strip() for line in text.splitlines() if line.split("#")[0].strip()]
+    wanted: dict[str, str]
+    added_python: list[str]
+    added_node: list[str]
+    requirements: str
+    manifest: str
 
 
 def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> Settled:
-    """Decide what the sandbox gets. Raises Waiting while a person has not answered for an unknown name."""
+    """Decide what the sandbox gets, and fetch it.
+
+    A name that the index does not know goes back to the coder without asking anybody: a model made it up. Raises
+    Waiting while a person has not answered for an unknown name, and IndexUnavailable while no index answers.
+    """
+    needs = _needs(state, ctx)
+    settled = Settled(packages=[])
+    for plain, line in sorted(needs.wanted.items()):
+        verdict = ctx.supply.check(line)
+        if verdict.judgement is Judgement.REFUSED:
+            settled.refused.append(f"Package {line}: {verdict.reason}")
+        elif verdict.judgement is Judgement.ALLOWED or _approved(
+            state, ctx, attempt, settled, plain, line, verdict.reason, verdict.look_alikes
+        ):
+            settled.packages.append(line)
+    if not settled.refused:
+        fetched = _fetch(state, ctx, attempt, settled)
+        if fetched is not None:
+            _write_lists(state, ctx, attempt, needs, settled, fetched)
+    return settled
+
+
+def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
     everything = {**state["tests"], **state["files"]}
-    local = _local_modules({*everything, *ctx.repository.files(state["base"])})
-    wanted = {plain_name(name): name for name in state["packages"]}
-    listed = state["files"].get("requirements.txt", ctx.repository.read(state["base"], "requirements.txt") or "")
-    for line in _listed(listed):
-        wanted.setdefault(plain_name(line), line)
-    added = []
+    local = local_modules({*everything, *ctx.repository.files(state["base"])})
     base = base_packages()
+
+    def text_of(path: str) -> str:
+        return state["files"].get(path, ctx.repository.read(state["base"], path) or "")
+
+    needs = _Needs({}, [], [], text_of("requirements.txt"), text_of("package.json"))
+    wanted = {plain_name(name): name for name in state["packages"]}
+    for line in listed(needs.requirements):
+        wanted.setdefault(plain_name(line), line)
     for module in sorted(imported_modules(everything) - local - set(sys.stdlib_module_names)):
         name = distribution_for(module) or module
         if plain_name(name) not in wanted:
             wanted[plain_name(name)] = name
             if plain_name(name) not in base:
-                added.append(name)
-    settled = Settled(packages=[])
-    for plain, line in sorted(wanted.items()):
-        if plain in base:
-            continue
-        verdict = ctx.supply.check(line)
-        if verdict.judgement is Judgement.REFUSED:
-            settled.refused.append(f"Package {line}: {verdict.reason}")
-        elif verdict.judgement is Judgement.NEEDS_APPROVAL:
-            answer = ctx.book.ask(
-                kind="package", subject=plain, title=f"Install the package {line}?",
-                why=f"{state['task']['key']} wants it. {verdict.reason}", on_yes="It is fetched as a wheel and given to this run's sandboxes.",
-                on_no="The coder is told to do without it.", payload={"package": line, "look_alikes": list(verdict.look_alikes)},
-            )  # fmt: skip
-            if answer == "pending":
-                raise Waiting(f"needs you: {state['task']['key']} wants to install {line}")
-            if answer == "rejected":
-                settled.refused.append(f"Package {line}: a person refused it; do without it")
-            else:
-                settled.packages.append(line)
-        else:
-            settled.packages.append(line)
-    if added and not settled.refused:
-        lines = sorted({*_listed(listed), *added}, key=str.lower)
+                needs.added_python.append(name)
+    # npm is not asked in tasks of other languages just because a package.json lies around.
+    concerned = any(path == "package.json" or path.endswith(SCRIPTS) for path in everything)
+    listed_node = manifest_packages(needs.manifest) if concerned else {}
+    for name, versions in listed_node.items():
+        wanted[NPM + name] = f"{NPM}{name}@{versions}"
+    for name in sorted(imported_node_packages(everything)):
+        wanted.setdefault(NPM + name, NPM + name)
+    needs.added_node = [name.removeprefix(NPM) for name in sorted(wanted) if name.startswith(NPM)]
+    needs.added_node = [name for name in needs.added_node if name not in listed_node]
+    needs.wanted = {plain: line for plain, line in wanted.items() if plain not in base}
+    return needs
+
+
+def _approved(
+    state: TaskState, ctx: TaskContext, attempt: int, settled: Settled, plain: str, line: str, reason: str,
+    look_alikes: tuple[str, ...],
+) -> bool:  # fmt: skip
+    """Whether a person allowed it; a refusal and a made-up name are noted for the coder. Raises Waiting and IndexUnavailable."""
+    try:
+        facts = ctx.supply.look_up(line)
+    except NoSuchPackage:
+        settled.refused.append(_made_up(line, look_alikes))
+        ctx.spine.emit(
+            "error", role="runtime", attempt=attempt, key=key_of(state, f"made-up/{plain}"), outcome="fail",
+            summary=f"There is no package {line}: the coder is told"[:400],
+            payload={"message": f"The index knows no package {line}. A model made it up.", "tool": "packages", "next_steps": []},
+        )  # fmt: skip
+        return False
+    except PackageRefused as refusal:
+        settled.refused.append(f"Package {refusal}")
+        return False
+    task = state["task"]
+    answer = ctx.book.ask(
+        kind="package", subject=plain, title=f"Install the package {line}?"[:200],
+        why=" ".join([f"{task['key']} wants it. {_sentence(reason)}", *facts.warnings()]),
+        on_yes="It is fetched and unpacked without running any of its code, and given to this project's sandboxes.",
+        on_no="The coder is told to do without it.",
+        payload={
+            "package": line, "ecosystem": "npm" if plain.startswith(NPM) else "Python", "look_alikes": list(look_alikes),
+            "facts": facts.to_json(), "wanted": _wanted_by(state, plain),
+        },
+    )  # fmt: skip
+    if answer == "pending":
+        raise Waiting(f"needs you: {task['key']} wants to install {line}")
+    if answer == "rejected":
+        settled.refused.append(f"Package {line}: a person refused it; do without it")
+    return answer == "approved"
+
+
+def _made_up(line: str, look_alikes: tuple[str, ...]) -> str:
+    hint = f" Did you mean {', '.join(look_alikes)}?" if look_alikes else ""
+    return f"Package {line}: there is no such package; do not invent names.{hint} Use what exists, or the standard library."
+
+
+def _sentence(reason: str) -> str:
+    return reason[:1].upper() + reason[1:] + "."
+
+
+def _wanted_by(state: TaskState, plain: str) -> dict[str, Any]:
+    """Why a package is wanted: the task, its requirements, and the model's own words, which nobody should believe blindly."""
+    task = state["task"]
+    rows = [
+        {"key": row.get("key", ""), "text": str(row.get("text", ""))[:300]} for row in task.get("requirements", [])[:5]
+    ]
+    said = next((str(turn["content"]) for turn in reversed(state["coder"]) if turn["role"] == "assistant"), "")
+    prose = re.sub(r"```.*?(```|\Z)", " ", said, flags=re.DOTALL)
+    name = plain.removeprefix(NPM)
+    about = [line.strip() for line in prose.splitlines() if name.lower() in line.lower()]
+    return {
+        "task": f"{task['key']} {task['title']}", "requirements": rows,
+        "words": " ".join(" ".join(about or [prose]).split())[:WORDS],
+    }  # fmt: skip
+
+
+def _fetch(state: TaskState, ctx: TaskContext, attempt: int, settled: Settled) -> PackageSet | None:
+    """Fetch what was settled; asks about dependencies that are on no list. None when something was refused, or nothing is needed."""
+    asked: set[str] = set()
+    for _ in range(ROUNDS if settled.packages else 0):
+        try:
+            return ctx.packages(settled.packages)
+        except PackageUnlisted as unlisted:
+            new = [name for name in unlisted.names if name not in asked]
+            asked.update(new)
+            reason = f"{unlisted.reason} ({', '.join(settled.packages)} needs it)"
+            if not new:
+                settled.refused.append(f"Package {unlisted}")
+            for name in new:
+                _approved(state, ctx, attempt, settled, name, name, reason, ctx.supply.check(name).look_alikes)
+        except PackageRefused as refusal:
+            settled.refused.append(f"Package {refusal}")
+        if settled.refused:
+            return None
+    if settled.packages:
+        settled.refused.append(
+            f"Packages {', '.join(settled.packages)}: they bring too many packages that nobody listed"
+        )
+    return None
+
+
+def _write_lists(
+    state: TaskState, ctx: TaskContext, attempt: int, needs: _Needs, settled: Settled, fetched: PackageSet
+) -> None:
+    """Add what only the imports named to requirements.txt and package.json."""
+    added = list(needs.added_python)
+    if added:
+        lines = sorted({*listed(needs.requirements), *added}, key=str.lower)
         settled.files["requirements.txt"] = "\n".join(lines) + "\n"
+    versions = _chosen(fetched.locks.get(NODE_LOCK, ""), needs.added_node)
+    if versions:
+        settled.files["package.json"] = with_packages(needs.manifest, versions)
+        added += versions
+    if added:
         ctx.spine.emit(
             "system", role="runtime", attempt=attempt, key=key_of(state, "requirements"),
-            summary=f"requirements.txt: added {', '.join(added)}", payload={"text": "Found by the code's imports.", "added": added},
+            summary=f"{' and '.join(sorted(settled.files, reverse=True))}: added {', '.join(added)}"[:400],
+            payload={"text": "Found by the code's imports.", "added": added},
         )  # fmt: skip
-    return settled
+
+
+def _chosen(lock: str, names: list[str]) -> dict[str, str]:
+    """The version that a package-lock holds of each name, at the top."""
+    places = json.loads(lock)["packages"] if lock else {}
+    return {name: str(places[f"node_modules/{name}"]["version"]) for name in names if f"node_modules/{name}" in places}
+
+
+def lock_files(state: TaskState, ctx: TaskContext, base: str) -> dict[str, str | None]:
+    """What the commit holds as lock files: all of the base and what this task fetched, with hashes; None for none.
+
+    They are the product's to write: whatever the candidate holds under these names is replaced.
+    """
+    locks = ctx.packages(state["packages"]).locks if state["packages"] else {}
+    found: dict[str, str | None] = {name: ctx.repository.read(base, name) for name in LOCKS}
+    if PYTHON_LOCK in locks:
+        found[PYTHON_LOCK] = joined(found[PYTHON_LOCK] or "", locks[PYTHON_LOCK])
+    if NODE_LOCK in locks:
+        manifest = state["files"].get("package.json", ctx.repository.read(base, "package.json") or "")
+        found[NODE_LOCK] = _rooted(locks[NODE_LOCK], manifest)
+    return found
+
+
+def _rooted(lock: str, manifest: str) -> str:
+    """The lock with the repository's own package.json as its root, which is what `npm ci` compares."""
+    document = json.loads(lock)
+    try:
+        given = json.loads(manifest)
+    except ValueError:
+        return lock
+    if not isinstance(given, dict):
+        return lock
+    kept = (
+        "name",
+        "version",
+        "license",
+        "dependencies",
+        "devDependencies",
+        "optionalDependencies",
+        "peerDependencies",
+        "engines",
+    )
+    root = {key: given[key] for key in kept if key in given}
+    document["packages"] = {"": root, **{place: entry for place, entry in document["packages"].items() if place}}
+    document |= {key: given[key] for key in ("name", "version") if key in given}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gate": ("gate", "Run the review gates on any folder."),
     "firewall": ("firewall", "Ask the firewall about commands, code, output and paths."),
     "sandbox": ("sandbox", "Run a command in the sandbox, or probe its walls."),
+    "packages": ("packages", "Ask whether a package may be used, and what is known about it."),
     "audit": ("audit", "Verify and export the audit trail of a run."),
     "config": ("config", "Show the settings in force and where they come from."),
 }

@@ -20,46 +20,47 @@ from sandbox.supply.locks import learned, read_lock, write_lock
 _lock = threading.Lock()
 
 
-def allowlist_files(slug: str) -> list[Path]:
+def allowlist_files(slug: str = "") -> list[Path]:
     """The operator's files that add to the product's allow-lists: for all projects, then for this one.
 
     They lie outside of every repository, so that no agent writes them.
     """
-    everywhere = str(getattr(settings, "PACKAGES_FILE", "") or "")
-    return [*([Path(everywhere)] if everywhere else []), home() / "packages" / "projects" / f"{slug}.toml"]
+    everywhere = [Path(settings.PACKAGES_FILE).expanduser()] if settings.PACKAGES_FILE else []
+    return [*everywhere, home() / "packages" / "projects" / f"{slug}.toml"] if slug else everywhere
+
+
+def memory_of(project: Project) -> Path:
+    """The file that remembers which versions a project fetched, with their hashes."""
+    return home() / "packages" / "projects" / f"{project.slug}.lock.json"
+
+
+def supply_of(project: Project) -> PackageSupply:
+    """What may be used in this project now."""
+    rows = Approval.objects.filter(project=project, kind=Approval.Kind.PACKAGE, status=Approval.Status.APPROVED)
+    return PackageSupply(
+        home() / "packages",
+        approved=sorted(set(rows.values_list("subject", flat=True))),
+        more=allowlist_files(project.slug),
+        lock=read_lock(memory_of(project)),
+    )
 
 
 class ProjectSupply:
     """Implements agents.ports.Supply. The same requirements give the same files again, also without an index."""
 
     def __init__(self, project: Project) -> None:
-        self._project, self._folder = project, home() / "packages"
-        self._memory = self._folder / "projects" / f"{project.slug}.lock.json"
-
-    def _approved(self) -> list[str]:
-        rows = Approval.objects.filter(
-            project=self._project, kind=Approval.Kind.PACKAGE, status=Approval.Status.APPROVED
-        )
-        return sorted(set(rows.values_list("subject", flat=True)))
-
-    def _supply(self) -> PackageSupply:
-        return PackageSupply(
-            self._folder,
-            approved=self._approved(),
-            more=allowlist_files(self._project.slug),
-            lock=read_lock(self._memory),
-        )
+        self._project, self._memory = project, memory_of(project)
 
     def check(self, requirement: str) -> Verdict:
-        return self._supply().check(requirement)
+        return supply_of(self._project).check(requirement)
 
     def look_up(self, requirement: str) -> Facts:
-        return self._supply().look_up(requirement)
+        return supply_of(self._project).look_up(requirement)
 
     def fetch(self, requirements: Sequence[str]) -> PackageSet:
         with _lock:
-            supply = self._supply()
-            kept = self._folder / "projects" / self._project.slug / f"{_name_of(supply, requirements)}.json"
+            supply = supply_of(self._project)
+            kept = self._memory.parent / self._project.slug / f"{_name_of(supply, requirements)}.json"
             known = _read(kept)
             if known is None:
                 known = supply.fetch(requirements)
@@ -70,7 +71,7 @@ class ProjectSupply:
 
 
 def _name_of(supply: PackageSupply, requirements: Sequence[str]) -> str:
-    """One name for the same requirements under the same judgement: a name that lost its permission is asked about anew."""
+    """One name for the same requirements under the same judgement: a name that lost its permission is judged anew."""
     judged = [f"{line} {supply.check(line).judgement.value}" for line in sorted(requirements)]
     return hashlib.sha256("\n".join(judged).encode()).hexdigest()[:32]
 
@@ -87,11 +88,6 @@ def _read(file: Path) -> PackageSet | None:
 def _write(file: Path, found: PackageSet) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     scratch = file.with_suffix(".new")
-    plain = {
-        "folder": str(found.folder),
-        "names": found.names,
-        "hashes": dict(found.hashes),
-        "locks": dict(found.locks),
-    }
-    scratch.write_text(json.dumps(plain))
+    parts = {"names": found.names, "hashes": dict(found.hashes), "locks": dict(found.locks)}
+    scratch.write_text(json.dumps({"folder": str(found.folder), **parts}))
     scratch.replace(file)

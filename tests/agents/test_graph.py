@@ -6,7 +6,9 @@ import pytest
 
 from agents.gates.base import GateReport
 from agents.ports import Limits, OverBudget, Spent, Waiting
+from sandbox.packages import PackageSupply
 from tests.agents.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, MemorySpine, code, task
+from tests.sandbox.local_index import LocalIndex
 
 TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
@@ -20,6 +22,12 @@ pytestmark = pytest.mark.bubblewrap
 @pytest.fixture
 def bench(tmp_path):
     return Bench(tmp_path, {"tester-tests": TESTS, "coder-code": GOOD, "reviewer-review": APPROVED}, task())
+
+
+@pytest.fixture
+def index():
+    with LocalIndex() as opened:
+        yield opened
 
 
 def log(bench):
@@ -197,7 +205,9 @@ def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
     assert bench.spine.of("git.merge")[0]["outcome"] == "conflict"
 
 
-def test_an_unknown_package_waits_for_a_person_and_goes_on_after_the_answer(bench):
+def test_an_unknown_package_waits_for_a_person_and_goes_on_after_the_answer(bench, index, tmp_path):
+    index.add_wheel("obscure-adder".replace("-", "_"), {"obscure_adder.py": ""})
+    bench.supply = PackageSupply(tmp_path / "packages", index=index.python)
     bench.task = task(packages=["obscure-adder"])
     with pytest.raises(Waiting, match="obscure-adder"):
         bench.run()

@@ -1,0 +1,184 @@
+"""Packages in the work on a task: found by imports, judged, asked about, fetched, and locked in the repository."""
+
+import subprocess
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agents.imports import imported_node_packages, manifest_packages, plain_name, with_packages
+from agents.ports import Waiting
+from sandbox.packages import IndexUnavailable, PackageSupply
+from tests.agents.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.sandbox.local_index import LocalIndex
+
+TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+PLAIN = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
+IMPORTING = code(
+    "calc.py",
+    "import adderlib\n\n\ndef add(a: int, b: int) -> int:\n    return adderlib.add(a, b)",
+    "adderlib adds well.",
+)
+ADDER = {"adderlib.py": "def add(a, b):\n    return a + b\n"}
+
+pytestmark = pytest.mark.bubblewrap
+
+
+class AskingBench(Bench):
+    """A bench whose supply knows what people answered, as that of a project does."""
+
+    index: LocalIndex
+
+    def run(self):
+        approved = [name for name, answer in self.book.answers.items() if answer == "approved"]
+        self.supply = PackageSupply(
+            self.folder / "packages", approved=approved, index=self.index.python, registry=self.index.npm
+        )
+        return super().run()
+
+
+@pytest.fixture
+def index():
+    with LocalIndex() as opened:
+        yield opened
+
+
+@pytest.fixture
+def bench(tmp_path, index):
+    bench = AskingBench(tmp_path, {"tester-tests": TESTS, "coder-code": IMPORTING, "reviewer-review": APPROVED}, task())
+    bench.index = index
+    return bench
+
+
+def question(bench):
+    with pytest.raises(Waiting, match="needs you"):
+        bench.run()
+    return bench.book.questions[-1]
+
+
+def in_repository(bench, name):
+    return subprocess.run(
+        ["git", "show", f"main:{name}"], cwd=bench.repository.root, capture_output=True, text=True, check=False
+    ).stdout
+
+
+def test_a_made_up_package_goes_back_to_the_coder_and_nobody_is_asked(bench):
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="no such package") + PLAIN
+    assert bench.run()["verdict"] == "merged"
+    assert bench.book.asked == []
+    assert "there is no such package" in bench.book.attempts[1]["tests"]["failures"][0]["message"]
+    assert any("the coder is told" in event["summary"] for event in bench.spine.of("error"))
+
+
+def test_a_question_shows_age_releases_look_alikes_and_why_it_is_wanted(bench, index):
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    index.add_wheel("reqests", ADDER, uploaded=yesterday)
+    bench.task = task(packages=["reqests"])
+    asked = question(bench)
+    assert asked["subject"] == "reqests"
+    assert "requests" in asked["payload"]["look_alikes"]
+    assert asked["payload"]["facts"]["age_days"] == 1
+    assert asked["payload"]["facts"]["releases"] == 1
+    assert "It is 1 day old." in asked["why"]
+    assert asked["payload"]["wanted"]["task"] == "T-01 Adding"
+    assert asked["payload"]["wanted"]["requirements"] == [{"key": "FR-01", "text": "Adds numbers"}]
+
+
+def test_the_model_s_own_words_about_a_package_come_with_the_question(bench, index):
+    index.add_wheel("adderlib", ADDER)
+    assert question(bench)["payload"]["wanted"]["words"] == "adderlib adds well."
+
+
+def test_an_approved_package_is_used_and_its_hash_is_in_the_repository(bench, index):
+    index.add_wheel("adderlib", ADDER)
+    bench.book.answers["adderlib"] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    assert in_repository(bench, "requirements.txt") == "adderlib\n"
+    assert "adderlib==1.0" in in_repository(bench, "requirements.lock.txt")
+    assert "--hash=sha256:" in in_repository(bench, "requirements.lock.txt")
+    assert bench.spine.of("effect.done")[-1]["payload"]["hashes"].keys() == {"adderlib-1.0-py3-none-any.whl"}
+
+
+def test_while_no_index_answers_the_task_waits_and_no_try_is_counted(bench, index, tmp_path):
+    index.add_wheel("adderlib", ADDER)
+    bench.book.answers["adderlib"] = "approved"
+    index.stop()
+    for _ in range(4):
+        with pytest.raises(IndexUnavailable, match="does not answer"):
+            bench.run()
+    assert [attempt["outcome"] for attempt in bench.book.attempts.values()] == ["running"]
+    with LocalIndex() as again:
+        again.add_wheel("adderlib", ADDER)
+        bench.index = again
+        assert bench.run()["verdict"] == "merged"
+    assert list(bench.book.attempts) == [1]
+
+
+def test_a_dependency_on_no_list_is_a_question_of_its_own(bench, index):
+    index.add_wheel("adderlib", ADDER, needs="numberlib")
+    index.add_wheel("numberlib", {"numberlib.py": ""})
+    bench.book.answers["adderlib"] = "approved"
+    asked = question(bench)
+    assert asked["subject"] == "numberlib"
+    assert "adderlib needs it" in asked["why"]
+    bench.book.answers["numberlib"] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    assert "numberlib==1.0" in in_repository(bench, "requirements.lock.txt")
+
+
+def test_a_lock_that_the_coder_writes_is_replaced_by_what_was_fetched(bench, index):
+    index.add_wheel("adderlib", ADDER)
+    bench.book.answers["adderlib"] = "approved"
+    bench.replies["coder-code"] = IMPORTING + code("requirements.lock.txt", "adderlib==9.9 --hash=sha256:00", "")
+    assert bench.run()["verdict"] == "merged"
+    assert "9.9" not in in_repository(bench, "requirements.lock.txt")
+
+
+def test_a_lock_that_the_coder_writes_without_fetching_anything_is_left_out(bench):
+    bench.replies["coder-code"] = PLAIN + code("requirements.lock.txt", "adderlib==9.9 --hash=sha256:00", "")
+    assert bench.run()["verdict"] == "merged"
+    assert in_repository(bench, "requirements.lock.txt") == ""
+
+
+def test_imports_of_node_packages_are_written_into_package_json_with_a_lock(bench, index):
+    index.add_npm("express", {"index.js": "module.exports = () => 1\n"}, version="4.2.1")
+    bench.replies["coder-code"] = PLAIN + code(
+        "server.js", "const express = require('express')\nconst fs = require('node:fs')", ""
+    )
+    bench.task = task(files=["calc.py", "server.js"])
+    assert bench.run()["verdict"] == "merged"
+    assert '"express": "^4.2.1"' in in_repository(bench, "package.json")
+    assert '"integrity": "sha512-' in in_repository(bench, "package-lock.json")
+
+
+# -- reading imports ---------------------------------------------------------------------------------------------------
+def test_packages_are_found_in_all_ways_to_import_them():
+    text = """
+    import express from 'express'
+    import "side-effect"
+    import {a} from "@scope/tool/part.js"; export * from 'again'
+    const b = require("lodash/fp"), c = await import('zod')
+    // import no from 'commented-out'
+    /* require('also-not') */
+    import local from './local.js'; import up from '../up'; import fs from 'fs'; import p from 'node:path'; import '#inner'
+    """
+    found = imported_node_packages(
+        {"src/app.mjs": text, "static/page.js": "import 'in-a-browser'", "notes.md": "import 'x'"}
+    )
+    assert found == {"express", "side-effect", "@scope/tool", "again", "lodash", "zod"}
+
+
+def test_a_manifest_is_read_and_added_to_without_losing_the_rest():
+    text = '{"name": "shop", "scripts": {"test": "node --test"}, "devDependencies": {"jest": "^29"}}'
+    assert manifest_packages(text) == {"jest": "^29"}
+    assert manifest_packages("{broken") == {}
+    grown = with_packages(text, {"express": "4.2.1"})
+    assert manifest_packages(grown) == {"jest": "^29", "express": "^4.2.1"}
+    assert '"node --test"' in grown
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("Requests>=2", "requests"), ("npm:@scope/a@^1", "npm:@scope/a"), ("npm:ms", "npm:ms"), ("a_b [x]", "a-b")],
+)
+def test_a_requirement_has_one_plain_name(line, name):
+    assert plain_name(line) == name
