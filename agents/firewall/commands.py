@@ -120,14 +120,14 @@ class _Judge(Tools, Runners):
         if name in self.functions:
             name = ""
         plain = [word for word in arguments if not word.text.startswith("-")]
-        if written and (_FOREIGN.search(written) or (re.search(r"[*?\[]", written) and written != "[")):
+        if written and (_FOREIGN.search(written) or (re.search(r"[*?\[]", written) and written not in ("[", "[["))):
             yield approve("hidden-name", "The program's name is written so that it hides which program it is.")
         yield self.place(plain_name)
         yield from self.reading(name, arguments)
         yield from self.packing(name, plain)
         if name in words("never", "refused") or any("stratum+" in word.text for word in arguments):
             yield deny("never", f"{name} has no place in a build.")
-        yield from self.hiding(name, arguments)
+        yield from self.hiding(name, arguments, simple)
         handler = _HANDLERS.get(name)
         if handler is not None:
             yield from handler(self, name, arguments, simple)
@@ -177,8 +177,9 @@ class _Judge(Tools, Runners):
         if name in _READS_NOTHING:
             return
         for index, word in enumerate(arguments):
-            if name in ("ssh", "ssh-keygen", "sftp") and index and arguments[index - 1].text in ("-i", "-f", "-pf"):
-                yield approve("secret", f"{name} uses a key.")
+            if index and (name, arguments[index - 1].text) in (("ssh", "-i"), ("sftp", "-i"), ("ssh-keygen", "-f")):
+                if self.secret(word.text):
+                    yield approve("secret", f"{name} uses a key.")
                 continue
             text = word.text.partition("=")[2] or word.text.removeprefix("@")
             if self.secret(text) or ("@" in text and self.secret(text.partition("@")[2])):

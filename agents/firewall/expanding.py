@@ -25,6 +25,7 @@ class Variables:
     def __init__(self) -> None:
         """The few whose meaning is fixed: home and the working folder as paths that say so, and the separator."""
         self.known: dict[str, str | None] = {"HOME": "~", "PWD": ".", "IFS": " ", "SHELL": "/bin/bash", "EDITOR": "vi"}
+        self.separators = ""
 
     def set(self, name: str, value: str | None) -> None:
         """Remember an assignment; `name+` appends."""
@@ -33,8 +34,15 @@ class Variables:
             before = self.known.get(name)
             value = before + value if before is not None and value is not None else None
         if name == "IFS":
-            return  # Splitting by blanks stays the reading; other separators leave one suspicious word.
+            self.separators = "".join(char for char in value or "" if not char.isspace())
+            return
         self.known[name] = value if value is None or len(value) < _MAX_OUTPUT else None
+
+    def separated(self, text: str) -> str:
+        """The text with the separators of IFS as blanks."""
+        for char in self.separators:
+            text = text.replace(char, " ")
+        return text
 
     def value(self, expression: str, word: str, written: str) -> str | None:
         """What `${expression}` gives inside `word`; None when only running would tell."""

@@ -58,7 +58,8 @@ class FileEffects:
         """Judge what find runs, removes and writes, and below which folders."""
         texts = [word.text for word in arguments]
         starts: list[Word] = []
-        for word in arguments:
+        options = next((i for i, text in enumerate(texts) if text not in ("-L", "-H", "-P")), 0)
+        for word in arguments[options:]:
             if word.text.startswith(("-", "(", "!", "\\", "&")):
                 break
             starts.append(word)
@@ -74,17 +75,22 @@ class FileEffects:
             run and run[0].text.rpartition("/")[2] in ("rm", "shred", "unlink", "mv", "chmod", "chown") for run in runs
         )
         narrowed = any(
-            re.match(r"-(i?name|i?path|i?regex|inum|type|[acm]time|[acm]min|newer|user|size|empty|perm)", text)
+            re.match(
+                r"-(i?name|i?path|i?wholename|i?regex|inum|[acm]time|[acm]min|newer|user|group|nouser|nogroup|uid|gid|used|anewer|cnewer|size|empty|perm|links|samefile|xtype|prune|mindepth|maxdepth)",
+                text,
+            )
             for text in texts
         )
         changing = {run[0].text.rpartition("/")[2] for run in runs if run}
-        only_modes = "-delete" not in texts and not changing & {"rm", "shred", "unlink", "mv"} and bool(narrowed)
+        only_modes = (
+            "-delete" not in texts and not changing & {"rm", "shred", "unlink", "mv"} and (narrowed or "-type" in texts)
+        )
         if removes:
             for start in starts or [Word(".")]:
                 if only_modes and changing == {"chmod"} and all(mild(run) for run in runs):
                     verdict = self.write_to(start)
                     yield verdict if verdict.decision == "deny" else ALLOW
-                elif narrowed or only_modes:
+                elif narrowed or only_modes or ("-type" in texts and not self.is_workspace(start.text)):
                     verdict = self.write_to(start, adds=only_modes, narrow=True)
                     whole = start.text in ("/", "~", "$HOME") and not any(
                         re.match(r"-(i?name|i?path|i?regex|inum|user)", text) for text in texts
@@ -94,6 +100,8 @@ class FileEffects:
                         if whole
                         else _softer(verdict, start.text)
                     )
+                elif changing == {"mv"} and not start.text.startswith(("/", "~", "..")):
+                    continue  # moves inside the workspace; where they lead is judged with the command itself
                 else:
                     yield self.tree(start, stays=changing <= {"chown", "chmod", "chgrp"} and "-delete" not in texts)
         for run in runs:
@@ -116,6 +124,11 @@ class FileEffects:
         if whole == posixpath.normpath(self.context.workspace):
             return approve("whole-workspace", f"{text} is everything in the workspace.")
         return judge_root(text, self.folder, self.context, stays=stays)
+
+    def is_workspace(self, text: str) -> bool:
+        """Whether a path is the workspace itself."""
+        root = posixpath.normpath(self.context.workspace)
+        return normal(text, self.folder or root) == root
 
     def tar(self, arguments: Sequence[Word]) -> Iterator[Verdict]:
         """Judge where tar unpacks to, what it writes and starts."""
@@ -155,7 +168,7 @@ class FileEffects:
             yield deny("secret", f"{name} takes a file that holds secrets.")
         if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
             yield approve("link-out", "The link leads out of the workspace.")
-        if name == "chmod" and plain and re.search(r"[ug]\+[rwx]*s|^[2467]\d{3}$", plain[0].text):
+        if name == "chmod" and plain and re.search(r"[uoa]*[+=][rwxX]*s|^0?[467]\d{3}$", plain[0].text):
             yield approve("set-uid", "chmod makes a program run with other rights.")
         for word in targets:
             if (
@@ -163,6 +176,8 @@ class FileEffects:
             ) and _is_tree(word.text, recursive, name):
                 stays = name in ("chown", "chgrp") or (name == "chmod" and mild([Word(name), *arguments]))
                 yield self.tree(word, stays=stays)
+            elif name == "mv" and word is not plain[-1] and self.is_workspace(word.text):
+                yield self.tree(word)
             elif name == "mv" and word is not plain[-1]:
                 yield _softer(self.write_to(word, narrow=True), word.text)
             else:
@@ -192,7 +207,7 @@ def _softer(verdict: Verdict, path: str) -> Verdict:
 
 
 def _is_tree(text: str, recursive: bool, name: str) -> bool:
-    return recursive or text.rstrip("/").endswith("*") or (name == "mv" and text in rules()["paths"]["roots"])
+    return recursive or text.rstrip("/").endswith("*") or (name == "mv" and (text in rules()["paths"]["roots"]))
 
 
 def _leads_out(text: str, context: FirewallContext) -> bool:

@@ -148,6 +148,8 @@ def judge_write(
     if any(_is_git(part) for part in full.split("/")):
         return deny("git-internals", "Files inside .git are changed by git only.")
     root = posixpath.normpath(context.workspace)
+    if any(pattern.search(full.removeprefix(root + "/")) for pattern in patterns("ask")):
+        return Verdict("approve", _LAYER, f"{path} steers machinery outside the task.", "path.machinery")
     if below(full, [root, *tables["scratch"]]):
         return ALLOW
     if below(full, tables["system"]):

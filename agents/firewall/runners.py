@@ -118,7 +118,7 @@ class Runners(FileEffects):
         """What is fed to a command, when that can be known."""
         return simple.text_in if simple.text_in is not None else output(simple.piped_from)
 
-    def hiding(self, name: str, arguments: Sequence[Word]) -> Iterator[Verdict]:
+    def hiding(self, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
         """Options whose value is a command line, and arguments that may hold a program (tables `runs`, `hides`)."""
         table = rules()
         name = table["same"].get(name, name)
@@ -143,7 +143,8 @@ class Runners(FileEffects):
                     else re.sub(r"^exec=", "", value.text)
                 )
         if pattern := table["hides"].get(name):
-            if found := re.search(pattern, " " + " ".join(texts)):
+            given = self.given_text(simple) if pattern != "." else None
+            if found := re.search(pattern, " ".join(["", *texts, given or ""])):
                 yield approve(
                     "hidden-program", f"{name} may run or reach more than it seems ({found[0].strip()[:40] or name})."
                 )
@@ -292,7 +293,7 @@ class Runners(FileEffects):
         elif simple.reads:
             for word in simple.reads:
                 yield self.program_file(word.text)
-        elif self.depth or any(re.fullmatch(r"-[a-z]*i[a-z]*", word.text) for word in simple.words[1:]):
+        else:
             yield approve("bare-shell", f"A {what} without a program waits for anybody's commands.")
 
     def program_file(self, path: str) -> Verdict:
@@ -337,7 +338,6 @@ class Runners(FileEffects):
             yield deny("network-to-shell", "A shell runs what the network answers.")
         elif name != "eval":
             if arguments and (arguments[0].text.startswith("<(") or arguments[0].text == "/dev/stdin"):
-                yield from self.fed(simple, lambda given: self.nested(given), "shell")
                 yield approve("text-to-shell", "A shell runs what another program prints.")
             elif arguments:
                 yield (

@@ -201,6 +201,8 @@ class _Walk:
         if not node.parts:
             return [Word(one) for one in braces(text)] if "{" in text and raw == text else [Word(text)]
         for part in node.parts:
+            if "'" in raw and _single_quoted(raw, part.pos[0] - node.pos[0]):
+                continue  # the parser looks into single quotes when a word is only partly quoted
             if part.kind == "parameter":
                 written, value = self.parameter(part, text)
             elif part.kind in ("commandsubstitution", "processsubstitution"):
@@ -215,6 +217,8 @@ class _Walk:
                 literal = False
             else:
                 text, changed = text.replace(written, value, 1), True
+        if changed and '"' not in raw:
+            text = self.variables.separated(text)
         if changed and '"' not in raw and text.split() != [text]:
             return [Word(one, literal) for one in text.split()]
         if changed and "{" in text and '"' not in raw:
@@ -265,6 +269,16 @@ class _Walk:
             escaped = f'echo "{simple.text_in.replace(chr(34), chr(92) + chr(34))}"'
             for tree in bashlex.parse(escaped):
                 self.adopt(tree, escaped)
+
+
+def _single_quoted(raw: str, place: int) -> bool:
+    inside = double = False
+    for index, char in enumerate(raw[:place]):
+        if char == "'" and not double:
+            inside = not inside
+        elif char == '"' and not inside and raw[index - 1 : index] != "\\":
+            double = not double
+    return inside
 
 
 def _all(node: Any) -> Iterator[Any]:

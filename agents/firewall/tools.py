@@ -268,7 +268,8 @@ class Tools(FileEffects):
         ):  # fmt: skip
             return approve("package-source", f"{name} {verb} takes packages from another source.")
         if name not in ("npx", "uvx", "easy_install") and not (
-            verb in words("commands", "install_verbs") or re.match(r"-[SUi]", verb)
+            verb in words("commands", "install_verbs")
+            or re.match({"pacman": "-[SUR]", "rpm": "-[iUFe]", "dpkg": "-[irP]"}.get(name, "$^"), verb)
         ):
             return ALLOW
         named = [text for text in texts[texts.index(verb) + 1 if verb in texts else 0 :] if not text.startswith("-")]
