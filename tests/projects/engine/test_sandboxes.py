@@ -76,5 +76,6 @@ def test_nothing_is_kept_when_the_setting_says_none(monkeypatch, settings):
 
 def test_tidying_tells_what_dead_workers_left(monkeypatch, caplog):
     monkeypatch.setattr(sandboxes, "reap_all", lambda: {"docker": 2, "bubblewrap": 0})
+    caplog.set_level("WARNING", "aiswe.sandboxes")
     assert sandboxes.tidy() == {"docker": 2, "bubblewrap": 0}
     assert "removed 2 sandbox(es)" in caplog.text
