@@ -1,8 +1,17 @@
-"""How log lines look: one line for people on stderr, the whole trace in a file."""
+"""How log lines look: one line for people on stderr, the whole trace in a file. Neither steers a terminal.
+
+Messages carry words of strangers (addresses, file names, errors of tools): a line break in them would forge a line of
+the log, an escape code would move the cursor of whoever reads it.
+"""
 
 from __future__ import annotations
 
 import logging
+
+
+def tame(text: str, *, kept: str = "") -> str:
+    """The text with every character that is not plainly visible written as its code, except those in `kept`."""
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
 
 
 class OneLineFormatter(logging.Formatter):
@@ -14,4 +23,17 @@ class OneLineFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
             line += f" ({type(error).__name__}: {error}; more in logs/aiswe.log)"
-        return line.replace("\n", " ")
+        return tame(line.replace("\n", " "))
+
+
+class WholeFormatter(logging.Formatter):
+    """The message on one line, then the trace. A trace's lines are indented, so that none passes for a line of the log."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """The line of the message."""
+        return tame(super().formatMessage(record))
+
+    def formatException(self, ei: object) -> str:
+        """The trace, indented and without control characters."""
+        trace = super().formatException(ei)  # type: ignore[arg-type]
+        return "\n".join("    " + tame(line, kept="\t") for line in trace.split("\n"))

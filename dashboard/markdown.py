@@ -30,11 +30,13 @@ def _close_link(self: object, tokens: list, index: int, options: object, env: di
 def _open_link(self: object, tokens: list, index: int, options: object, env: dict) -> str:
     href = str(tokens[index].attrs.get("href", ""))
     try:
-        host = urlsplit(href).hostname or ""
+        parts = urlsplit(href)
+        host = (parts.hostname or "") if parts.scheme in ("http", "https") else ""
     except ValueError:
         host = ""
     env.setdefault("hosts", []).append(escape(host))
-    return f'<a href="{escape(href)}">'
+    # An address without a host of its own would be one of this site's pages, under words that a stranger chose.
+    return f'<a href="{escape(href)}">' if host else "<a>"
 
 
 _parser.add_render_rule("link_open", _open_link)
