@@ -19,7 +19,7 @@ from sandbox.supply.errors import IndexUnavailable
 from sandbox.supply.index import AWAY, Index
 from sandbox.supply.names import NPM, NPM_NAME, npm_parts
 from sandbox.supply.pip import explained, run_tool
-from sandbox.supply.proxy import IndexProxy
+from sandbox.supply.proxy import MAX_FETCH, IndexProxy
 from sandbox.supply.shelf import Shelf
 from sandbox.supply.tarballs import unpack_tarball
 from sandbox.supply.wheels import MAX_UNPACKED
@@ -154,13 +154,16 @@ def install(choice: Choice, scratch: Path, target: Path) -> dict[str, str]:
     """Fetch what was chosen, check each hash, and unpack below `target`/node_modules; file names with their sha256."""
     hashes: dict[str, str] = {}
     fetched: dict[str, Path] = {}
-    room = MAX_UNPACKED
+    room, left = MAX_UNPACKED, MAX_FETCH
     for module in sorted(choice.modules, key=lambda one: one.place):
         tarball = fetched.get(module.integrity)
         if tarball is None:
             tarball = scratch / f"{len(fetched)}-{module.name.replace('/', '+')}-{module.version}.tgz"
             hashes[f"{module.name}-{module.version}.tgz"] = _fetch(module, tarball)
             fetched[module.integrity] = tarball
+            left -= tarball.stat().st_size
+            if left < 0:
+                raise PackageRefused(NPM + module.name, f"comes with more than {MAX_FETCH >> 20} MB of packages")
         room -= unpack_tarball(tarball, target / module.place, room)
     _link_commands(target / "node_modules")
     return hashes

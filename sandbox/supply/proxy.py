@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import secrets
-import shutil
 import threading
 import urllib.parse
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from sandbox.supply.allowlist import NODE, PYTHON
 from sandbox.supply.index import AWAY, Index
 from sandbox.supply.shelf import Shelf
 
+MAX_FETCH = 1024 * 1024 * 1024  # bytes of all files of one fetch
 SIMPLE = "application/vnd.pypi.simple.v1+html"
 
 
@@ -37,6 +37,7 @@ class IndexProxy:
     def __init__(self, shelves: Mapping[str, Shelf]) -> None:
         self._shelves = shelves
         self._files: dict[str, tuple[Index, str]] = {}
+        self._left, self._lock = MAX_FETCH, threading.Lock()
         self._secret = secrets.token_urlsafe(16)
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self._root = f"http://127.0.0.1:{self._server.server_address[1]}/{self._secret}"
@@ -74,6 +75,12 @@ class IndexProxy:
         shown = f"{self._root}/file/{len(self._files)}/{urllib.parse.quote(name)}"
         self._files[shown] = (index, url)
         return shown
+
+    def _has_room(self, size: int, *, taken: bool = False) -> bool:
+        """Whether so many bytes may still come; an index that sends without end must not fill the disk."""
+        with self._lock:
+            self._left -= size if taken else 0
+            return self._left >= (0 if taken else size)
 
     def _simple(self, name: str) -> bytes:
         shelf = self._shelves[PYTHON]
@@ -137,11 +144,15 @@ class IndexProxy:
                 except (SandboxError, *AWAY) as error:
                     return self._say(502, str(error).encode(errors="replace"))
                 with source:
+                    length = source.headers.get("Content-Length") or ""  # type: ignore[attr-defined]
+                    if not proxy._has_room(int(length) if length.isdigit() else 0):
+                        return self._say(404, b"too much for one fetch")
                     self.send_response(200)
-                    if length := source.headers.get("Content-Length"):  # type: ignore[attr-defined]
+                    if length:
                         self.send_header("Content-Length", length)
                     self.end_headers()
-                    shutil.copyfileobj(source, self.wfile, 1 << 18)
+                    while (piece := source.read(1 << 18)) and proxy._has_room(len(piece), taken=True):
+                        self.wfile.write(piece)
 
             def _say(self, status: int, body: bytes, kind: str = "text/plain") -> None:
                 self.send_response(status)
