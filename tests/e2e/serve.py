@@ -203,6 +203,21 @@ def do_move(task: int, to: str) -> dict[str, Any]:
     return {"last": last_of(row.run_id)}
 
 
+def do_person(name: str, factor: bool = False, project: int = 0) -> dict[str, Any]:
+    """One more person, on request with a second factor or as a viewer of a project."""
+    from projects.models import Project
+    from projects.services import second_factor
+    from tests.factories import make_user
+
+    user = make_user(name, role="viewer" if project else "", project=Project.objects.filter(pk=project).first())
+    secret = second_factor.new_secret()
+    if factor:
+        import pyotp
+
+        second_factor.turn_on(user, secret, pyotp.TOTP(secret).now())
+    return {"session": session_of(user), "secret": secret}
+
+
 def do_sign_out(session: str) -> dict[str, Any]:
     """End a session."""
     from projects.models import BrowserSession
