@@ -1,0 +1,1 @@
+"""Trials: whole tasks with known answers, built by the real task graph, counted."""

@@ -1,0 +1,244 @@
+"""One trial: a task of a dataset, built by the real task graph in a real sandbox, with nothing scripted but the model."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agents.gates.base import GateReport
+from agents.graph import RECURSION_LIMIT, build_graph
+from agents.llm.base import Completion, Delta, LLMError, Message, Provider
+from agents.llm.runner import ModelRunner
+from agents.llm.tokens import count_messages
+from agents.memory.base import LessonStore
+from agents.ports import Limits, OverBudget, TaskContext
+from agents.state import start_state
+from agents.trials.counting import uncached_tokens
+from agents.trials.datasets import TrialTask
+from agents.trials.ports import MemoryBook, MemorySpine
+from agents.workspace.repository import Repository
+from sandbox.base import Backend, PackageSet, SandboxError
+from sandbox.packages import PackageSupply
+
+STRATEGIES = ("single", "retry", "loop")
+MAX_SHOTS = 60  # of plain retry, however large its budget
+UNLIMITED = 4_000_000
+
+Gates = Callable[[Path, Sequence[str], Mapping[str, Any]], GateReport]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to play. `budget` is in tokens sent and written, a task; None is as good as none."""
+
+    strategy: str = "loop"
+    budget: int | None = None
+    budget_calls: float | None = None  # instead: so many times what the task's first call takes
+    off: frozenset[str] = frozenset()
+
+
+@dataclass
+class Outcome:
+    """What became of a trial. Times are in seconds, tokens are estimates of agents.llm.tokens."""
+
+    id: str
+    resolved: bool = False
+    first_try: bool = False
+    iterations: int = 0
+    calls: int = 0
+    sent: int = 0
+    uncached: int = 0
+    generated: int = 0
+    sandbox_s: float = 0.0
+    seconds: float = 0.0
+    verdict: str = ""
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@dataclass(eq=False)  # the runner keeps providers in a set
+class Counted:
+    """A provider that counts what passes it; everything else is the provider's own."""
+
+    inner: Provider
+    sent: int = 0
+    uncached: int = 0
+    generated: int = 0
+    calls: int = 0
+    first_call: int = 0
+    _earlier: list[list[Message]] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    @property
+    def used(self) -> int:
+        """Tokens sent and written."""
+        return self.sent + self.generated
+
+    async def stream(self, messages: Sequence[Message], **options: Any) -> AsyncIterator[Delta | Completion]:
+        """Count the prompt, pass on what comes, count the reply."""
+        self.calls += 1
+        self.sent += count_messages(messages)
+        self.uncached += uncached_tokens(messages, self._earlier)
+        self._earlier.append(list(messages))
+        async for item in self.inner.stream(messages, **options):
+            if isinstance(item, Completion):
+                self.generated += item.usage.completion_tokens
+                self.first_call = self.first_call or self.used
+            yield item
+
+
+class _Timed:
+    """A backend whose sandboxes' time is added up."""
+
+    def __init__(self, backend: Backend, outcome: Outcome) -> None:
+        self._backend, self._outcome = backend, outcome
+        self.name = backend.name
+
+    def open(self, **options: Any) -> Any:
+        """A sandbox whose calls are timed."""
+        began = time.monotonic()
+        made = self._backend.open(**options)
+        self._outcome.sandbox_s += time.monotonic() - began
+        return _TimedBox(made, self._outcome)
+
+
+class _TimedBox:
+    def __init__(self, box: Any, outcome: Outcome) -> None:
+        self._box, self._outcome = box, outcome
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._box, name)
+        if not callable(found):
+            return found
+
+        def timed(*args: Any, **options: Any) -> Any:
+            began = time.monotonic()
+            try:
+                return found(*args, **options)
+            finally:
+                self._outcome.sandbox_s += time.monotonic() - began
+
+        return timed
+
+
+class NoSupply:
+    """Trials install nothing: what the sandbox has must do."""
+
+    def __init__(self, folder: Path) -> None:
+        self._own = PackageSupply(folder)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def fetch(self, requirements: Sequence[str]) -> PackageSet:
+        """Nothing is fetched."""
+        raise SandboxError(f"trials install no packages ({', '.join(requirements)})")
+
+
+def play(
+    task: TrialTask,
+    provider: Provider,
+    settings: Settings,
+    *,
+    backend: Backend,
+    runner: ModelRunner,
+    lessons: LessonStore,
+    folder: Path,
+    gates: Gates | None = None,
+) -> Outcome:
+    """Build the task; whatever happens is in the outcome. Raises SandboxUnavailable when nothing can be measured."""
+    outcome, counted, began = Outcome(task.id), Counted(provider), time.monotonic()
+    shots = 1 if settings.strategy != "retry" else MAX_SHOTS
+    for shot in range(shots):
+        budget = _budget(settings, counted)
+        if shot and counted.used + counted.first_call > budget:
+            break
+        place = folder / f"{task.name}-{shot}"
+        try:
+            _shoot(task, counted, settings, budget, outcome, place, backend, runner, lessons, gates)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+        if outcome.resolved:
+            break
+    outcome.calls, outcome.sent, outcome.uncached = counted.calls, counted.sent, counted.uncached
+    outcome.generated, outcome.seconds = counted.generated, time.monotonic() - began
+    outcome.first_try = outcome.resolved and outcome.iterations == 1
+    return outcome
+
+
+def _budget(settings: Settings, counted: Counted) -> int:
+    if settings.budget_calls is not None and counted.first_call:
+        return int(settings.budget_calls * counted.first_call)
+    return settings.budget or UNLIMITED
+
+
+def _shoot(
+    task: TrialTask, counted: Counted, settings: Settings, budget: int, outcome: Outcome, place: Path,
+    backend: Backend, runner: ModelRunner, lessons: LessonStore, gates: Gates | None,
+) -> None:  # fmt: skip
+    repository = Repository(place / "repository", place / "trees")
+    repository.ensure(task.id)
+    if task.start:
+        base = repository.head()
+        tree = repository.worktree("start", base)
+        tree.write(dict(task.start))
+        repository.fast_forward(tree.commit(base, "Files as given", "", {}))
+        repository.remove("start")
+    timed: Any = _Timed(backend, outcome)
+    many = settings.strategy == "loop"
+    limits = Limits(
+        max_retries=8 if many else 0, max_iterations=15 if many else 1, task_tokens=budget, run_tokens=UNLIMITED
+    )
+    supply: Any = NoSupply(place / "packages")
+    spine = MemorySpine(lambda: _over(settings, counted))
+    context = TaskContext(
+        project="trial", run="1", house_rules="", spine=spine, book=MemoryBook(), limits=limits, repository=repository,
+        worktree_name="t", provider=lambda persona: counted, runner=runner, backend=timed, supply=supply,
+        lessons=lessons, gates=gates or (lambda root, paths, dispositions: GateReport("pass", (), {}, ())), needs_review=False,
+        switched_off=settings.off,
+    )  # fmt: skip
+    state: Any = start_state(
+        {
+            "key": "T-01", "title": task.id, "description": task.text, "expects": "", "files": sorted(task.reference), "packages": [],
+            "requirements": [], "note": "", "generation": 1, "tests_given": dict(task.tests),
+        }
+    )  # fmt: skip
+    config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": RECURSION_LIMIT}
+    graph = build_graph().compile(checkpointer=InMemorySaver())
+    try:
+        state = graph.invoke(state, config, context=context, durability="exit")
+        outcome.verdict = str(state["verdict"])
+        outcome.problem = str(state.get("escalation", ""))[:400]
+    except OverBudget as over:
+        state = graph.get_state(config).values or state
+        outcome.verdict, outcome.problem = "budget", str(over)
+    except LLMError as error:
+        state = graph.get_state(config).values or state
+        outcome.verdict, outcome.problem = "model", str(error)
+    finally:
+        context.close()
+    outcome.iterations += int(state.get("iteration", 0))
+    outcome.resolved = outcome.verdict == "merged"
+
+
+def _over(settings: Settings, counted: Counted) -> int:
+    """What counts against the limit, so that it stops a call that would go over: the next is about as large as the first.
+
+    With a budget in calls the limit is only known after the first call: until then nothing is used up.
+    """
+    if settings.budget_calls is None:
+        return counted.used
+    if not counted.first_call:
+        return 0
+    return UNLIMITED if counted.used + counted.first_call > settings.budget_calls * counted.first_call else 0

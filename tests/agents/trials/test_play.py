@@ -1,0 +1,107 @@
+"""Trials run the real task graph in a real sandbox; what was played is not played again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agents.llm.runner import ModelRunner
+from agents.memory.chroma import NoLessons
+from agents.trials.datasets import load_tasks
+from agents.trials.mistakes import find_mistakes
+from agents.trials.play import Outcome, Settings, play
+from agents.trials.session import OtherSession, Session, report
+from agents.trials.simulated import SimulatedProvider, Weakness
+from sandbox.registry import load_backend
+from tests.agents.trials.samples import bugfix, humaneval
+
+pytestmark = pytest.mark.bubblewrap
+
+
+@pytest.fixture
+def shot(tmp_path):
+    """Play one task with one provider."""
+    with ModelRunner(attempts=1) as runner:
+        yield lambda task, provider, **settings: play(
+            task, provider, Settings(**settings), backend=load_backend("bubblewrap"), runner=runner, lessons=NoLessons(), folder=tmp_path / "work"
+        )  # fmt: skip
+
+
+def reference(task):
+    return SimulatedProvider(task, (), Weakness(), name="reference")
+
+
+def test_the_reference_resolves_functions_and_a_buggy_folder_at_the_first_try(tmp_path, shot):
+    for task in [*load_tasks(humaneval(tmp_path), "humaneval"), *load_tasks(bugfix(tmp_path), "folder")]:
+        outcome = shot(task, reference(task))
+        assert (outcome.resolved, outcome.first_try, outcome.calls) == (True, True, 1), outcome
+        assert outcome.sent == outcome.uncached > 0
+        assert not (tmp_path / "work" / f"{task.name}-0").exists()
+
+
+def test_a_mistake_fails_its_tests_and_is_found_once(tmp_path):
+    task = load_tasks(humaneval(tmp_path), "humaneval")[0]
+    backend = load_backend("bubblewrap")
+    found = find_mistakes(backend, task, seed=1, kept=tmp_path / "kept")
+    assert len(found) >= 3
+    assert all(mistake.words and mistake.files != task.reference for mistake in found)
+    assert find_mistakes(backend, task, seed=1, kept=tmp_path / "kept") == found
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_what_fails_first_is_repaired_from_its_trace_and_single_shot_is_not(tmp_path, shot):
+    task = load_tasks(humaneval(tmp_path), "humaneval")[0]
+    mistakes = find_mistakes(load_backend("bubblewrap"), task, seed=1)
+    weak = Weakness(p=0.0, q=1.0, r=0.0)
+    once = shot(task, SimulatedProvider(task, mistakes, weak), strategy="single")
+    assert (once.resolved, once.calls) == (False, 1)
+    loop = shot(task, SimulatedProvider(task, mistakes, weak), strategy="loop")
+    assert (loop.resolved, loop.first_try, loop.calls) == (True, False, 2)
+    assert loop.uncached < loop.sent
+    blind = shot(
+        task, SimulatedProvider(task, mistakes, weak), strategy="loop", off=frozenset({"diagnosis"}), budget_calls=3
+    )
+    assert not blind.resolved
+
+
+def test_plain_retry_asks_the_same_again_until_its_budget_is_used(tmp_path, shot):
+    task = load_tasks(humaneval(tmp_path), "humaneval")[0]
+    mistakes = find_mistakes(load_backend("bubblewrap"), task, seed=1)
+    outcome = shot(task, SimulatedProvider(task, mistakes, Weakness(p=0.0, r=0.0)), strategy="retry", budget_calls=3.2)
+    assert (outcome.resolved, outcome.calls) == (False, 3)
+
+
+def test_a_session_goes_on_where_it_stopped(tmp_path):
+    tasks = load_tasks(humaneval(tmp_path), "humaneval")
+    played: list[str] = []
+
+    def one(task):
+        played.append(task.id)
+        if task.id == "Own/1" and len(played) < 3:
+            raise RuntimeError("the power went")
+        return Outcome(task.id, resolved=True, first_try=True, iterations=1)
+
+    with pytest.raises(RuntimeError):
+        Session(tmp_path / "s", {"model": "m"}).run(tasks, one, parallel=1)
+    with (tmp_path / "s" / "results.jsonl").open("a") as file:
+        file.write('{"id": "Own/1", "resol')  # the line that was being written
+    outcomes = Session(tmp_path / "s", {"model": "m"}).run(tasks, one, parallel=1)
+    assert played == ["Own/0", "Own/1", "Own/1"]
+    assert [outcome.id for outcome in outcomes] == ["Own/0", "Own/1"]
+    with pytest.raises(OtherSession, match="other settings"):
+        Session(tmp_path / "s", {"model": "another"})
+
+
+def test_the_report_counts_repairs_among_what_failed_first():
+    played = [
+        Outcome("a", resolved=True, first_try=True, iterations=1, sent=10, uncached=10, generated=5),
+        Outcome("b", resolved=True, iterations=3, sent=30, uncached=20, generated=15),
+        Outcome("c", iterations=6, problem="gave up"),
+    ]
+    found = report(played, engine_cpu_s=1.0, seconds=2.0)
+    assert (found["tasks"], found["resolved"], found["first_try"], found["repaired"]) == (3, 2, 1, 1)
+    assert found["self_correction_rate"] == 0.5
+    assert found["tokens"] == {"sent": 40, "uncached": 30, "generated": 20}
+    assert found["unresolved"] == [{"id": "c", "why": "gave up"}]
+    json.dumps(found)
