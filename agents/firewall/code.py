@@ -8,94 +8,46 @@ import shlex
 import textwrap
 from collections.abc import Iterator
 
+from agents.firewall import code_tables as tables
 from agents.firewall.base import ALLOW, FirewallContext, Verdict, worst
+from agents.firewall.code_strings import beginning_of, number_of, text_of
 from agents.firewall.commands import judge_command
+from agents.firewall.javascript import judge_javascript
 from agents.firewall.paths import is_secret, judge_root, judge_write
 from agents.gates.quiet import quiet
 
 _LAYER = "code"
+_MOST_TIMES = 500_000_000
+_IMPORTERS = frozenset(
+    {"__import__", "importlib.import_module", "importlib.__import__", "import_module", "pkgutil.resolve_name"}
+)
+_BY_NAME = (
+    "socket.",
+    "smtplib.",
+    "ftplib.",
+    "telnetlib.",
+    "http.client.",
+    "asyncio.open_connection",
+    "paramiko.",
+    "poplib.",
+    "imaplib.",
+)
 _OTHER_LANGUAGE = re.compile(
     r"^\s*(<|//|/\*|#include|[.#@]?[\w-]+\s*\{\s*$|\{|\[|(export|const|let|var|function|import\s+.*\bfrom\b|package|public|use\s+strict|SELECT|CREATE|INSERT|---|FROM\s)\b)|=>|;\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_JAVASCRIPT_DANGER = re.compile(
-    r"child_process|process\.binding|process\.env\b(?!\.\w|\[)|require\(\s*['\"](net|dgram|tls|vm|worker_threads)['\"]"
-)
-_SENDERS = re.compile(
-    r"^(requests|httpx)\.(post|put|patch|get|request|Client|AsyncClient|Session)|^urllib\.request\.(urlopen|Request|urlretrieve)|^urllib3\.|^http\.client\.HTTPS?Connection"
-    r"|^socket\.(socket|create_connection)|^smtplib\.|^ftplib\.|^telnetlib\.|^paramiko\.|^aiohttp\.|^websockets?\.|^asyncio\.open_connection|^dns\."
-)
-_RUNNERS = re.compile(
-    r"^(os\.(system|popen|exec\w+|spawn\w+|posix_spawn\w*)|subprocess\.(run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|asyncio\.create_subprocess_(shell|exec)|pty\.spawn|commands\.getoutput)$"
-)
-_ESCAPES = frozenset(
-    {
-        "os.setuid",
-        "os.setgid",
-        "os.seteuid",
-        "os.setresuid",
-        "os.chroot",
-        "os.unshare",
-        "os.setns",
-        "os.pivot_root",
-        "os.mknod",
-        "sys.settrace",
-        "resource.prlimit",
-    }
-)
-_ALIASED = frozenset({"os", "subprocess", "shutil", "socket", "builtins", "eval", "exec"})
-_KILLERS = frozenset({"os.kill", "os.killpg", "os.abort", "signal.pidfd_send_signal"})
-_NATIVE = ("ctypes", "cffi", "_ctypes", "mmap.mmap")
-_INSIDES = frozenset(
-    {
-        "__subclasses__",
-        "__globals__",
-        "__builtins__",
-        "__bases__",
-        "__mro__",
-        "__base__",
-        "f_globals",
-        "f_back",
-        "gi_frame",
-        "tb_frame",
-        "__code__",
-        "__closure__",
-    }
-)
-_WRITERS = frozenset(
-    {
-        "shutil.copy",
-        "shutil.copy2",
-        "shutil.copyfile",
-        "shutil.copytree",
-        "shutil.move",
-        "os.rename",
-        "os.replace",
-        "os.symlink",
-        "os.link",
-    }
-)
-_REMOVERS = frozenset({"shutil.rmtree", "os.removedirs"})
-_PATH_ACTS = frozenset(
-    {"os.remove", "os.unlink", "os.rmdir", "os.mkdir", "os.makedirs", "os.chmod", "os.chown", "os.truncate"}
-)
-_DECODERS = re.compile(
-    r"b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|rot13|urlopen|\.get\(|\.text\b|\.content\b|recv"
-)
-_LOCAL = re.compile(
-    r"^(https?|wss?)://(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|test(server)?|[\w.-]*example\.(com|org|net)|[\w.-]+\.(test|local|invalid|example))([:/]|$)"
-)
+_SHELL = re.compile(r"\A#!\s*/\S*\b(ba|da|k|z)?sh\b|\A#!\s*/usr/bin/env\s+(ba|da|k|z)?sh\b")
 
 
 def judge_code(text: str, context: FirewallContext) -> Verdict:
     """Judge a module or snippet; text that is no Python is judged as text, broken Python is refused with its line."""
+    if _SHELL.match(text):
+        return judge_command(text, context, judge_code, 1)
     tree = _parse(text)
     if isinstance(tree, ast.Module):
         return worst(_Visitor(context).judge(tree))
     if _OTHER_LANGUAGE.search(text):
-        if found := _JAVASCRIPT_DANGER.search(text):
-            return _approve("native", f"{found[0]} starts programs or opens connections.")
-        return ALLOW
+        return judge_javascript(text, context)
     return _deny("unparsable", f"The code does not parse ({tree}); correct the syntax.")
 
 
@@ -126,7 +78,9 @@ class _Visitor:
     def __init__(self, context: FirewallContext) -> None:
         self.context = context
         self.names: dict[str, str] = {}
+        self.shadowed: set[str] = set()
         self.parents: dict[ast.AST, ast.AST] = {}
+        self.texts: dict[str, str] = {}
         self.sends = self.reads_secrets = self.duplicates = self.has_socket = False
 
     def judge(self, tree: ast.Module) -> Iterator[Verdict]:
@@ -139,6 +93,12 @@ class _Visitor:
                 yield from self.call(node)
             elif isinstance(node, ast.Attribute):
                 yield from self.attribute(node)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from self.decorators(node)
+            elif isinstance(node, ast.BinOp):
+                yield from self.size(node)
+            elif isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
+                yield from self.assignment(node)
             elif isinstance(node, ast.While):
                 yield from self.loop(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -149,6 +109,8 @@ class _Visitor:
             yield _deny("exfiltration", "The code reads secrets and sends data out.")
 
     def learn(self, node: ast.AST) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in tables.TEXT_TO_CODE:
+            self.shadowed.add(node.name)
         if isinstance(node, ast.Import):
             for alias in node.names:
                 self.names[alias.asname or alias.name.partition(".")[0]] = (
@@ -157,13 +119,26 @@ class _Visitor:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute | ast.Name | ast.Call):
-            # run = os.system; run("…")
-            dotted = self.dotted(node.value)
-            if dotted.partition(".")[0] in _ALIASED:
-                self.names.update(
-                    (t.id, dotted) for t in node.targets if isinstance(t, ast.Name) and t.id not in self.names
-                )
+        elif isinstance(node, ast.Assign | ast.NamedExpr):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            # run = os.system; run("…"), and name = 'sys' + 'tem'; getattr(os, name)
+            if isinstance(node.value, ast.Attribute | ast.Name | ast.Call | ast.Subscript | ast.Lambda):
+                value = node.value.body if isinstance(node.value, ast.Lambda) else node.value
+                value = value.func if isinstance(node.value, ast.Lambda) and isinstance(value, ast.Call) else value
+                dotted = self.dotted(value).removeprefix("builtins.").removeprefix("__builtins__.")
+                if dotted.partition(".")[0] in tables.ALIASED:
+                    self.names.update((name, dotted) for name in names if name not in self.names and name != dotted)
+            if names and (text := text_of(node.value)) is not None:
+                for name in names:
+                    # A name with two texts has none: which one holds is known only at run time.
+                    self.texts[name] = text if self.texts.get(name, text) == text else ""
+
+    def text_in(self, node: ast.AST | None) -> str | None:
+        """The text of an expression, also by the name it was given."""
+        if isinstance(node, ast.Name):
+            return self.texts.get(node.id) or None
+        return text_of(node)
 
     def dotted(self, node: ast.AST) -> str:
         if isinstance(node, ast.Name):
@@ -172,22 +147,40 @@ class _Visitor:
             base = self.dotted(node.value)
             return f"{base}.{node.attr}" if base else ""
         if isinstance(node, ast.Call):
-            name = self.dotted(node.func)
-            if name in ("__import__", "importlib.import_module") and node.args:
-                return _string(node.args[0]) or ""
+            name = self.dotted(node.func).removeprefix("builtins.")
+            if name in _IMPORTERS and node.args:
+                return self.text_in(node.args[0]) or ""
             if name == "getattr" and len(node.args) >= 2:
-                attribute = _string(node.args[1])
+                attribute = self.text_in(node.args[1])
                 return f"{self.dotted(node.args[0])}.{attribute}" if attribute else ""
+            if name == "vars" and node.args:
+                return self.dotted(node.args[0])
+            if name in ("globals", "locals"):
+                return "globals()"
+        if isinstance(node, ast.Subscript):
+            owner, key = self.dotted(node.value).removesuffix(".__dict__"), self.text_in(node.slice)
+            if key and owner in ("sys.modules", "globals()"):
+                return self.names.get(key, key)
+            if key and (owner in tables.DANGEROUS or owner.endswith("__builtins__")):
+                return f"{owner}.{key}"
         return ""
 
     def call(self, node: ast.Call) -> Iterator[Verdict]:
-        name = self.dotted(node.func).removeprefix("builtins.")
-        first = _string(node.args[0]) if node.args else None
-        if _RUNNERS.match(name):
+        name = self.dotted(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
+        first = self.text_in(node.args[0]) if node.args else None
+        for argument in node.args:
+            passed = (
+                self.dotted(argument).removeprefix("builtins.")
+                if isinstance(argument, ast.Name | ast.Attribute)
+                else ""
+            )
+            if tables.RUNNERS.match(passed) or (passed in ("eval", "exec") and passed not in self.shadowed):
+                yield _approve("handed-on", f"{passed} is handed on, to be called with what is known only at run time.")
+        if tables.RUNNERS.match(name):
             yield self.program(name, node)
         elif name in ("eval", "exec", "compile") and node.args:
             source = ast.unparse(node.args[0])
-            if name != "compile" and _DECODERS.search(source):
+            if name != "compile" and tables.DECODERS.search(source):
                 yield _deny("decoded-code", f"{name} runs text that was decoded or fetched.")
             elif first is not None and name != "compile":
                 inner = _parse(first)
@@ -196,66 +189,123 @@ class _Visitor:
                     if isinstance(inner, ast.Module)
                     else _approve("dynamic", f"{name} runs text.")
                 )
-            elif first is None:
+            elif first is None and name not in self.shadowed:
                 yield _approve("dynamic", f"{name} runs text as code.")
-        elif name in ("__import__", "importlib.import_module") and first is None:
-            yield _approve("dynamic-import", "The module to import is known only at run time.")
-        elif (
-            name == "getattr"
-            and len(node.args) >= 2
-            and self.dotted(node.args[0]) in ("os", "subprocess", "builtins", "__builtins__", "sys")
-        ):
+        elif name in _IMPORTERS:
+            yield (
+                _approve("dynamic-import", "The module to import is known only at run time.")
+                if first is None
+                else ALLOW
+            )
+        elif name in tables.MACHINERY:
+            yield _approve("machinery", f"{name} reaches into running code, or makes code of data.")
+        elif name == "setattr" and node.args and self.dotted(node.args[0]) in tables.DANGEROUS:
+            yield _approve("patching", "Replaces a part of a module that others rely on.")
+        elif name == "getattr" and len(node.args) >= 2 and self.dotted(node.args[0]) in tables.DANGEROUS:
             if not isinstance(node.args[1], ast.Constant):
                 yield _deny("hidden-name", "A dangerous name is put together at run time.")
-        elif name in _ESCAPES or name.startswith("os.dup2"):
+        elif name in tables.ESCAPES or name.startswith("os.dup2"):
             self.duplicates |= name == "os.dup2"
             yield _approve("rights", f"{name} changes the rights or the files of the process.")
-        elif name in _KILLERS:
+        elif name in tables.KILLERS:
             yield _approve("kill", f"{name} ends processes.")
-        elif name.startswith(_NATIVE):
+        elif name.startswith(tables.NATIVE):
             yield _approve("native", f"{name} runs native code, which cannot be checked.")
-        elif _SENDERS.match(name):
-            self.sends = True
+        elif tables.SENDERS.match(name):
             self.has_socket |= name.startswith("socket.")
-            target = next((s for s in map(_string, node.args[:2]) if s and "://" in s), None)
+            given = [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("url", "host", "address"))]
+            target = next((s for s in map(beginning_of, given) if s and "://" in s), None)
+            # Talking to itself, as servers' own scripts do, sends nothing out.
+            self.sends |= not (target and tables.LOCAL.match(target))
+            yield from self.host(name, given)
             if target and ("169.254.169.254" in target or "metadata.google" in target):
                 yield _deny("metadata", "Reads the machine's metadata service.")
-            elif target and not _LOCAL.match(target):
+            elif target and not tables.LOCAL.match(target):
                 yield _approve("network", f"{name} talks to {target.split('/')[2]}.")
         yield from self.files(name, node, first)
 
+    def host(self, name: str, given: list[ast.expr]) -> Iterator[Verdict]:
+        """A machine that is named without an address: ('203.0.113.7', 80)."""
+        for one in given:
+            inner = one.elts[0] if isinstance(one, ast.Tuple) and one.elts else one
+            text = self.text_in(inner)
+            plain = text is not None and "://" not in text and re.fullmatch(r"[\w-]+(\.[\w-]+)+", text)
+            if plain and text is not None and not tables.LOCAL_HOST.match(text) and name.startswith(_BY_NAME):
+                yield _approve("network", f"{name} talks to {text}.")
+
+    def decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Iterator[Verdict]:
+        """@exec and its like run what stands below them."""
+        for decorator in node.decorator_list:
+            name = self.dotted(decorator).removeprefix("builtins.")
+            if name in tables.TEXT_TO_CODE or tables.RUNNERS.match(name):
+                yield _deny("decorator", f"{name} as a decorator runs what is hidden in names or values.")
+
+    def size(self, node: ast.BinOp) -> Iterator[Verdict]:
+        """'a' * 10**12 takes all memory at once."""
+        if isinstance(node.op, ast.Mult):
+            for text, times in ((node.left, node.right), (node.right, node.left)):
+                if (
+                    isinstance(text, ast.Constant | ast.List)
+                    and not isinstance(getattr(text, "value", ""), int | float | complex)
+                    and (number_of(times) or 0) > _MOST_TIMES
+                ):
+                    yield _approve("memory", "Builds something enormous in memory.")
+
+    def assignment(self, node: ast.Assign | ast.AugAssign | ast.Delete) -> Iterator[Verdict]:
+        """Import hooks replaced, steering variables set."""
+        targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
+        for target in targets:
+            owner = target.value if isinstance(target, ast.Subscript) else target
+            name = self.dotted(owner) if isinstance(owner, ast.Attribute) else ""
+            if name in tables.HOOKS and not (name == "sys.modules" and isinstance(node, ast.Delete)):
+                yield _approve("hooks", f"Changing {name} changes what later imports and calls do.")
+            if name == "os.environ" and isinstance(target, ast.Subscript):
+                key = self.text_in(target.slice) or ""
+                if key in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "PYTHONSTARTUP", "BASH_ENV", "GIT_SSH_COMMAND"):
+                    yield _approve("environment", f"Setting {key} changes what later programs run.")
+
     def files(self, name: str, node: ast.Call, first: str | None) -> Iterator[Verdict]:
         mode = (
-            _string(node.args[1])
+            text_of(node.args[1])
             if len(node.args) > 1
-            else next((_string(k.value) for k in node.keywords if k.arg == "mode"), None)
+            else next((text_of(k.value) for k in node.keywords if k.arg == "mode"), None)
         )
         if name in ("open", "io.open", "codecs.open", "aiofiles.open") and first and mode and set(mode) & set("wax+"):
             yield judge_write(first, None, self.context)
-        elif name in _REMOVERS and node.args:
+        elif name in tables.REMOVERS and node.args:
             target = first or (
                 "~" if "expanduser" in ast.unparse(node.args[0]) or "home()" in ast.unparse(node.args[0]) else None
             )
             yield judge_root(target, None, self.context) if target else ALLOW
-        elif name in _PATH_ACTS and first:
+        elif name in tables.PATH_ACTS and first:
             yield judge_write(first, None, self.context)
-        elif name in _WRITERS and len(node.args) > 1 and (target := _string(node.args[1])):
+        elif name in tables.WRITERS and len(node.args) > 1 and (target := text_of(node.args[1])):
             yield judge_write(target, None, self.context)
         elif name.endswith((".write_text", ".write_bytes", ".unlink", ".touch", ".mkdir")) or (
             isinstance(node.func, ast.Attribute) and node.func.attr in ("write_text", "write_bytes", "unlink", "touch")
         ):
             owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-            if isinstance(owner, ast.Call) and owner.args and (target := _string(owner.args[0])):
+            if isinstance(owner, ast.Call) and owner.args and (target := text_of(owner.args[0])):
                 yield judge_write(target, None, self.context)
 
     def attribute(self, node: ast.Attribute) -> Iterator[Verdict]:
         dotted = self.dotted(node)
-        if node.attr in _INSIDES:
+        if node.attr in tables.INSIDES:
             chain = ast.unparse(node)
-            if node.attr in ("__subclasses__", "__globals__", "__builtins__") or chain.count("__") >= 4:
+            if node.attr in tables.REACHING or chain.count("__") >= 4:
                 yield _deny("insides", f"Reaches into Python's insides ({node.attr}).")
+        if dotted in tables.HOOKS and isinstance(self.parents.get(node), ast.Attribute) and dotted != "sys.modules":
+            yield _approve("hooks", f"Changing {dotted} changes what later imports and calls do.")
         if dotted == "os.environ" and self.is_whole(node):
             self.reads_secrets = True
+            above: ast.AST | None = node
+            for _ in range(4):
+                above = self.parents.get(above) if above is not None else None
+                if isinstance(above, ast.FormattedValue) or (
+                    isinstance(above, ast.Call) and self.dotted(above.func) in tables.SERIALISERS
+                ):
+                    yield _approve("environment", "Shows all environment variables as data.")
+                    break
 
     def is_whole(self, environment: ast.Attribute) -> bool:
         """One variable is ordinary; all of them, as data, are not. (A copy for a child process is ordinary too.)"""
@@ -285,9 +335,9 @@ class _Visitor:
         if not node.args:
             return _approve("subprocess", f"{name} starts a program known only at run time.")
         argument = node.args[0]
-        text = _string(argument)
+        text = text_of(argument)
         if text is None and isinstance(argument, ast.List | ast.Tuple):
-            parts = [_string(element) for element in argument.elts]
+            parts = [text_of(element) for element in argument.elts]
             head = argument.elts[0] if argument.elts else None
             if head is not None and parts[0] is None and self.dotted(head) != "sys.executable":
                 return _approve("subprocess", f"{name} starts a program known only at run time.")
@@ -306,13 +356,3 @@ class _Visitor:
         if text is None:
             return _approve("subprocess", f"{name} starts a program known only at run time.")
         return judge_command(text, self.context, judge_code, 1)
-
-
-def _string(node: ast.AST) -> str | None:
-    """The text of a constant, also when it is written in parts."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _string(node.left), _string(node.right)
-        return left + right if left is not None and right is not None else None
-    return None

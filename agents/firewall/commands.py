@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from agents.firewall.base import FirewallContext, Verdict, rules, words, worst
 from agents.firewall.file_effects import approve, deny
 from agents.firewall.paths import is_secret, normal, patterns
 from agents.firewall.resources import judge_use
-from agents.firewall.runners import CodeJudge, Runners, dangerous_assignment
+from agents.firewall.runners import CodeJudge, dangerous_assignment
 from agents.firewall.shell import Script, Simple, Unparsable, Word, parse
 from agents.firewall.tools import Tools
 
@@ -83,7 +83,7 @@ def judge_command(text: str, context: FirewallContext, judge_code: CodeJudge, de
     return worst(_Judge(context, judge_code, depth).script(script))
 
 
-class _Judge(Tools, Runners):
+class _Judge(Tools):
     """Walks the commands of one script, following `cd`."""
 
     def nested(self, text: str, extra: int = 1) -> Verdict:
@@ -247,25 +247,25 @@ def _dumps(simple: Simple) -> bool:
     }[simple.name]
 
 
-_HANDLERS = {
-    "eval": Runners.evaluate,
-    "source": Runners.evaluate,
-    ".": Runners.evaluate,
-    "alias": Runners.alias,
-    "trap": Runners.trap,
-    "export": Runners.assign,
-    "declare": Runners.assign,
-    "local": Runners.assign,
-    "readonly": Runners.assign,
-    "typeset": Runners.assign,
-    "setenv": Runners.assign,
-    "unset": Runners.assign,
-    "set": Runners.settings,
-    "shopt": Runners.settings,
-    "cd": Runners.enter,
-    "pushd": Runners.enter,
+_HANDLERS: dict[str, Callable[..., Iterator[Verdict]]] = {
+    "eval": Tools.evaluate,
+    "source": Tools.evaluate,
+    ".": Tools.evaluate,
+    "alias": Tools.alias,
+    "trap": Tools.trap,
+    "export": Tools.assign,
+    "declare": Tools.assign,
+    "local": Tools.assign,
+    "readonly": Tools.assign,
+    "typeset": Tools.assign,
+    "setenv": Tools.assign,
+    "unset": Tools.assign,
+    "set": Tools.settings,
+    "shopt": Tools.settings,
+    "cd": Tools.enter,
+    "pushd": Tools.enter,
     "git": Tools.git,
-    "find": Runners.find_files,
+    "find": Tools.find_files,
     "dd": Tools.dd,
     "tar": Tools.archive,
     "bsdtar": Tools.archive,

@@ -120,9 +120,17 @@ def _printf(arguments: list[str]) -> str:
         return pattern
     done = []
     for start in range(0, max(len(values), 1), len(holes)):
-        turn = iter(values[start : start + len(holes)])
-        done.append(re.sub(r"%[-\d.]*([a-zA-Z])", lambda m: _value(m[1], next(turn, "")), pattern))
+        done.append(_fill(pattern, values[start : start + len(holes)]))
     return "".join(done)[:_MAX_OUTPUT]
+
+
+def _fill(pattern: str, values: list[str]) -> str:
+    rest = iter(values)
+
+    def one(match: re.Match[str]) -> str:
+        return _value(match[1], next(rest, ""))
+
+    return re.sub(r"%[-\d.]*([a-zA-Z])", one, pattern)
 
 
 def _value(kind: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript judged by their tokens: what could start programs, reach out or hide what it does."""
+"""JavaScript and TypeScript judged by their pieces: what could start programs, reach out or hide what it does."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def _verdict(decision: str, rule: str, reason: str) -> Verdict:
 
 
 def judge_javascript(text: str, context: FirewallContext) -> Verdict:
-    """Judge a script by its tokens; comments do not count, names put together out of strings do."""
-    tokens = [token for token in _TOKEN.findall(text[:500_000]) if not token.startswith(("//", "/*"))]
-    return worst(_judge(_joined(tokens), context))
+    """Judge a script by its pieces; comments do not count, names put together out of strings do."""
+    pieces = [piece for piece in _TOKEN.findall(text[:500_000]) if not piece.startswith(("//", "/*"))]
+    return worst(_judge(_joined(pieces), context))
 
 
-def _joined(tokens: list[str]) -> list[str]:
+def _joined(pieces: list[str]) -> list[str]:
     """Tokens with 'a' + 'b' made one string and ['name'] made .name."""
     done: list[str] = []
-    for token in tokens:
-        if len(done) >= 2 and done[-1] == "+" and _is_text(token) and _is_text(done[-2]):
+    for piece in pieces:
+        if len(done) >= 2 and done[-1] == "+" and _is_text(piece) and _is_text(done[-2]):
             before = done[-2]
-            done[-2:] = [f"'{_inner(before)}{_inner(token)}'"]
+            done[-2:] = [f"'{_inner(before)}{_inner(piece)}'"]
         else:
-            done.append(token)
+            done.append(piece)
     flat: list[str] = []
     index = 0
     while index < len(done):
@@ -80,32 +80,32 @@ def _joined(tokens: list[str]) -> list[str]:
     return flat
 
 
-def _is_text(token: str) -> bool:
-    return len(token) >= 2 and token[0] in "\"'`" and token[-1] == token[0]
+def _is_text(piece: str) -> bool:
+    return len(piece) >= 2 and piece[0] in "\"'`" and piece[-1] == piece[0]
 
 
-def _inner(token: str) -> str:
+def _inner(piece: str) -> str:
     return re.sub(
         r"\\x([0-9a-fA-F]{2})|\\u\{?([0-9a-fA-F]{4,6})\}?",
         lambda m: chr(min(int(m[1] or m[2], 16), 0x10FFFF)),
-        token[1:-1],
+        piece[1:-1],
     )
 
 
-def _judge(tokens: list[str], context: FirewallContext) -> list[Verdict]:
+def _judge(pieces: list[str], context: FirewallContext) -> list[Verdict]:
     found: list[Verdict] = []
     sends = reads = hides = False
-    for index, token in enumerate(tokens):
-        before = tokens[index - 1] if index else ""
-        after = tokens[index + 1] if index + 1 < len(tokens) else ""
-        following = tokens[index + 2] if index + 2 < len(tokens) else ""
-        if _is_text(token):
-            value = _inner(token)
+    for index, piece in enumerate(pieces):
+        before = pieces[index - 1] if index else ""
+        after = pieces[index + 1] if index + 1 < len(pieces) else ""
+        following = pieces[index + 2] if index + 2 < len(pieces) else ""
+        if _is_text(piece):
+            value = _inner(piece)
             name = value.removeprefix("node:").partition("/")[0]
             loaded = before in ("from", "import") or (
                 before == "("
                 and index >= 2
-                and tokens[index - 2] in ("require", "import", "binding", "getBuiltinModule")
+                and pieces[index - 2] in ("require", "import", "binding", "getBuiltinModule")
             )
             if loaded and (name in _STARTERS or (name in _NETWORKS and name not in _SERVING)):
                 found.append(
@@ -134,20 +134,20 @@ def _judge(tokens: list[str], context: FirewallContext) -> list[Verdict]:
                 and before == "("
                 and index >= 2
                 and re.fullmatch(
-                    r"fetch|get|post|put|request|open|WebSocket|sendBeacon|importScripts|axios", tokens[index - 2]
+                    r"fetch|get|post|put|request|open|WebSocket|sendBeacon|importScripts|axios", pieces[index - 2]
                 )
             ):
                 sends = True
                 found.append(_verdict("approve", "network", f"Talks to {value.split('/')[2]}."))
             continue
-        if token in ("eval", "Function") and after == "(" and before != "." and before != "function":
-            found.append(_verdict("approve", "dynamic", f"{token} runs text as code."))
+        if piece in ("eval", "Function") and after == "(" and before != "." and before != "function":
+            found.append(_verdict("approve", "dynamic", f"{piece} runs text as code."))
             hides = True
-        elif token in ("setTimeout", "setInterval") and after == "(" and _is_text(following):
-            found.append(_verdict("approve", "dynamic", f"{token} runs text as code."))
-        elif token in ("require", "import") and after == "(" and following and not _is_text(following):
+        elif piece in ("setTimeout", "setInterval") and after == "(" and _is_text(following):
+            found.append(_verdict("approve", "dynamic", f"{piece} runs text as code."))
+        elif piece in ("require", "import") and after == "(" and following and not _is_text(following):
             found.append(_verdict("approve", "dynamic-import", "The module to load is known only at run time."))
-        elif token == "process" and after == ".":
+        elif piece == "process" and after == ".":
             if following in (
                 "binding",
                 "_linkedBinding",
@@ -160,20 +160,20 @@ def _judge(tokens: list[str], context: FirewallContext) -> list[Verdict]:
                 "getBuiltinModule",
             ):
                 found.append(_verdict("approve", "process", f"process.{following} reaches beyond the program."))
-            elif following == "env" and (tokens[index + 3] if index + 3 < len(tokens) else "") not in (".", "[", "?"):
+            elif following == "env" and (pieces[index + 3] if index + 3 < len(pieces) else "") not in (".", "[", "?"):
                 reads = True
                 found.append(_verdict("approve", "environment", "Takes all environment variables as data."))
-        elif token == "process" and after == "[":
+        elif piece == "process" and after == "[":
             found.append(_verdict("approve", "process", "Reaches into the process by a name known only at run time."))
-        elif (token == "constructor" and after == "." and following == "constructor") or (
-            token == "constructor" and after == "(" and before == "."
+        elif (piece == "constructor" and after == "." and following == "constructor") or (
+            piece == "constructor" and after == "(" and before == "."
         ):
             found.append(_verdict("approve", "dynamic", "Reaches the Function constructor, which runs text as code."))
-        elif token in _WRITERS and after == "(" and _is_text(following):
+        elif piece in _WRITERS and after == "(" and _is_text(following):
             found.append(judge_write(_inner(following), None, context))
-        elif _HIDDEN.match(token) and hides:
+        elif _HIDDEN.match(piece) and hides:
             found.append(_verdict("deny", "decoded-code", "Runs text that was decoded."))
-        elif token in ("XMLHttpRequest", "WebSocket", "sendBeacon", "EventSource"):
+        elif piece in ("XMLHttpRequest", "WebSocket", "sendBeacon", "EventSource"):
             sends = True
     if sends and reads:
         found.append(_verdict("deny", "exfiltration", "The code reads secrets and sends data out."))

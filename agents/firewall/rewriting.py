@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from functools import partial
 
 _QUOTED_END = re.compile(r"<<-?\s*(?:['\"](\w+)['\"]|\\(\w+))")
 _ESCAPE = re.compile(
@@ -111,7 +112,7 @@ def simplify(text: str) -> str:
     text = re.sub(r"\$\[[^\]`$]*\]", "0", text)
     # Inside a substitution the parser fails on && and ||; what is run is the same set of commands.
     for opening in ("$(", "<(", ">("):
-        text = _each(text, opening, lambda inside, o=opening: o + re.sub(r"\s*(?:&&|\|\|)\s*", "; ", inside) + ")")
+        text = _each(text, opening, partial(_unjoined, opening))
     text = _each(text, "$((", lambda inside: f"0{substitutions(inside)}")
     text = re.sub(r"\bfor\s*\(\(([^`$]|\$\w+)*?\)\)", "for _ in 0", text)
     text = re.sub(
@@ -124,6 +125,10 @@ def simplify(text: str) -> str:
     text = re.sub(r"\bcase\s+(\S+)\s+in\b(.*?)\besac\b", _case, text, flags=re.DOTALL)
     # find and test group with escaped parentheses; the parser takes some spellings for subshells.
     return re.sub(r"(?<=\s)\\?[()](?=\s)", "'&'", text) if re.search(r"\\[()]", text) else text
+
+
+def _unjoined(opening: str, inside: str) -> str:
+    return opening + re.sub(r"\s*(?:&&|\|\|)\s*", "; ", inside) + ")"
 
 
 def _each(text: str, opening: str, replace: Callable[[str], str], *, before: str = "") -> str:

@@ -109,7 +109,8 @@ class _Walk:
                     last = self.node(part, last)
             return last
         if kind == "function":
-            return self.function(node)
+            self.function(node)
+            return None
         if kind == "redirect":
             carrier = Simple()
             self.redirect(node, carrier)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agents.firewall.base import ALLOW, Verdict, words
-from agents.firewall.file_effects import URL, FileEffects, approve, deny, is_remote
+from agents.firewall.file_effects import URL, approve, deny, is_remote
 from agents.firewall.paths import is_secret
 from agents.firewall.runners import Runners, after_options, chain
 from agents.firewall.shell import Simple, Word
@@ -74,25 +74,27 @@ def _own(text: str) -> bool:
     return bool(re.match(r"^([a-z]+://)?(\w[\w.-]*@)?(127\.0\.0\.1|localhost|\[::1\])([:/]|$)", text))
 
 
-class Tools(FileEffects):
+class Tools(Runners):
     """Judges the programs that the table of tools names."""
 
-    def git(self: Runners, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:  # type: ignore[misc]
+    def git(self, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
         """git: steering, network, lost history and programs that it runs."""
         texts = [word.text for word in arguments]
         for text in texts:
             key = text.partition("=")[0].casefold()
-            if key in words("git", "steering") or (
-                key.startswith(("alias.", "filter.", "url.", "pager.", "difftool.", "mergetool.", "merge.", "diff."))
-                and ("config" in texts or "-c" in texts)
-                and not key.endswith((".conflictstyle", ".renames", ".ff", ".tool", ".algorithm", ".colormoved"))
+            if (
+                key in words("git", "steering")
+                or (
+                    key.startswith(
+                        ("alias.", "filter.", "url.", "pager.", "difftool.", "mergetool.", "merge.", "diff.")
+                    )
+                    and ("config" in texts or "-c" in texts)
+                    and not key.endswith((".conflictstyle", ".renames", ".ff", ".tool", ".algorithm", ".colormoved"))
+                )
+            ) and (
+                "--get" not in texts and "--unset" not in texts and not (texts[:1] == ["config"] and len(texts) == 2)
             ):
-                if (
-                    "--get" not in texts
-                    and "--unset" not in texts
-                    and not (texts[:1] == ["config"] and len(texts) == 2)
-                ):
-                    yield deny("git-steering", f"{key} makes git run other programs.")
+                yield deny("git-steering", f"{key} makes git run other programs.")
             if text.startswith(
                 ("ext::", "--upload-pack", "--receive-pack", "--exec=/", "-u", "--template=/")
             ) and text.startswith(("ext::", "--u", "--r", "--t")):
@@ -159,11 +161,11 @@ class Tools(FileEffects):
         if "m" in options and ("e" in options or "P" in options):
             yield approve("locks-files", "zip replaces files by locked ones.")
 
-    def rsync(self: Runners, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:  # type: ignore[misc]
+    def rsync(self, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
         """rsync: over the network, or as a copy that may remove."""
         plain = [word for word in arguments if not word.text.startswith("-")]
         if any(is_remote(word.text) and not _own(word.text) for word in plain):
-            yield from Tools.network(self, name, arguments)
+            yield from self.network(name, arguments)
             return
         if any(word.text.startswith(("--delete", "--remove-source")) for word in arguments) and plain:
             yield self.tree(plain[-1])
@@ -189,9 +191,9 @@ class Tools(FileEffects):
             yield approve("device", "mknod makes a device file.")
         yield from self.writes(name, arguments, plain)
 
-    def privileged(self: Runners, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:  # type: ignore[misc]
+    def privileged(self, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
         """Programs that act with more rights, and what they would run."""
-        yield Tools.privilege(self, name, arguments)
+        yield self.privilege(name, arguments)
         if name in ("docker", "podman", "nerdctl"):
             said = " ".join(word.text for word in arguments)
             if re.search(
