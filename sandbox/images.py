@@ -1,6 +1,6 @@
-"""The image of Docker sandboxes: its name, and how to build it with or without a registry.
+"""The images of Docker sandboxes, one per ecosystem: their names, and how to build them with or without a registry.
 
-`python -m sandbox.images` builds it when it is not there. The tag is a hash of all the image is made from, so
+`python -m sandbox.images [python] [node]` builds what is not there (Python's by default). The tag is a hash of all the image is made from, so
 building twice is free and an outdated image is never used.
 """
 
@@ -20,11 +20,12 @@ import docker
 import docker.errors
 
 from sandbox.base import Ecosystem, SandboxUnavailable
+from sandbox.node_env import PACKAGE_JSON, PACKAGE_LOCK, install
+from sandbox.node_image import add_node
 from sandbox.packages import platform_tags
 
 HERE = Path(__file__).resolve().parent
 DOCKERFILE = HERE / "image" / "Dockerfile"
-PACKAGE_JSON, PACKAGE_LOCK = HERE / "image" / "package.json", HERE / "image" / "package-lock.json"
 VARIABLES: dict[Ecosystem, str] = {"python": "AISWE_SANDBOX_IMAGE", "node": "AISWE_SANDBOX_IMAGE_NODE"}
 LOCK = HERE.parent / "requirements" / "sandbox.lock.txt"
 SUITE = "bookworm"
@@ -78,6 +79,24 @@ def build_image(client: docker.DockerClient, say: Say = lambda _: None) -> str:
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         say(f"no image from the Dockerfile ({str(error)[:160]}); building from Debian packages")
     _build_from_packages(client, name, say)
+    return name
+
+
+def build_node_image(client: docker.DockerClient, say: Say = lambda _: None, modules: Path | None = None) -> str:
+    """Make the image for Node unless it is there, and return its name; raises SandboxUnavailable with what went wrong.
+
+    `modules` are the packages to put in; the locked ones are fetched by default.
+    """
+    name = image_name("node")
+    if image_present(client, name):
+        say(f"{name} is there already")
+        return name
+    base = build_image(client, say)
+    with tempfile.TemporaryDirectory(prefix="aiswe-image-") as scratch:
+        if modules is None:
+            say("fetching packages for Node")
+            modules = install(Path(scratch) / "node_modules")
+        add_node(client, base, name, modules, say)
     return name
 
 
@@ -163,8 +182,8 @@ def _install_packages(root: Path) -> None:
     _run(["chroot", str(root), "/opt/venv/bin/python", "-m", "compileall", "-q", "-j", "2", f"/{VENV}/lib"], 300)
 
 
-def main() -> int:
-    """Build the image for the engine of `DOCKER_HOST`."""
+def main(ecosystems: Sequence[str] = ()) -> int:
+    """Build the images of these ecosystems for the engine of `DOCKER_HOST`."""
     say: Say = lambda text: print(text, file=sys.stderr)  # noqa: E731, T201
     try:
         client = docker.from_env(timeout=900)
@@ -173,7 +192,12 @@ def main() -> int:
         say(f"no Docker engine answers: {error}")
         return 3
     try:
-        print(build_image(client, say))  # noqa: T201
+        for ecosystem in ecosystems or ("python",):
+            build = {"python": build_image, "node": build_node_image}.get(ecosystem)
+            if build is None:
+                say(f"unknown ecosystem {ecosystem!r}; known: {', '.join(VARIABLES)}")
+                return 2
+            print(build(client, say))  # noqa: T201
     except SandboxUnavailable as error:
         say(str(error))
         return 1
@@ -183,4 +207,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

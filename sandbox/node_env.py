@@ -1,21 +1,78 @@
-"""The packages that Node programs find inside a bubblewrap sandbox; the program itself is the host's."""
+"""What Node programs find in a sandbox: locked packages, fetched outside without running any of their code.
+
+`python -m sandbox.node_env` fills the folder for bubblewrap; the Docker image is made by `python -m sandbox.images node`.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+
+from sandbox.base import SandboxUnavailable
 
 VARIABLE = "AISWE_SANDBOX_NODE"
 REPOSITORY = Path(__file__).resolve().parent.parent
+PACKAGE_JSON = Path(__file__).resolve().parent / "image" / "package.json"
+PACKAGE_LOCK = PACKAGE_JSON.with_name("package-lock.json")
+SECONDS = 600
+# The network's settings and npm's own cache; nothing else of this process's environment.
+KEPT = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
+
+
+def modules_folder() -> Path:
+    """`AISWE_SANDBOX_NODE`, else `.venv-sandbox-node` beside this package; there or not."""
+    chosen = os.environ.get(VARIABLE)
+    folder = Path(chosen).expanduser().absolute() if chosen else REPOSITORY / ".venv-sandbox-node"
+    return folder if folder.name == "node_modules" else folder / "node_modules"
 
 
 def find_node_modules() -> Path | None:
-    """The folder shown as /node_modules (`AISWE_SANDBOX_NODE`, else `.venv-sandbox-node` beside this package), if it is there.
+    """The folder shown as /node_modules, if it is there.
 
     Node looks for packages upwards from the file that asks, so every program below /workspace finds them.
     """
-    chosen = os.environ.get(VARIABLE)
-    folder = Path(chosen).expanduser().absolute() if chosen else REPOSITORY / ".venv-sandbox-node"
-    if folder.name != "node_modules":
-        folder = folder / "node_modules"
+    folder = modules_folder()
     return folder if folder.is_dir() else None
+
+
+def install(target: Path) -> Path:
+    """Put the locked packages into `target`, all at once or not at all; raises SandboxUnavailable with what went wrong."""
+    if shutil.which("npm") is None:
+        raise SandboxUnavailable("npm was not found; install Node 20 with npm to fetch what Node programs may import")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="node-", dir=target.parent) as scratch:
+        for part in (PACKAGE_JSON, PACKAGE_LOCK):
+            shutil.copy(part, scratch)
+        names = (*KEPT, *(name for name in os.environ if name.lower() in ("http_proxy", "https_proxy", "no_proxy")))
+        environment = {name: os.environ[name] for name in names if name in os.environ}
+        environment |= {name: value for name, value in os.environ.items() if name.lower().startswith("npm_config_")}
+        words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        try:
+            done = subprocess.run(
+                words, cwd=scratch, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SandboxUnavailable(f"npm could not fetch the packages for Node: {error}") from None
+        if done.returncode:
+            raise SandboxUnavailable(f"npm could not fetch the packages for Node: {done.stderr.strip()[-400:]}")
+        shutil.rmtree(target, ignore_errors=True)
+        (Path(scratch) / "node_modules").rename(target)
+    return target
+
+
+def main() -> int:
+    """Fill the folder that bubblewrap sandboxes show."""
+    try:
+        print(install(modules_folder()))  # noqa: T201
+    except SandboxUnavailable as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
