@@ -22,6 +22,7 @@ _JOINT = re.compile(
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{20,}(?:[ \t]{0,8}\r?\n[ \t]{0,8}[A-Za-z0-9+/_\-]{4,}){0,400}={0,2}")
 _HEX = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{24,}")
 _SPACED_HEX = re.compile(r"(?:(?:\\x|0x)[0-9a-fA-F]{2}[ ,]{0,2}){12,}")
+_PERCENT = re.compile(r"(?<![^\s\"'<>])[^\s\"'<>%]{0,2000}%[0-9a-fA-F]{2}[^\s\"'<>]{0,4000}")
 _READABLE = bytes(range(32, 127)) + b"\t\n\r"
 _LONGEST = 400_000
 _DEPTH = 2
@@ -86,7 +87,7 @@ def _kinds(decoded: str, depth: int) -> Iterator[str]:
 
 
 def _percent(text: str) -> Iterator[Found]:
-    for match in re.finditer(r"[^\s\"'<>]*%[0-9a-fA-F]{2}[^\s\"'<>]*", text):
+    for match in _PERCENT.finditer(text):
         plain = unquote(match[0])
         for kind, _, _ in _real(plain):
             yield kind, match.start(), match.end()

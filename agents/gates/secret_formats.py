@@ -24,7 +24,7 @@ _PLACEHOLDER = re.compile(
     r"|my[-_]?(?:secret|password|token|api|key)|redacted|goes[-_]?here|fixme|notasecret|not[-_]a[-_](?:real|secret)"
     # The samples that vendors print in their own documentation.
     r"|SflKxwRJSMeKKF2QT4fw|4eC39HqLyjWDarjtT1zdp7dc"
-    r"|^(?:none|null|nil|true|false|todo|tbd|tests?|testing|secret|password|passwd|token|string|str|undefined|optional|required|foo|bar|baz|foobar)$"
+    r"|^(?:none|null|nil|true|false|todo|tbd|tests?|testing|secret|password|passwd|pass|pwd|pw|user|username|token|string|str|undefined|optional|required|foo|bar|baz|foobar)$"
     r"|^(?:n/?a|not[-_ ]?set|unset|empty|missing|invalid|unknown|wrong|hidden)"
     r"|^[a-z]+[-_ ](?:password|secret|token|key|name|field|input|header|hash)$|^(?:password|secret|token|api[-_]?key)[-_ ]?[a-z]*$"
     r"|^(?:bearer|basic|oauth2?|jwt|csrf|session|access|refresh)[-_a-z]*$|os\.environ|getenv|process\.env|settings\.|config\."

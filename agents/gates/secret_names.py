@@ -10,375 +10,19 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from agents.gates.secret_values import is_password, looks_random, reads_as_words
+from agents.gates.secret_values import is_password, looks_random, reads_as_words, words
 
 Promise = Literal["password", "secret", "key"]
 
-_HINTS = (
-    "pass",
-    "pwd",
-    "psw",
-    "pw",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "auth",
-    "salt",
-    "cookie",
-    "session",
-    "bearer",
-    "pin",
-    "dsn",
-)
-_HINTS += ("webhook", "private", "pat", "signature", "pepper", "seed", "mnemonic", "jwt")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PASSWORDS = frozenset(
-    {"password", "passwd", "passphrase", "passcode", "pwd", "pass", "pw", "psw", "pswd", "passwords"}
-)
-_SECRETS = frozenset(
-    {
-        "secret",
-        "secrets",
-        "token",
-        "tokens",
-        "apikey",
-        "secretkey",
-        "authtoken",
-        "accesstoken",
-        "credential",
-        "credentials",
-    }
-    | {"auth", "authorization", "bearer", "pat", "appkey", "authkey", "accesskey", "privatekey", "apitoken", "jwt"}
-    | {"clientsecret", "creds", "appsecret", "apisecret", "encryptionkey", "signingkey", "masterkey"}
-)
-_BEFORE_KEY = frozenset(
-    {
-        "api",
-        "app",
-        "access",
-        "auth",
-        "secret",
-        "private",
-        "encryption",
-        "signing",
-        "encrypt",
-        "master",
-        "client",
-        "admin",
-    }
-    | {
-        "service",
-        "server",
-        "subscription",
-        "account",
-        "license",
-        "storage",
-        "shared",
-        "hmac",
-        "jwt",
-        "session",
-        "cookie",
-    }
-    | {
-        "deploy",
-        "integration",
-        "signature",
-        "webhook",
-        "ingest",
-        "ingestion",
-        "write",
-        "application",
-        "consumer",
-        "aes",
-    }
-    | {
-        "merchant",
-        "live",
-        "root",
-        "bot",
-        "user",
-        "security",
-        "authentication",
-        "crypt",
-        "crypto",
-        "seal",
-        "instrumentation",
-    }
-)
-_WEAK = frozenset(
-    {"key", "salt", "pepper", "seed", "mnemonic", "cookie", "session", "dsn", "pin", "webhook", "signature"}
-)
-# A name that ends in one of these is about a secret; it does not hold one.
-_ABOUT = frozenset(
-    [
-        "url",
-        "uri",
-        "urls",
-        "path",
-        "file",
-        "filename",
-        "dir",
-        "folder",
-        "name",
-        "names",
-        "field",
-        "fields",
-        "header",
-        "headers",
-        "type",
-        "types",
-        "id",
-        "ids",
-        "limit",
-        "limits",
-        "count",
-        "length",
-        "len",
-        "size",
-        "regex",
-        "pattern",
-        "patterns",
-        "format",
-        "template",
-        "endpoint",
-        "kind",
-        "class",
-        "label",
-        "title",
-        "text",
-        "message",
-        "messages",
-        "msg",
-        "error",
-        "errors",
-        "help",
-        "hint",
-        "prompt",
-        "param",
-        "params",
-        "parameter",
-        "hash",
-        "hashed",
-        "digest",
-        "fingerprint",
-        "checksum",
-        "expiry",
-        "expires",
-        "expiration",
-        "ttl",
-        "timeout",
-        "seconds",
-        "minutes",
-        "policy",
-        "ref",
-        "reference",
-        "arn",
-        "version",
-        "algorithm",
-        "alg",
-        "provider",
-        "manager",
-        "store",
-        "env",
-        "var",
-        "variable",
-        "prefix",
-        "suffix",
-        "placeholder",
-        "description",
-        "usage",
-        "scheme",
-        "method",
-        "index",
-        "column",
-        "table",
-        "schema",
-        "input",
-        "form",
-        "page",
-        "view",
-        "route",
-        "mode",
-        "status",
-        "state",
-        "lifetime",
-        "age",
-        "regexp",
-        "validator",
-        "handler",
-        "callback",
-        "func",
-        "function",
-        "selector",
-        "xpath",
-        "css",
-        "attr",
-        "attribute",
-        "prop",
-        "property",
-        "location",
-        "source",
-        "issuer",
-        "audience",
-        "scope",
-        "scopes",
-        "domain",
-        "host",
-        "hostname",
-        "port",
-        "user",
-        "username",
-        "email",
-        "region",
-        "bucket",
-        "icon",
-        "color",
-        "changed",
-        "reset",
-        "confirm",
-        "confirmation",
-        "strength",
-        "rotation",
-        "enabled",
-        "required",
-        "valid",
-        "invalid",
-        "exists",
-        "option",
-        "options",
-        "map",
-        "mapping",
-        "module",
-        "backend",
-        "service",
-        "generator",
-        "factory",
-        "cls",
-        "doc",
-        "docs",
-        "comment",
-        "note",
-        "notes",
-        "tooltip",
-        "info",
-        "log",
-        "re",
-        "rule",
-        "rules",
-        "char",
-        "chars",
-        "charset",
-        "encoding",
-        "group",
-        "groups",
-        "role",
-        "roles",
-        "owner",
-        "sum",
-        "max",
-        "min",
-        "total",
-        "usage",
-        "cost",
-        "price",
-        "budget",
-        "rate",
-        "speed",
-        "per",
-        "position",
-        "offset",
-        "start",
-        "end",
-        "begin",
-        "stop",
-        "next",
-        "prev",
-        "separator",
-        "sep",
-        "delimiter",
-        "quote",
-        "pair",
-        "pairs",
-        "list",
-        "set",
-        "dict",
-        "cache",
-        "bit",
-        "bits",
-        "words",
-    ]
-)
-_NEVER = frozenset(
-    [
-        "public",
-        "max",
-        "min",
-        "no",
-        "invalid",
-        "wrong",
-        "missing",
-        "bad",
-        "hashed",
-        "encrypted",
-        "masked",
-        "is",
-        "has",
-        "num",
-        "example",
-        "sample",
-        "dummy",
-        "fake",
-        "mock",
-        "placeholder",
-        "primary",
-        "foreign",
-        "partition",
-        "sort",
-        "cache",
-        "idempotency",
-        "i18n",
-        "translation",
-        "locale",
-        "shortcut",
-        "keyboard",
-        "hot",
-        "lookup",
-        "dedupe",
-        "row",
-        "publishable",
-        "tokenizer",
-        "tokenize",
-        "counter",
-        "fingerprint",
-        "sha",
-        "sha1",
-        "sha256",
-        "sha512",
-        "md5",
-        "checksum",
-        "integrity",
-        "etag",
-        "commit",
-        "revision",
-        "wrapped",
-        "site",
-        "sitekey",
-        "anon",
-        "bos",
-        "eos",
-        "pad",
-        "unk",
-        "cls",
-        "sep",
-        "special",
-    ]
-)
+_PASSWORDS, _SECRETS, _BEFORE_KEY = words("passwords"), words("secrets"), words("before_key")
+_WEAK, _ABOUT, _NEVER = words("weak"), words("about"), words("never")
+_HINTS = sorted(words("hints"))
 _NAME = r"[A-Za-z_$][\w$]*(?:[.\-:/][\w$]+){0,8}"
 _QUOTED = re.compile(
     rf"(?P<name>{_NAME})(?P<close>\\?[\"'`])?\]?\)?\s{{0,6}}"
     r"(?P<op>:\s{0,3}[A-Za-z][\w.\[\], |?]{0,40}?\s{0,3}=|:=|=>|={1,3}|!==?|:|,|\+=|\?\?=?|\|\|=?)\s{0,6}"
-    r"(?:(?:os\.)?(?:environ\.get|getenv)\(\s{0,2}[\"'][\w]{1,60}[\"']\s{0,2},\s{0,4}|process\.env\.\w{1,60}\s{0,3}(?:\|\||\?\?)\s{0,3}|[A-Za-z_.]{1,30}\(\s{0,2})?"
+    r"(?:(?:os\.)?(?:environ\.get|getenv)\(\s{0,2}[\"'][\w]{1,60}[\"']\s{0,2},\s{0,4}|process\.env\.\w{1,60}\s{0,3}(?:\|\||\?\?)\s{0,3}|(?:[\w.]{0,20}Secret(?:Str|Bytes)?|b64decode|bytes|str|SecretStr|[\w.]{0,20}default)\s{0,2}[(=]\s{0,2})?"
     r"(?P<prefix>[rbufRBUF]{0,2})(?P<quote>\\?[\"'`])(?P<value>(?:(?!(?P=quote))[^\r\n\\]|\\(?![\"'`nr]).){4,512})(?P=quote)"
 )
 _BARE = re.compile(
@@ -404,23 +48,23 @@ Found = tuple[str, int, int, bool]
 
 def promise(name: str) -> Promise | None:
     """What a name promises: a password, a secret, a key of some kind, or nothing."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    while len(words) > 1 and (
-        words[-1].isdigit()
-        or words[-1]
+    parts = [word.lower() for word in _WORD.findall(name)]
+    while len(parts) > 1 and (
+        parts[-1].isdigit()
+        or parts[-1]
         in ("v", "prod", "dev", "staging", "live", "test", "default", "value", "old", "new", "base", "hex", "b")
     ):
-        words.pop()
-    if not words or words[-1] in _ABOUT or not _NEVER.isdisjoint(words):
+        parts.pop()
+    if not parts or parts[-1] in _ABOUT or not _NEVER.isdisjoint(parts):
         return None
-    for place, word in enumerate(words):
+    for place, word in enumerate(parts):
         if word in _PASSWORDS or word.endswith(("password", "passwd", "passphrase")):
             return "password"
         if word in _SECRETS or word.endswith(("secret", "token", "apikey", "secretkey")):
             return "secret"
-        if word in ("key", "keys") and place and words[place - 1] in _BEFORE_KEY:
+        if word in ("key", "keys") and place and parts[place - 1] in _BEFORE_KEY:
             return "secret"
-    last = words[-1]
+    last = parts[-1]
     return (
         "key"
         if last in _WEAK or (last.endswith("key") and last not in ("monkey", "donkey", "hotkey", "turkey", "keys"))
@@ -444,8 +88,8 @@ def _candidates(text: str, language: str) -> Iterator[Found]:
     for start in _name_starts(text):
         if match := _QUOTED.match(text, start):
             yield from _quoted(match)
-        elif language not in _CODE and (match := _BARE.match(text, start)):
-            yield from _bare(text, match, language)
+        elif (match := _BARE.match(text, start)) and (language not in _CODE or _MIXED.match(match["value"])):
+            yield from _bare(text, match, "" if language in _CODE else language)
     if "</" in text:
         for match in _ELEMENT.finditer(text):
             yield from _judged(match, match["name"])
@@ -489,7 +133,7 @@ def _quoted(match: re.Match[str]) -> Iterator[Found]:
         return
     for kind, start, end, sure in _judged(match, match["name"]):
         # In a list of names and texts, or a comparison, only what is plainly random counts.
-        if sure or match["op"] not in (",", "!=", "!=="):
+        if match["op"] not in (",", "!=", "!==") or (sure and not reads_as_words(match["value"])):
             yield kind, start, end, sure
 
 
@@ -511,7 +155,7 @@ def _bare(text: str, match: re.Match[str], language: str) -> Iterator[Found]:
     settings = language not in ("", "template") or name.isupper()
     for kind, start, end, sure in _judged(match, name):
         # Outside of settings a bare word may be a variable of some language: it must look random by itself.
-        if looks_random(value, 12) if not settings else sure or is_password(value):
+        if looks_random(value, 14) if not settings else sure or is_password(value):
             yield kind, start, end, sure
 
 
@@ -545,6 +189,6 @@ def _beside_a_hint(text: str) -> Iterator[Found]:
             yield "random-literal", *match.span(1), False
 
 
-def _speaks_of_secret(words: str) -> bool:
-    names = re.findall(r"[A-Za-z_][\w\-]*", words)
+def _speaks_of_secret(line: str) -> bool:
+    names = re.findall(r"[A-Za-z_][\w\-]*", line)
     return any(promise(name) in ("password", "secret") for name in names)

@@ -1,6 +1,6 @@
 """Chat, mail, telephone, social networks."""
 
-from agents.gates.secret_kinds.shape import UUID, free, holding, near, token, whole
+from agents.gates.secret_kinds.shape import UUID, holding, near, token, whole
 
 FORMATS = (
     token("slack-token", r"xox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,250}", "xox"),

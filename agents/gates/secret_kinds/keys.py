@@ -5,12 +5,16 @@ from agents.gates.secret_kinds.shape import START, begun, free, near, token, who
 _VALUE = r"[^\s\"'<>{}$%;&,]"
 
 FORMATS = (
+    # With something of the key behind the first line: code that looks for that line alone holds no key.
     free(
         "private-key",
-        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:[^-]{0,16384}-----END [A-Z0-9 ]{0,40}-----)?",
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?=(?:\s|\\[nr]|[\"'][ \t]*[+\\]?[ \t]*\r?\n?[ \t]*[+]?[ \t]*[rbf]?[\"']){0,40}"
+        r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash)[^\n]{0,200}\s{1,20}){0,6}[A-Za-z0-9+/]{6})"
+        r"(?:(?:(?!-----)[\s\S]){0,16384}-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]{0,16384})",
         "private key",
     ),
-    free("ssh2-private-key", r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----(?:[^-]{0,16384}----)?", "ssh2 encrypted"),
+    free("ssh2-private-key", r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----(?:[^-]{20,16384}----)", "ssh2 encrypted"),
     free(
         "putty-private-key",
         r"PuTTY-User-Key-File-[123]: [^\n]{1,60}\n(?:[^\n]{0,200}\n){2,80}?Private-MAC: [0-9a-f]{40,64}",
@@ -24,7 +28,7 @@ FORMATS = (
     ),
     free(
         "openvpn-static-key",
-        r"-----BEGIN OpenVPN Static key V1-----(?:[^-]{0,4096}-----END OpenVPN Static key V1-----)?",
+        r"-----BEGIN OpenVPN Static key V1-----[0-9a-f\s\\nr]{20,4096}(?:-----END OpenVPN Static key V1-----)?",
         "openvpn static key",
     ),
     free(
@@ -97,7 +101,7 @@ FORMATS = (
     ),
     free(
         "npmrc-auth",
-        r"_(?:authToken|auth|password)[ \t]{0,3}=[ \t]{0,3}[\"']?([A-Za-z0-9_+/=.\-]{12,400})",
+        r"(?:^|(?<=[:\s\"']))_(?:authToken|auth|password)[ \t]{0,3}=[ \t]{0,3}[\"']?((?=[A-Za-z_+/=.\-]{0,200}\d)[A-Za-z0-9_+/=.\-]{12,400})(?![(\[])",
         "_auth",
         "_password",
     ),
