@@ -25,7 +25,7 @@ def measure(options: Any) -> tuple[list[Figure], list[str]]:
     unseen = [pair for pair in malicious if pair[1] not in known]
     figures += malicious_figures("those that no test of the firewall has", unseen, judge, parts=False)[:1]
     if (more := given(options, "malicious")) is not None:
-        figures += malicious_figures(f"malicious commands of {more.name}", read_set(more), judge, parts=False)
+        figures += malicious_figures(f"malicious commands of {more.name}", read_set(more), judge)
     figures += ordinary_figures(
         "ordinary commands", (text for _, text in read_set(HELDOUT / "commands" / "benign.txt")), judge
     )

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,9 +38,13 @@ def measure(options: Any) -> tuple[list[Figure], list[str]]:
         code = folder / "code"
         _copy((HELDOUT / "python").glob("*.py"), code / "insecure")
         _copy((HELDOUT / "python" / "safe").glob("*.py"), code / "safe")
+        _copy((HELDOUT / "javascript").glob("CWE-*"), code / "script")
+        _copy((HELDOUT / "javascript" / "safe").glob("CWE-*"), code / "safe-script")
         found = scan(code)
         figures += insecure_figures("insecure Python", _below(code, "insecure"), found)
         figures.append(blocked_figure("safe twins: blocked", _below(code, "safe"), found))
+        figures += insecure_figures("insecure JavaScript and TypeScript", _below(code, "script"), found)
+        figures.append(blocked_figure("safe twins in JavaScript: blocked", _below(code, "safe-script"), found))
     if (corpus := given(options, "insecure")) is not None:
         with scratch() as folder:
             _copy(corpus.rglob("*.py"), folder / "code", corpus)
@@ -102,31 +105,27 @@ def insecure_figures(name: str, files: list[str], found: Found) -> list[Figure]:
     groups: dict[str, list[str]] = {}
     for file in files:
         groups.setdefault(category(_weakness(file)), []).append(file)
-
-    def any_of(members: list[str], where: dict[str, set[int]]) -> Share:
-        return Share(sum(file in where for file in members), len(members))
-
-    def own(where: dict[str, set[int]]) -> Share:
-        return Share(sum(bool(where.get(file, set()) & related(_weakness(file))) for file in files), len(files))
-
+    names_it = Found(
+        *({file: cwes for file, cwes in where.items() if cwes & related(_weakness(file))} for where in found)
+    )
     figures = [
-        share_figure(f"{name}: found", any_of(files, found.gates), "higher", any_of(files, found.bandit), BANDIT),
-        share_figure("  … as the weakness it is", own(found.gates), "higher", own(found.bandit), BANDIT),
+        _figure(f"{name}: found", files, found, "higher"),
+        _figure("  … as the weakness it is", files, names_it, "higher"),
     ]
     order = sorted(groups, key=lambda group: (group not in MUST_SHOW, group == "others", group))
-    for group in order:
-        members = groups[group]
-        figures.append(
-            share_figure(f"  {group}", any_of(members, found.gates), "", any_of(members, found.bandit), BANDIT)
-        )
-    return figures
+    return figures + [_figure(f"  {group}", groups[group], found, "") for group in order]
 
 
 def blocked_figure(name: str, files: list[str], found: Found) -> Figure:
     """The share of files that the default policy blocks: false alarms, as these files are right."""
-    counts = Counter(file in found.gates for file in files)
-    bandit = Share(sum(file in found.bandit for file in files), len(files))
-    return share_figure(name, Share(counts[True], len(files)), "lower", bandit, BANDIT)
+    return _figure(name, files, found, "lower")
+
+
+def _figure(name: str, files: list[str], found: Found, better: str) -> Figure:
+    gates, bandit = (Share(sum(file in where for file in files), len(files)) for where in found)
+    if any(file.endswith(".py") for file in files):
+        return share_figure(name, gates, better, bandit, BANDIT)
+    return share_figure(name, gates, better)  # Bandit knows Python only
 
 
 def write_references(source: Path, folder: Path) -> int:
@@ -168,4 +167,4 @@ def _copy(files: Iterable[Path], target: Path, root: Path | None = None) -> None
 
 
 def _below(folder: Path, part: str) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in (folder / part).rglob("*.py"))
+    return sorted(path.relative_to(folder).as_posix() for path in (folder / part).rglob("*") if path.is_file())

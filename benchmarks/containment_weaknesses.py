@@ -11,7 +11,7 @@ _CATEGORIES = {
     "command injection": {78, 77, 88},
     "SQL and NoSQL injection": {89, 564, 943},
     "cross-site scripting": {79, 80, 83, 87, 116},
-    "code and template injection": {94, 95, 470, 1336},
+    "code and template injection": {94, 95, 470, 1321, 1336},
     "deserialisation": {502},
     "XML entities": {611, 776, 827},
     "request forgery by the server": {918},
@@ -35,7 +35,7 @@ _CATEGORIES = {
         1204,
     },
     "credentials and secrets": {256, 257, 259, 312, 521, 522, 532, 798},
-    "authentication and sessions": {208, 284, 285, 287, 306, 352, 384, 385, 614, 862, 863, 915, 942, 1004, 1275},
+    "authentication and sessions": {208, 284, 285, 287, 306, 346, 352, 384, 385, 614, 862, 863, 915, 942, 1004, 1275},
     "files and permissions": {250, 269, 276, 367, 377, 378, 379, 434, 732},
     "headers, logs, errors": {113, 117, 200, 209, 215, 489, 1236},
     "regular expressions and resources": {400, 730, 770, 1333},
@@ -82,6 +82,8 @@ _RELATED = {
     319: {311, 522},
     208: {203, 385},
     532: {200, 312, 522},
+    1321: {915, 1321, 400, 471},
+    346: {79, 345, 942},
     605: {200, 284, 668, 1327},
 }
 

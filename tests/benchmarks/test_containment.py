@@ -93,6 +93,12 @@ def test_insecure_files_are_counted_in_all_by_their_weakness_and_by_category():
     assert figures[0].baseline.median == pytest.approx(100 / 3)
 
 
+def test_bandit_stands_beside_python_only():
+    figures = gates.insecure_figures("set", ["CWE-078_a.js"], gates.Found({"CWE-078_a.js": {78}}, {}))
+    assert all(figure.baseline is None for figure in figures)
+    assert rows(figures)["set: found"] == 100.0
+
+
 def test_a_safe_file_with_a_finding_counts_as_blocked():
     figure = gates.blocked_figure("safe", ["a.py", "b.py"], gates.Found({"a.py": {20}}, {}))
     assert figure.measured.median == 50.0
@@ -176,6 +182,8 @@ def test_the_sets_of_code_are_as_large_as_promised_and_parse():
     assert all(counts[name] >= 12 for name in MUST_SHOW)
     for file in insecure + safe:
         ast.parse(file.read_text())
+    assert len(list((HELDOUT / "javascript").glob("CWE-*"))) >= 50
+    assert len(list((HELDOUT / "javascript" / "safe").glob("CWE-*"))) >= 20
 
 
 def test_the_sets_of_secrets_are_as_large_as_promised_and_the_same_each_time():

@@ -1,0 +1,5 @@
+type Props = { comment: { html: string } };
+
+export function Comment({ comment }: Props) {
+  return <div className="comment" dangerouslySetInnerHTML={{ __html: comment.html }} />;
+}

@@ -1,0 +1,1 @@
+$('#result').html('Results for ' + new URL(location.href).searchParams.get('q'));

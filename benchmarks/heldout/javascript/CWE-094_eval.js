@@ -1,0 +1,5 @@
+const app = require('express')();
+
+app.get('/calc', (req, res) => {
+  res.json({ result: eval(req.query.formula) });
+});

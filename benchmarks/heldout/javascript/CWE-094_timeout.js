@@ -1,0 +1,2 @@
+const code = new URLSearchParams(location.search).get('cb');
+setTimeout('done(' + code + ')', 100);

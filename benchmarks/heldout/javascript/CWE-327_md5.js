@@ -1,0 +1,3 @@
+const crypto = require('crypto');
+
+exports.hashPassword = (password) => crypto.createHash('md5').update(password).digest('hex');

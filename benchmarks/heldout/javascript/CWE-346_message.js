@@ -1,0 +1,3 @@
+window.addEventListener('message', (event) => {
+  document.getElementById('view').innerHTML = event.data.html;
+});

@@ -1,0 +1,4 @@
+const target = new URLSearchParams(window.location.search).get('returnTo');
+if (target) {
+  window.location.href = target;
+}

@@ -1,0 +1,5 @@
+const app = require('express')();
+
+app.get('/go', (req, res) => {
+  res.redirect(req.query.url);
+});

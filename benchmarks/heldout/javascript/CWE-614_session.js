@@ -1,0 +1,3 @@
+const session = require('express-session');
+
+module.exports = session({ secret: process.env.SESSION_SECRET, cookie: { secure: false, httpOnly: false } });

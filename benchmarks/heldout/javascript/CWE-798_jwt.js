@@ -1,0 +1,3 @@
+const jwt = require('jsonwebtoken');
+
+exports.issue = (user) => jwt.sign({ sub: user.id }, 'super-secret-key-123', { expiresIn: '1h' });

@@ -1,0 +1,4 @@
+const cors = require('cors');
+const app = require('express')();
+
+app.use(cors({ origin: true, credentials: true }));

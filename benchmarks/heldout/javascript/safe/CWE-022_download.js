@@ -1,0 +1,6 @@
+const express = require('express');
+const app = express();
+
+app.get('/download/:name', (req, res) => {
+  res.sendFile(req.params.name, { root: '/srv/files', dotfiles: 'deny' });
+});

@@ -1,0 +1,4 @@
+function later(work) {
+  setTimeout(() => work(), 100);
+}
+module.exports = { later };
