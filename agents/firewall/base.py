@@ -47,6 +47,18 @@ class Verdict:
 ALLOW = Verdict("allow")
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict that counts, and what each layer said for itself."""
+
+    verdict: Verdict
+    layers: tuple[Verdict, ...]
+
+    def to_json(self) -> list[dict[str, str]]:
+        """The layers as the event shows them."""
+        return [layer.to_json() for layer in self.layers]
+
+
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The strictest verdict, the first of equals; allow when there is none."""
     result = ALLOW

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from agents.firewall import code_tables as tables
 from agents.firewall.base import ALLOW, FirewallContext, Verdict, worst
 from agents.firewall.code_strings import beginning_of, number_of, text_of
-from agents.firewall.commands import judge_command
+from agents.firewall.commands import command_verdicts, judge_command
 from agents.firewall.javascript import judge_javascript
 from agents.firewall.paths import is_secret, judge_root, judge_write
 from agents.gates.quiet import quiet
@@ -41,14 +41,21 @@ _SHELL = re.compile(r"\A#!\s*/\S*\b(ba|da|k|z)?sh\b|\A#!\s*/usr/bin/env\s+(ba|da
 
 def judge_code(text: str, context: FirewallContext) -> Verdict:
     """Judge a module or snippet; text that is no Python is judged as text, broken Python is refused with its line."""
+    return worst(code_verdicts(text, context))
+
+
+def code_verdicts(text: str, context: FirewallContext) -> Iterator[Verdict]:
+    """Everything that is to be said about a piece of code, by all layers."""
     if _SHELL.match(text):
-        return judge_command(text, context, judge_code, 1)
+        yield from command_verdicts(text, context, judge_code, 1)
+        return
     tree = _parse(text)
     if isinstance(tree, ast.Module):
-        return worst(_Visitor(context).judge(tree))
-    if _OTHER_LANGUAGE.search(text):
-        return judge_javascript(text, context)
-    return _deny("unparsable", f"The code does not parse ({tree}); correct the syntax.")
+        yield from _Visitor(context).judge(tree)
+    elif _OTHER_LANGUAGE.search(text):
+        yield judge_javascript(text, context)
+    else:
+        yield _deny("unparsable", f"The code does not parse ({tree}); correct the syntax.")
 
 
 def _parse(text: str) -> ast.Module | str:

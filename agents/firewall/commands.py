@@ -68,19 +68,28 @@ _NAMING = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-regex
 
 def judge_command(text: str, context: FirewallContext, judge_code: CodeJudge, depth: int = 0) -> Verdict:
     """Judge a shell command line; `judge_code` judges Python given to an interpreter."""
+    return worst(command_verdicts(text, context, judge_code, depth))
+
+
+def command_verdicts(text: str, context: FirewallContext, judge_code: CodeJudge, depth: int = 0) -> Iterator[Verdict]:
+    """Everything that is to be said about a command line, by all layers."""
     if _BIDI.search(text):
-        return deny("invisible-character", "The command contains invisible or direction-changing characters.")
+        yield deny("invisible-character", "The command contains invisible or direction-changing characters.")
+        return
     if depth > MAX_DEPTH:
-        return deny("nesting", "The command wraps shells in shells too deeply.")
+        yield deny("nesting", "The command wraps shells in shells too deeply.")
+        return
     try:
         script = parse(text)
     except Unparsable as error:
         if _LOOSE.search(text) or str(error) in ("too long", "contains NUL"):
-            return deny("unparsable", f"The command could not be understood ({error}); write it simpler.")
-        return approve("unparsable", f"The command could not be understood ({error}).")
+            yield deny("unparsable", f"The command could not be understood ({error}); write it simpler.")
+        else:
+            yield approve("unparsable", f"The command could not be understood ({error}).")
+        return
     if script.fork_bomb:
-        return deny("fork-bomb", "Starts programs without end.")
-    return worst(_Judge(context, judge_code, depth).script(script))
+        yield deny("fork-bomb", "Starts programs without end.")
+    yield from _Judge(context, judge_code, depth).script(script)
 
 
 class _Judge(Tools):

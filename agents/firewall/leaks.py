@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import html
-import quopri
-import re
-import unicodedata
-import zlib
-from collections.abc import Callable, Iterator
-from urllib.parse import unquote_to_bytes
-
 from agents.firewall.base import ALLOW, FirewallContext, Verdict
+from agents.firewall.decodings import MAX_TEXT, readings, squash
+from agents.firewall.recital import recites
 from agents.gates.secret_formats import find_known, is_placeholder
 
 _LAYER = "leak"
-_MAX_TEXT = 2_000_000
-_MAX_DEPTH, _MAX_VARIANTS = 3, 400
 _PIECE = 5
-_ALNUM = re.compile(r"[^a-z0-9]+")
 _LEET = str.maketrans("013457@$", "oieastas")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _ATBASH = str.maketrans(_LETTERS, _LETTERS[::-1])
@@ -27,9 +16,9 @@ _ATBASH = str.maketrans(_LETTERS, _LETTERS[::-1])
 
 def judge_leak(text: str, context: FirewallContext, *, formats: bool) -> Verdict:
     """Look for everything that the context protects; with `formats` also for any well-known kind of secret."""
-    if len(text) > _MAX_TEXT:
+    if len(text) > MAX_TEXT:
         return Verdict(
-            "deny", _LAYER, f"The text is longer than {_MAX_TEXT} characters; send it in parts.", "leak.too-long"
+            "deny", _LAYER, f"The text is longer than {MAX_TEXT} characters; send it in parts.", "leak.too-long"
         )
     guarded = [
         (name, value)
@@ -37,15 +26,15 @@ def judge_leak(text: str, context: FirewallContext, *, formats: bool) -> Verdict
         for value in values
         if len(value) >= 6
     ]
+    seen = list(readings(text)) if guarded or context.protected_texts else []
     if guarded:
-        seen = list(_readings(text))
         for name, value in guarded:
             if _found(value, seen):
                 return Verdict(
                     "deny", _LAYER, f"The text contains a protected {name}, plain or disguised.", f"leak.{name}"
                 )
     for protected in context.protected_texts:
-        if _recites(text, protected):
+        if recites(text, protected, seen):
             return Verdict("deny", _LAYER, "The text recites a protected prompt.", "leak.prompt")
     if formats:
         for kind, start, end in find_known(text):
@@ -56,20 +45,15 @@ def judge_leak(text: str, context: FirewallContext, *, formats: bool) -> Verdict
     return ALLOW
 
 
-def squash(text: str) -> str:
-    """Letters and digits only, in plain lower case: the same through spaces, marks, zero-width and look-alikes."""
-    return _ALNUM.sub("", unicodedata.normalize("NFKC", text).casefold())
-
-
-def _found(value: str, readings: list[str]) -> bool:
+def _found(value: str, seen: list[str]) -> bool:
     core = squash(value)
     if len(core) < 6:
-        return any(value in reading for reading in readings)
+        return any(value in reading for reading in seen)
     forms = {core, core[::-1], core.translate(_ATBASH), core.translate(_LEET)}
     for shift in range(1, 26):
         turned = core.translate(str.maketrans(_LETTERS, _LETTERS[shift:] + _LETTERS[:shift]))
         forms |= {turned, turned[::-1]}
-    for reading in readings:
+    for reading in seen:
         if any(form in reading for form in forms) or core.translate(_LEET) in reading.translate(_LEET):
             return True
         if len(core) >= 2 * _PIECE and (_in_pieces(core, reading) or _in_pieces(core[::-1], reading)):
@@ -91,100 +75,3 @@ def _in_pieces(core: str, reading: str) -> bool:
             return False
         at, position = at + length, place + length
     return True
-
-
-def _readings(text: str) -> Iterator[str]:
-    """The text squashed, and everything that decoding parts of it gives, squashed too."""
-    queue: list[tuple[str, int]] = [(text, 0)]
-    known: set[str] = set()
-    while queue and len(known) < _MAX_VARIANTS:
-        current, depth = queue.pop(0)
-        if current in known:
-            continue
-        known.add(current)
-        yield squash(current)
-        lines = [squash(line) for line in current.splitlines()]
-        if depth == 0 and len(lines) > 5:
-            yield "".join(line[:1] for line in lines)
-            yield "".join(line[-1:] for line in lines)
-            tokens = [squash(word) for word in current.split()]
-            yield "".join(word[:1] for word in tokens)
-        if depth < _MAX_DEPTH:
-            queue += [(decoded, depth + 1) for decoded in _decodings(current)]
-
-
-def _decodings(text: str) -> Iterator[str]:
-    tight = re.sub(r"[\s\u200b-\u200f\u2060\ufeff]+|[\"'`][\s+,]*[\"'`]", "", text)
-    yield html.unescape(text)
-    if "%" in text:
-        yield unquote_to_bytes(text).decode("utf-8", "replace")
-    if "=" in text:
-        yield quopri.decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-    yield re.sub(r"\\u\{?([0-9a-fA-F]{2,6})\}?|\\x([0-9a-fA-F]{2})|\\U([0-9a-fA-F]{8})", _escape, text)
-    for base, pattern in (
-        (8, r"(?:\\?0?[0-7]{3}[\s,;\\]*){6,}"),
-        (10, r"(?:(?:&#|\\)?\d{2,3}[\s,;\])]*){6,}"),
-        (2, r"(?:[01]{7,8}[\s,;]*){6,}"),
-    ):
-        for run in re.findall(pattern, text)[:20]:
-            numbers = [
-                int(n, base)
-                for n in re.findall(r"[01]{7,8}" if base == 2 else r"\d{2,3}", run)
-                if base != 8 or not re.search("[89]", n)
-            ]
-            yield "".join(chr(n) for n in numbers if n < 0x250)
-    hexes = re.sub(r"0x|\\x|%|[\s:,;\-_.]|[\"']", "", text)
-    for source in (hexes, hexes[::-1]):
-        for run in re.findall(r"[0-9a-fA-F]{12,}", source)[:20]:
-            for shift in (0, 1):
-                part = run[shift:]
-                yield from _try(bytes.fromhex, part[: len(part) // 2 * 2])
-    for source in dict.fromkeys((text, tight, tight[::-1])):
-        for run in re.findall(r"[A-Za-z0-9+/_\-]{8,}={0,2}", source)[:40]:
-            plain = run.rstrip("=").replace("-", "+").replace("_", "/")
-            for shift in range(4):
-                part = plain[shift:]
-                part = part[: len(part) - 1] if len(part) % 4 == 1 else part
-                yield from _try(lambda p: base64.b64decode(p + "=" * (-len(p) % 4)), part)
-        for run in re.findall(r"[A-Za-z2-7]{16,}={0,6}", source)[:20]:
-            plain = run.rstrip("=").upper()
-            yield from _try(lambda p: base64.b32decode(p + "=" * (-len(p) % 8)), plain)
-        for run in re.findall(r"[!-~]{15,}", source)[:20]:
-            yield from _try(base64.b85decode, run)
-            yield from _try(lambda p: base64.a85decode(p.removeprefix("<~").removesuffix("~>")), run)
-    for line in text.splitlines()[:200]:
-        if 8 <= len(line) <= 61:
-            yield from _try(binascii.a2b_uu, line)
-
-
-def _try(decode: Callable[[str], bytes], text: str) -> Iterator[str]:
-    try:
-        data = decode(text)
-    except (ValueError, binascii.Error):
-        return
-    if data[:1] in (b"\x1f", b"\x78"):
-        try:
-            # 47: zlib or gzip, whichever the header says; the cap keeps a bomb small.
-            yield zlib.decompressobj(47).decompress(data, _MAX_TEXT).decode("utf-8", "replace")
-        except zlib.error:
-            return
-    readable = sum(32 <= byte < 127 or byte in (9, 10, 13) for byte in data)
-    if data and readable >= 0.5 * len(data):
-        yield data.decode("utf-8", "replace")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1::2].count(0) > len(data) // 4:
-        yield data.decode("utf-16", "replace")
-
-
-def _escape(match: re.Match[str]) -> str:
-    number = int(match[1] or match[2] or match[3], 16)
-    return chr(number) if number < 0x110000 else ""
-
-
-def _recites(text: str, protected: str, run: int = 14) -> bool:
-    """Whether fourteen words in a row come from the protected text."""
-    own = re.findall(r"\w+", protected.casefold())
-    said = re.findall(r"\w+", text.casefold())
-    if len(own) < run or len(said) < run:
-        return False
-    grams = {tuple(own[i : i + run]) for i in range(len(own) - run + 1)}
-    return any(tuple(said[i : i + run]) in grams for i in range(len(said) - run + 1))

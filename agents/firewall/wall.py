@@ -4,47 +4,80 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import get_args
 
-from agents.firewall.base import ALLOW, FirewallContext, Kind, Verdict, worst
-from agents.firewall.code import judge_code
-from agents.firewall.commands import judge_command
+from agents.firewall.base import ALLOW, FirewallContext, Judgement, Kind, Verdict, worst
+from agents.firewall.code import code_verdicts, judge_code
+from agents.firewall.commands import command_verdicts
+from agents.firewall.guard import Guard
 from agents.firewall.leaks import judge_leak
 from agents.firewall.paths import judge_path
 
 _DEFAULT = FirewallContext()
+_MOST_VERDICTS = 5_000
+# Which layers look at what, in the order in which they are shown.
+_LAYERS: dict[str, tuple[str, ...]] = {
+    "command": ("leak", "path", "command", "code"),
+    "code": ("leak", "path", "command", "code"),
+    "path": ("leak", "path"),
+    "output": ("leak",),
+}
 
 
-def inspect(kind: Kind, text: str, *, context: FirewallContext = _DEFAULT) -> Verdict:
-    """Judge one output of an agent before it has an effect.
+def inspect(kind: Kind, text: str, *, context: FirewallContext = _DEFAULT, guard: Guard | None = None) -> Verdict:
+    """Judge one output of an agent before it has an effect: the strictest verdict of all layers.
 
     Leaks are looked for in every kind; known formats of secrets in what would be shown or run (code is the secrets
     gate's matter, with a disposition). An error inside is a denial, never an exception.
     """
+    return judge(kind, text, context=context, guard=guard).verdict
+
+
+def judge(kind: Kind, text: str, *, context: FirewallContext = _DEFAULT, guard: Guard | None = None) -> Judgement:
+    """As `inspect`, with what each layer said. A `guard` is asked last and may only tighten."""
     try:
         if kind not in get_args(Kind):
-            return Verdict("deny", "input", f"Unknown kind {kind!r}; known: {', '.join(get_args(Kind))}.", "input.kind")
+            known = ", ".join(get_args(Kind))
+            return _alone(Verdict("deny", "input", f"Unknown kind {kind!r}; known: {known}.", "input.kind"))
         leak = judge_leak(text, context, formats=kind in ("command", "output"))
+        said = [leak] if leak.rule == "leak.too-long" else [leak, *islice(_said(kind, text, context), _MOST_VERDICTS)]
+        layers = [replace(worst(one for one in said if one.layer == name), layer=name) for name in _LAYERS[kind]]
+        # A leak that was found comes first: the others may repeat it in their reasons.
+        verdict = leak if leak.decision == "deny" else worst([*said[1:], leak])
+        if guard is not None:
+            layers.append(replace(guard.judge(kind, text) if verdict.decision != "deny" else ALLOW, layer="guard"))
+            verdict = worst([verdict, layers[-1]])
         if leak.decision == "deny":
-            return leak
-        own = {"command": _command, "code": judge_code, "path": judge_path, "output": _output}[kind](text, context)
-        return worst([own, leak]) if own.decision == "deny" else worst([leak, own])
+            layers = [layers[0], *(Verdict(layer.decision, layer.layer, "", layer.rule) for layer in layers[1:])]
     except Exception as error:  # noqa: BLE001 - a judge that fails must not let anything through
-        return Verdict("deny", "input", f"The text could not be judged ({type(error).__name__}).", "input.error")
+        return _alone(
+            Verdict("deny", "input", f"The text could not be judged ({type(error).__name__}).", "input.error")
+        )
+    return Judgement(verdict, tuple(layers))
 
 
-def _command(text: str, context: FirewallContext) -> Verdict:
-    if not text.strip():
-        return Verdict("deny", "command", "The command is empty.", "command.empty")
-    return judge_command(text, context, judge_code)
+def _alone(verdict: Verdict) -> Judgement:
+    return Judgement(verdict, (verdict,))
 
 
-def _output(text: str, context: FirewallContext) -> Verdict:
-    return ALLOW
+def _said(kind: Kind, text: str, context: FirewallContext) -> Iterator[Verdict]:
+    if kind == "command" and not text.strip():
+        yield Verdict("deny", "command", "The command is empty.", "command.empty")
+    elif kind == "command":
+        yield from command_verdicts(text, context, judge_code)
+    elif kind == "code":
+        yield from code_verdicts(text, context)
+    elif kind == "path":
+        yield judge_path(text, context)
 
 
-def check_lines(stream: Iterable[str], *, context: FirewallContext = _DEFAULT) -> Iterator[str]:
-    """Judge JSON lines `{"kind": …, "text": …}`; gives one JSON line of verdict for each, in order."""
+def check_lines(stream: Iterable[str], *, context: FirewallContext = _DEFAULT, layers: bool = False) -> Iterator[str]:
+    """Judge JSON lines `{"kind": …, "text": …}`; gives one JSON line of verdict for each, in order.
+
+    With `layers`, each line also says what every layer said.
+    """
     for line in stream:
         if not line.strip():
             continue
@@ -55,7 +88,7 @@ def check_lines(stream: Iterable[str], *, context: FirewallContext = _DEFAULT) -
                 raise TypeError
         except (ValueError, KeyError, TypeError, RecursionError):
             wanted = 'expected a JSON object {"kind": "command|code|output|path", "text": "…"}'
-            verdict = Verdict("deny", "input", f"Not a question: {wanted}.", "input.line")
+            found = _alone(Verdict("deny", "input", f"Not a question: {wanted}.", "input.line"))
         else:
-            verdict = inspect(kind, text, context=context)  # type: ignore[arg-type]
-        yield json.dumps(verdict.to_json(), ensure_ascii=True)
+            found = judge(kind, text, context=context)  # type: ignore[arg-type]
+        yield json.dumps(found.verdict.to_json() | ({"layers": found.to_json()} if layers else {}), ensure_ascii=True)
