@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from agents.capabilities import Step, is_outside, require, secrets_in_text, without_secrets
 from agents.effects import effect
 from agents.llm.base import Cancelled, Message
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages
 from agents.personas import Persona
 from agents.ports import Limits, OverBudget, Spine, Stopped
+from agents.provenance import bare, sources_in, untrusted
 
 COMPACT_AT = 0.75  # of the window; older turns are summed up beyond it (SWE-NFR-03)
 SHOWN_THOUGHT = 4_000
@@ -58,7 +60,8 @@ def compact(messages: Sequence[Message], window: int) -> tuple[list[Message], in
         ]
         lines.extend(f"- {message['role']}: {line}" for line in kept[:4])
     summary = "Earlier turns of this conversation, summed up:\n" + "\n".join(lines[-40:])
-    head[1] = {"role": "user", "content": head[1]["content"] + "\n" + summary + "\n"}
+    sources = sorted({source for message in (head[1], *middle) for source in sources_in(message)})
+    head[1] = {"role": "user", "content": head[1]["content"] + "\n" + summary + "\n", "sources": sources}
     kept_messages = head + tail
     return kept_messages, before - count_messages(kept_messages)
 
@@ -93,7 +96,9 @@ def ask(
     if known is not None:
         return Answer(*known)
     check_budget(spine, limits)
-    sent, saved = compact(messages, provider.window)
+    kept, saved = compact(messages, provider.window)
+    shown, sources = guarded(spine, kept, provider, key=key, role=persona.name, attempt=attempt), untrusted(kept)
+    sent = bare(shown)
     if saved:
         spine.emit(
             "context.compacted", summary=f"Older turns summed up, {saved} tokens saved", role=persona.name,
@@ -137,11 +142,39 @@ def ask(
     text = plain(completion.text)
     spine.emit(
         "thought", role=persona.name, attempt=attempt, key=key, summary=first_sentence(text, step),
-        payload={"text": prose(text)[:SHOWN_THOUGHT], "step": step, "model": usage.model, "truncated": completion.truncated},
+        payload={
+            "text": prose(text)[:SHOWN_THOUGHT], "step": step, "model": usage.model, "truncated": completion.truncated,
+            "sources": [sources_in(message) for message in kept], "untrusted": sources,
+        },
         blobs={"prompt": [message["content"] for message in sent], "output": text},
         tokens=usage.completion_tokens, duration_ms=int(seconds * 1000),
     )  # fmt: skip
     return Answer(text, completion.truncated)
+
+
+def guarded(
+    spine: Spine, messages: list[Message], provider: Any, *, key: str, role: str, attempt: int
+) -> list[Message]:
+    """The conversation as this server may see it: off this machine no secret goes along with untrusted text."""
+    if not is_outside(provider.server):
+        return messages
+    found = secrets_in_text(message["content"] for message in messages)
+    step = Step(
+        "model.call",
+        untrusted=tuple(untrusted(messages)),
+        secrets=("prompt",) if found else (),
+        outside=(provider.server,),
+    )
+    if step.problem:
+        spine.emit(
+            "guard.blocked", summary=f"Secrets were taken out of a prompt to {provider.server}", role=role, attempt=attempt,
+            payload={"what": "prompt", "reason": step.problem, "rule": "trifecta", "decision": "redacted"}, outcome="contained",
+            key=f"{key}:guarded",
+        )  # fmt: skip
+        messages = without_secrets(messages)
+        left = ("prompt",) if secrets_in_text(message["content"] for message in messages) else ()
+        require(replace(step, secrets=left))
+    return messages
 
 
 def plain(text: str) -> str:

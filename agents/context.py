@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agents.prompting import quoted
+from agents.provenance import Material, Source, joined, label
 from agents.workspace.repository import Repository
 
 FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context beats a large one for a 7B model
@@ -38,12 +38,12 @@ def requirements_text(requirements: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines) or "- (none)"
 
 
-def files_text(files: Mapping[str, str]) -> str:
-    """Files whole, each in a fence that names it."""
-    return "\n\n".join(quoted(content, f"path={path}") for path, content in sorted(files.items()))
+def files_text(files: Mapping[str, str], source: Source = Source.MODEL) -> Material:
+    """Files whole, each in a fence that names it and says whose it is."""
+    return joined(label(content or " \n", source, f"path={path}") for path, content in sorted(files.items()))
 
 
-def existing_files(repository: Repository, sha: str, own: Sequence[str]) -> str:
+def existing_files(repository: Repository, sha: str, own: Sequence[str]) -> Material:
     """The repository's text files in order of interest, until the budget is used; the rest by name."""
     paths = [path for path in repository.files(sha) if path.endswith(_SHOWN) or path.rsplit("/", 1)[-1] in _NAMES]
     order = sorted(paths, key=lambda path: (path not in own, path.startswith("tests/"), path.count("/"), path))
@@ -59,7 +59,7 @@ def existing_files(repository: Repository, sha: str, own: Sequence[str]) -> str:
             continue
         shown[path] = text
         used += len(text)
-    blocks = [files_text(shown)] if shown else []
+    blocks: list[str] = [files_text(shown, Source.REPOSITORY)] if shown else []
     if left_out:
-        blocks.append("Also there: " + ", ".join(left_out[:80]))
-    return "\n\n".join(blocks)
+        blocks.append(label("Also there: " + ", ".join(left_out[:80]), Source.REPOSITORY))
+    return joined(blocks)

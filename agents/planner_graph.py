@@ -19,10 +19,11 @@ from agents.extraction import KINDS, extract
 from agents.extraction.implicit import imply
 from agents.llm.base import LLMError, Message, Provider
 from agents.llm.runner import ModelRunner
+from agents.oddities import passages
 from agents.personas import PLANNER
 from agents.planning.plan import PLAN_SCHEMA
 from agents.ports import Limits, Spine, Waiting
-from agents.prompting import quoted, render
+from agents.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
 from agents.replies import parse_json, parse_reply
 
@@ -120,7 +121,7 @@ def _say(
 
 
 def _system(ctx: PlanContext) -> Message:
-    return {"role": "system", "content": render("system.planner", house_rules=ctx.house_rules)}
+    return as_turn("system", render("system.planner", house_rules=ctx.house_rules))
 
 
 def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
@@ -139,6 +140,12 @@ def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[s
         summary=f"{explicit} requirements found, {len(rows) - explicit} implied, {len(found.unmapped)} paragraphs left over",
         payload={"counts": {"explicit": explicit, "implied": len(rows) - explicit, "unmapped": len(found.unmapped)}},
     )  # fmt: skip
+    strange = passages([*rows, *(paragraph.to_json() for paragraph in found.unmapped)])
+    if strange:
+        ctx.spine.emit(
+            "system", key="plan/odd", payload={"text": "Treated as text, like the rest of the document.", "odd": strange},
+            summary=f"{len(strange)} passages look like instructions to the agents: {strange[0]['where']} {strange[0]['why']}",
+        )  # fmt: skip
     return {"step": 1}
 
 
@@ -147,10 +154,10 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
     prompt = render(
         "plan.infer",
         project=ctx.project,
-        requirements=requirements_text(rows),
-        document=quoted(clip(ctx.text, DOCUMENT_CHARS), "markdown"),
+        requirements=label(requirements_text(rows), Source.DOCUMENT),
+        document=label(clip(ctx.text, DOCUMENT_CHARS), Source.DOCUMENT, "markdown"),
     )
-    messages: list[Message] = [_system(ctx), {"role": "user", "content": prompt}]
+    messages: list[Message] = [_system(ctx), as_turn("user", prompt)]
     try:
         answer, _ = parse_json(_say(ctx, messages, step="infer", key="plan/infer", schema=INFER_SCHEMA), INFER_SCHEMA)
     except LLMError as error:
@@ -198,9 +205,12 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
     """Think freely about the split; the constrained answer comes in a call of its own."""
     ctx = runtime.context
     prompt = render(
-        "plan.reason", project=ctx.project, requirements=requirements_text(ctx.book.requirements()), comment=ctx.comment
+        "plan.reason",
+        project=ctx.project,
+        requirements=label(requirements_text(ctx.book.requirements()), Source.DOCUMENT),
+        comment=ctx.comment,
     )
-    messages: list[Message] = [_system(ctx), {"role": "user", "content": prompt}]
+    messages: list[Message] = [_system(ctx), as_turn("user", prompt)]
     text = _say(ctx, messages, step="plan", key="plan/reason")
     for number, decision in enumerate(parse_reply(text).decisions[:12]):
         ctx.spine.emit(
@@ -211,15 +221,19 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
                 "requirements": list(decision.requirements),
             },
         )  # fmt: skip
-    return {"step": 3, "messages": [*messages, {"role": "assistant", "content": text}], "rounds": 0, "problems": []}
+    return {"step": 3, "messages": [*messages, as_turn("assistant", text)], "rounds": 0, "problems": []}
 
 
 def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
     """The plan as JSON by schema, validated in code."""
     ctx = runtime.context
     rounds = state["rounds"]
-    prompt = render("plan.again", problems=state["problems"][:20]) if rounds else render("plan.structure")
-    messages: list[Any] = [*state["messages"], {"role": "user", "content": prompt}]
+    prompt = (
+        render("plan.again", problems=[" ".join(problem.split())[:400] for problem in state["problems"][:20]])
+        if rounds
+        else render("plan.structure")
+    )
+    messages: list[Any] = [*state["messages"], as_turn("user", prompt)]
     text = _say(ctx, messages, step="structure", key=f"plan/structure/{rounds}", schema=PLAN_SCHEMA)
     plan, problems = parse_json(text)
     if not isinstance(plan, dict):
@@ -228,7 +242,7 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
         problems = ctx.book.problems_of(plan)
     return {
         "step": 4 + rounds,
-        "messages": [*messages, {"role": "assistant", "content": text}],
+        "messages": [*messages, as_turn("assistant", text)],
         "plan": plan,
         "problems": problems,
         "rounds": rounds + 1,

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agents.capabilities import Step, secrets_in_text
 from agents.effects import effect
 from agents.gates.base import GateReport
 from agents.llm.base import Provider
 from agents.llm.runner import ModelRunner
 from agents.memory.base import LessonStore
+from agents.redaction import redact
 from agents.workspace.repository import Repository
-from sandbox.base import Backend, PackageSet, Sandbox
+from sandbox.base import Backend, PackageRefused, PackageSet, Sandbox
 
 
 class Waiting(Exception):
@@ -200,6 +202,7 @@ class TaskContext:
     lessons: LessonStore
     gates: Callable[[Path, Sequence[str], Mapping[str, Any]], GateReport]
     needs_review: bool = True
+    switched_off: frozenset[str] = frozenset()  # parts of the loop that a measurement does without
     _sandbox: Sandbox | None = field(default=None, repr=False)
     _packages: tuple[str, ...] = field(default=(), repr=False)
 
@@ -221,6 +224,17 @@ class TaskContext:
     def _fetched(self, wanted: tuple[str, ...]) -> PackageSet:
         key = f"{self.worktree_name}/packages/{hashlib.sha256(' '.join(wanted).encode()).hexdigest()[:16]}"
         names = ", ".join(wanted)
+        # A name is all that leaves this machine, and models write names: it must not carry a secret out.
+        step = Step(
+            "package.fetch", untrusted=("model",), outside=("package index",),
+            secrets=("package name",) if secrets_in_text(wanted) else (),
+        )  # fmt: skip
+        if step.problem:
+            self.spine.emit(
+                "guard.blocked", summary="A package name holds a secret; it was not asked for", outcome="denied",
+                payload={"what": "package.fetch", "reason": step.problem, "rule": "trifecta", "decision": "deny"},
+            )  # fmt: skip
+            raise PackageRefused(redact(names)[:200], "its name holds a secret; it was not asked for")
         with effect(
             self.spine, "package.fetch", key=key, summary=f"fetch {names[:300]} …", payload={"packages": list(wanted)}
         ):

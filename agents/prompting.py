@@ -9,6 +9,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 PROMPTS = Path(__file__).parent / "prompts"
+# What templates show outside of fences besides the product's own words, by its source (agents.provenance.Source):
+# a task's key and title, lists of paths, one-line reasons.
+INLINE: dict[str, tuple[str, ...]] = {
+    "task.head": ("model",),
+    "task.review": ("model",),
+    "task.rejected": ("model",),
+    "task.refused": ("model",),
+    "task.unreadable": ("model",),
+    "plan.again": ("model",),
+}
 
 
 @cache
@@ -24,7 +34,7 @@ def _environment() -> Environment:
     )
 
 
-def render(name: str, **variables: Any) -> str:
+def render_text(name: str, **variables: Any) -> str:
     """Render prompts/<name>.md; raises jinja2.UndefinedError for a variable that was forgotten."""
     return _environment().get_template(f"{name}.md").render(**variables).strip() + "\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 MAX_REPLY_BYTES = 2_000_000  # no step of ours asks for more than a few files; beyond this a model is looping
 DEFAULT_WINDOW = 32_768  # tokens; one value per model, because a changed window makes the server load it again
@@ -17,6 +17,7 @@ class Message(TypedDict):
 
     role: Literal["system", "user", "assistant"]
     content: str
+    sources: NotRequired[list[str]]  # who wrote it (agents.provenance); kept with the turn, never sent
 
 
 @dataclass(frozen=True)

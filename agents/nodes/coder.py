@@ -6,11 +6,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from agents.context import files_text
 from agents.llm.base import Message
 from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, talk, tests_text
 from agents.personas import CODER
 from agents.ports import TaskContext
-from agents.prompting import quoted, render
+from agents.provenance import Source, as_turn, label, render
 from agents.repair.feedback import counts_text, trace_text
 from agents.state import TaskState
 
@@ -76,14 +77,15 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
             "memory.recall", attempt=state["attempt"], key=key_of(state, "recall"), error_signature=signatures[-1],
             summary=f"This failure was met before: {known[0].cause}"[:400], payload={"lessons": [one.to_json() for one in known]},
         )  # fmt: skip
+    told = "diagnosis" not in runtime.context.switched_off
     prompt = render(
         "task.repair",
         lessons=lessons_text([one.to_json() for one in known]),
         counts=counts_text(state["report"]),
-        trace=trace_text(state["report"]),
+        trace=label(trace_text(state["report"]), Source.TESTS) if told else "",
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
     )
-    messages: list[Message] = [*state["coder"], {"role": "user", "content": prompt}]
+    messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
     changed = _candidate(state, runtime.context, messages, step="repair", strategy="repair")
     return changed | {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1}
 
@@ -105,22 +107,24 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
 
 def fix_findings(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """The gate blocked: remove the cause."""
-    prompt = render("task.findings", findings=state["report"]["gate_feedback"])
-    messages: list[Message] = [*state["coder"], {"role": "user", "content": prompt}]
+    prompt = render("task.findings", findings=label(state["report"]["gate_feedback"], Source.TOOLS))
+    messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
     return _candidate(state, runtime.context, messages, step="findings", strategy="findings")
 
 
 def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """The reviewer refused: change what was asked for."""
-    prompt = render("task.rejected", reasons="\n".join(f"- {reason}" for reason in state["report"]["review"]))
-    messages: list[Message] = [*state["coder"], {"role": "user", "content": prompt}]
+    prompt = render(
+        "task.rejected", reasons=label("\n".join(f"- {reason}" for reason in state["report"]["review"]), Source.MODEL)
+    )
+    messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
     return _candidate(state, runtime.context, messages, step="rejected", strategy="review")
 
 
 def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Both sides changed the same lines: the coder writes the file that serves both."""
-    shown = "\n\n".join(quoted(text, f"path={path}") for path, text in sorted(state["conflict"].items()))
-    messages: list[Message] = [*state["coder"], {"role": "user", "content": render("task.conflict", conflicts=shown)}]
+    shown = files_text(state["conflict"])
+    messages: list[Message] = [*state["coder"], as_turn("user", render("task.conflict", conflicts=shown))]
     changed = _candidate(state, runtime.context, messages, step="conflict", strategy="conflict")
     left = [path for path in state["conflict"] if "<<<<<<<" in changed.get("files", {}).get(path, "<<<<<<<")]
     if left and changed["verdict"] != "escalate":

@@ -11,7 +11,7 @@ from agents.firewall import FirewallContext, inspect
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.ports import TaskContext
-from agents.prompting import render
+from agents.provenance import Material, Source, as_turn, label, render, sources_in
 from agents.repair.feedback import clip
 from agents.replies import Applied, Reply, apply_reply, parse_reply
 from agents.state import TaskState
@@ -37,21 +37,18 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     first = render(
         "task.head",
         project=ctx.project, key=task["key"], title=task["title"], approach=state["approach"], step=step,
-        description=task.get("description", ""), expects=task.get("expects", ""), files=task.get("files", []),
-        requirements=requirements_text(task.get("requirements", [])), note=task.get("note", ""),
-        lessons=lessons_text(state.get("lessons", [])),
+        description=label(task.get("description", ""), Source.MODEL), expects=label(task.get("expects", ""), Source.MODEL),
+        files=task.get("files", []), requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+        note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()), lessons=lessons_text(state.get("lessons", [])),
         existing=existing_files(ctx.repository, state["base"], task.get("files", [])),
-        tests=more.get("tests", ""), avoid=more.get("avoid", ""),
+        tests=more.get("tests", ""), avoid=label(more.get("avoid", ""), Source.TESTS),
     )  # fmt: skip
-    return [
-        {"role": "system", "content": render(f"system.{persona.name}", house_rules=ctx.house_rules)},
-        {"role": "user", "content": first},
-    ]
+    return [as_turn("system", render(f"system.{persona.name}", house_rules=ctx.house_rules)), as_turn("user", first)]
 
 
-def lessons_text(lessons: list[dict[str, Any]]) -> str:
-    """Lessons as lines."""
-    return "\n".join(f"- {lesson['cause']} → {lesson['fix']}" for lesson in lessons)
+def lessons_text(lessons: list[dict[str, Any]]) -> Material:
+    """Lessons as lines; a model wrote them, in this project or another."""
+    return label("\n".join(f"- {lesson['cause']} → {lesson['fix']}" for lesson in lessons), Source.MODEL)
 
 
 def talk(
@@ -87,7 +84,7 @@ def talk(
             continue
         reply = parse_reply(answer.text, truncated=answer.truncated)
         applied = apply_reply(reply, current, read_only=lambda path: not accept(path))
-        messages = [*messages, {"role": "assistant", "content": answer.text}]
+        messages = [*messages, as_turn("assistant", answer.text)]
         reasons = [f"{path}: {reason}" for path, reason in applied.refused]
         reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn)
         # The same files again are an answer too: the writer holds on to what was judged.
@@ -101,8 +98,10 @@ def talk(
             break
         # What could not be used is not worth its place in the window: enough stays to see what is meant.
         again: list[Message] = [
-            {"role": "assistant", "content": clip(answer.text, UNUSABLE_CHARS)},
-            {"role": "user", "content": render("task.refused", step="again", reasons=reasons[:12])},
+            as_turn("assistant", clip(answer.text, UNUSABLE_CHARS)),
+            as_turn(
+                "user", render("task.refused", step="again", reasons=[one_line(reason) for reason in reasons[:12]])
+            ),
         ]
         messages = [*messages[:-1], *again]
     record_decisions(state, ctx, persona, reply)
@@ -143,6 +142,7 @@ def hear(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[l
     told: Message = {
         "role": last["role"],
         "content": f"{last['content'].rstrip()}\n\nA person of the team says:\n{said}\n",
+        "sources": sorted({*sources_in(last), Source.PERSON.value}),
     }
     return [*messages[:-1], told], len(words)
 
@@ -186,6 +186,11 @@ def record_decisions(state: TaskState, ctx: TaskContext, persona: Persona, reply
         )  # fmt: skip
 
 
-def tests_text(state: TaskState) -> str:
+def one_line(text: str) -> str:
+    """Words that stand outside of a fence: one line, not long enough to argue in."""
+    return " ".join(text.split())[:400]
+
+
+def tests_text(state: TaskState) -> Material:
     """The tests, whole."""
     return files_text(state["tests"])

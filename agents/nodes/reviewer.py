@@ -10,11 +10,11 @@ from agents.asking import ask
 from agents.context import requirements_text
 from agents.gates.feedback import feedback_text
 from agents.llm.base import ReplyTooLong
-from agents.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, key_of, unusable
+from agents.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, key_of, one_line, unusable
 from agents.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.personas import REVIEWER
 from agents.ports import TaskContext, Waiting
-from agents.prompting import quoted, render
+from agents.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip, counts_text
 from agents.replies.jsonish import parse_json
 from agents.state import TaskState
@@ -83,14 +83,12 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     tree = write_candidate(state, ctx)
     task = state["task"]
     messages: Any = [
-        {"role": "system", "content": render("system.reviewer", house_rules=ctx.house_rules)},
-        {
-            "role": "user",
-            "content": render(
-                "task.review", project=ctx.project, key=task["key"], title=task["title"], counts=counts_text(state["report"]),
-                requirements=requirements_text(task.get("requirements", [])), diff=quoted(clip(tree.diff(state["base"]), DIFF_CHARS), "diff"),
-            ),
-        },
+        as_turn("system", render("system.reviewer", house_rules=ctx.house_rules)),
+        as_turn("user", render(
+            "task.review", project=ctx.project, key=task["key"], title=task["title"], counts=counts_text(state["report"]),
+            requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+            diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
+        )),
     ]  # fmt: skip
     verdict, problems = _verdict(state, ctx, messages)
     if verdict is None:
@@ -141,10 +139,10 @@ def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[st
             return verdict, []
         problems = problems or ["it is not a JSON object"]
         unusable(state, ctx, REVIEWER, problems, name)
-        again = render("task.unreadable", problems=problems[:8])
+        again = render("task.unreadable", problems=[one_line(problem) for problem in problems[:8]])
         messages = [
             *messages,
-            {"role": "assistant", "content": clip(answer.text, UNUSABLE_CHARS)},
-            {"role": "user", "content": again},
+            as_turn("assistant", clip(answer.text, UNUSABLE_CHARS)),
+            as_turn("user", again),
         ]
     return None, problems

@@ -11,14 +11,17 @@ from agents.llm.base import Message
 from agents.nodes.common import hear, is_test, key_of, opening, talk
 from agents.personas import TESTER
 from agents.ports import TaskContext
-from agents.prompting import render
+from agents.provenance import Source, as_turn, label, render
 from agents.repair.feedback import trace_text
 from agents.state import TaskState
 
 
 def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
-    """Have the tests written from the requirement; without them there is nothing to judge code by."""
+    """Have the tests written from the requirement, unless the task brings its own; code is judged by nothing else."""
     ctx = runtime.context
+    given = state["task"].get("tests_given")
+    if given:
+        return {"step": state["step"] + 1, "tests": dict(given), "verdict": ""}
     messages, _ = hear(state, ctx, opening(state, ctx, TESTER, "tests"))
     messages, _, applied = talk(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
     changed: dict[str, Any] = {"step": state["step"] + 1, "tester": messages, "iteration": state["iteration"] + 1}
@@ -31,8 +34,10 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, An
 def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """The same failure twice: the tester must argue from the requirement whether test or code is wrong."""
     ctx = runtime.context
-    prompt = render("task.adjudicate", trace=trace_text(state["report"]), code=files_text(state["files"]))
-    messages: list[Message] = [*state["tester"], {"role": "user", "content": prompt}]
+    prompt = render(
+        "task.adjudicate", trace=label(trace_text(state["report"]), Source.TESTS), code=files_text(state["files"])
+    )
+    messages: list[Message] = [*state["tester"], as_turn("user", prompt)]
     messages, reply, applied = talk(
         state, ctx, TESTER, messages, step="adjudicate", accept=is_test, current=state["tests"], need_files=False
     )

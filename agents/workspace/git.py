@@ -18,6 +18,15 @@ _SAFE = (
 )  # fmt: skip
 
 
+# What the product needs of git. None of it talks to another machine: there is no way to push, fetch or clone here.
+VERBS = frozenset(
+    {
+        "add", "cat-file", "checkout", "cherry-pick", "clean", "commit", "commit-tree", "diff", "init", "log", "ls-tree", "merge",
+        "reset", "rev-parse", "show", "status", "worktree", "write-tree",
+    }
+)  # fmt: skip
+
+
 class GitError(Exception):
     """git refused; the text holds its last words."""
 
@@ -39,7 +48,9 @@ def _environment() -> dict[str, str]:
 
 
 def git(folder: Path, *argv: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run one git command in `folder`; raises GitError when it fails and `check` is set."""
+    """Run one git command in `folder`; raises GitError when it fails and `check` is set, and for a verb not in VERBS."""
+    if not argv or argv[0] not in VERBS:
+        raise GitError(f"git {argv[0] if argv else ''} is not among the commands the product uses")
     done = subprocess.run(
         ["git", *_SAFE, *argv],
         cwd=folder,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from agents.oddities import passages
 from agents.planning.layout import Layout, layout
 from agents.planning.plan import Problem, content_hash, parse_plan, validate_plan
-from projects.models import Plan, Task
+from projects.models import Plan, Requirement, RequirementDocument, Task
 
 KEPT_LAYOUTS = 64
 DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
@@ -46,6 +47,30 @@ def _plain(problem: Problem) -> dict[str, Any]:
         "tasks": list(problem.task_keys),
         "severity": problem.severity,
     }
+
+
+def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Warnings about passages of document and plan that look like instructions to the agents; nothing is blocked."""
+    rows = document.requirements.exclude(status=Requirement.Status.REJECTED).order_by("ordinal")
+    read = [*rows.values("key", "text", "acceptance"), *(item for item in document.unmapped if isinstance(item, dict))]
+    tasks = [
+        {
+            "key": str(spec.get("key", "")),
+            "text": f"{spec.get('title', '')}\n{spec.get('description', '')}\n{spec.get('expects', '')}",
+        }
+        for spec in content.get("tasks") or []
+        if isinstance(spec, dict)
+    ]
+    keys = {task["key"] for task in tasks}
+    return [
+        {
+            "code": "odd_text",
+            "message": f"{found['where']} looks like an instruction to the agents: it {found['why']}. It is treated as text: “{found['text']}”",
+            "tasks": [found["where"]] if found["where"] in keys else [],
+            "severity": "warning",
+        }
+        for found in passages([*read, *tasks])
+    ]
 
 
 def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from projects.services.canonical import clean_json, clean_text
 from projects.services.events import emit
 from projects.services.locks import lock_project, lock_run
 from projects.services.moves import move_plan
-from projects.services.plan_rules import examine, layout_of
+from projects.services.plan_rules import examine, layout_of, odd_problems
 from projects.services.rights import can, require
 from projects.services.runs import start_planning
 
@@ -106,7 +106,7 @@ def _store(
             version=last + 1,
             content=given,
             content_hash=digest,
-            problems=found.problems,
+            problems=[*found.problems, *odd_problems(document, given)],
             comment=clean_text(comment, 4_000),
             created_by=by,
         )
