@@ -32,10 +32,15 @@ WAY_OUT = (
 
 @cache
 def rules_json() -> str:
-    """Every rule of the product as one JSON document."""
+    """Every rule of the product as one JSON document.
+
+    The lists that many files share (anchors) stand in `shared.yaml`, which is read in front of each of them.
+    """
+    shared = (RULES / "shared.yaml").read_text(encoding="utf-8")
     rules: list[Any] = []
     for file in sorted(RULES.glob("*.yaml")):
-        rules.extend(yaml.safe_load(file.read_text(encoding="utf-8"))["rules"])
+        if file.name != "shared.yaml":
+            rules.extend(yaml.safe_load(f"{shared}\n{file.read_text(encoding='utf-8')}")["rules"])
     return json.dumps({"rules": rules})
 
 
