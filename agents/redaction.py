@@ -1,21 +1,32 @@
 """The one choke point before anything is stored: secrets out, shape unchanged.
 
-Only what is surely a secret goes: known formats, the configured values (also encoded), and literals given to a
-password-like name. Random-looking text alone stays, because code and hashes look random too.
+Only what is surely a secret goes: known formats and the configured values, plain, encoded or in pieces, and literals
+given to a name that promises one. Random-looking text alone stays, because code and hashes look random too.
 """
 
 from __future__ import annotations
 
 import base64
+import codecs
+import dataclasses
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from agents.gates.secret_disguise import find_disguised, find_joined
 from agents.gates.secret_formats import FORMATS, find_known, is_placeholder
+from agents.gates.secret_names import find_assigned
 
 _MAX_DEPTH = 100
 _MIN_LENGTH = 6
+_LOOK_BACK = 400  # characters of a stream that are kept to see what new ones belong to
+_LONGEST_RUN = 2_000
+_REMEMBERED = 4_096
+_PASSES = 3  # a secret may touch another, and stand free only once that is gone
+# Where only the place tells a secret, a stand-in may be there as well; a shape of its own is never by chance.
+_NAMED_BY_PLACE = frozenset(entry.kind for entry in FORMATS if entry.place == "around")
 _MARK = "[redacted:"
 _NAMES = r"(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|client[_-]?secret|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key)"
 _ASSIGNED = re.compile(
@@ -40,6 +51,7 @@ class Redactor:
                 safe = re.sub(r"[^a-z0-9-]+", "-", kind.lower()).strip("-") or "secret"
                 forms.update((form, safe) for form in _forms(value) if len(form) >= _MIN_LENGTH)
         self._kinds = forms
+        self._clean: OrderedDict[tuple[int, int], None] = OrderedDict()
         # Longest first: a URL-encoded value may contain the plain one.
         ordered = sorted(forms, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, ordered))) if ordered else None
@@ -79,13 +91,87 @@ class Redactor:
         return done
 
     def _text(self, text: str) -> str:
-        if self._values is not None:
-            text = self._values.sub(lambda match: f"{_MARK}{self._kinds[match[0]]}]", text)
-        spans = [(start, end, kind) for kind, start, end in find_known(text)]
-        for match in _assigned(text):
-            if not is_placeholder(match["value"]):
-                spans.append((*match.span("value"), "password-literal"))
-        return _cut(text, spans) if spans else text
+        if len(text) < _MIN_LENGTH:
+            return text
+        if (len(text), hash(text)) in self._clean:
+            return text
+        for _ in range(_PASSES):
+            spans = self.spans(text)
+            if not spans:
+                break
+            text = _cut(text, spans)
+        else:
+            return text
+        # The same texts come by many times: in prompts, states and events.
+        self._clean[len(text), hash(text)] = None
+        if len(self._clean) > _REMEMBERED:
+            self._clean.popitem(last=False)
+        return text
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Start, end and kind of everything that must go."""
+        spans = [(start, end, kind) for kind, start, end in self._configured(text)]
+        spans += [
+            (start, end, kind)
+            for kind, start, end in find_known(text)
+            if kind not in _NAMED_BY_PLACE or not is_placeholder(text[start:end])
+        ]
+        spans += [
+            (*match.span("value"), "password-literal")
+            for match in _assigned(text)
+            if not is_placeholder(match["value"])
+        ]
+        spans += [(start, end, kind) for kind, start, end, sure in find_assigned(text) if sure]
+        spans += [(start, end, kind) for kind, start, end in find_disguised(text)]
+        return spans
+
+    def _configured(self, text: str) -> Iterator[tuple[str, int, int]]:
+        values = self._values
+        if values is None:
+            return
+
+        def seen(where: str) -> Iterator[tuple[str, int, int]]:
+            for match in values.finditer(where):
+                yield self._kinds[match[0]], match.start(), match.end()
+
+        yield from seen(text)
+        yield from find_joined(text, seen)
+
+
+class Stream:
+    """Redacts words that arrive in pieces: the end of what came is kept back while it may be part of a secret."""
+
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or _current
+        self._before = ""
+        self._held = ""
+        self.sent = 0  # characters given out
+
+    def feed(self, text: str) -> str:
+        """What may be shown now."""
+        self._held += text
+        cut = max(self._held.rfind(mark) for mark in " \n\t") + 1
+        if len(self._held) - cut > _LONGEST_RUN:
+            cut = len(self._held)
+        return self._give(cut)
+
+    def end(self) -> str:
+        """The rest."""
+        return self._give(len(self._held))
+
+    def _give(self, cut: int) -> str:
+        part, self._held = self._held[:cut], self._held[cut:]
+        if not part:
+            return ""
+        edge, window = len(self._before), self._before + part
+        try:
+            spans = [(max(start, edge), end, kind) for start, end, kind in self._redactor.spans(window) if end > edge]
+            safe = _cut(window, spans)[edge:] if spans else part
+        except Exception:  # noqa: BLE001 - words that cannot be judged are not shown
+            safe = f"{_MARK}unreadable]"
+        self._before = window[-_LOOK_BACK:]
+        self.sent += len(safe)
+        return safe
 
 
 def _assigned(text: str) -> Iterator[re.Match[str]]:
@@ -130,6 +216,8 @@ def _forms(value: str) -> set[str]:
     """The value as it may turn up: plain, URL-encoded, hex, base64 at each of the three alignments."""
     raw = value.encode("utf-8", "surrogatepass")
     forms = {value, quote(value, safe=""), quote_plus(value), raw.hex(), raw.hex().upper()}
+    if len(value) >= 10:
+        forms |= {value[::-1], codecs.encode(value, "rot13"), base64.b32encode(raw).decode().rstrip("=")}
     for shift in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             text = encode(b"\0" * shift + raw).decode().rstrip("=")
@@ -161,6 +249,25 @@ def configure(secrets: Mapping[str, str] | Iterable[str]) -> None:
 def redact(value: Any) -> Any:
     """Redact with the configured secrets; see `Redactor.redact`."""
     return _current.redact(value)
+
+
+def redact_strings(value: Any) -> Any:
+    """The same plain data, tuples and dataclasses kept as they are, with every secret in its strings replaced.
+
+    For state that must come back as what it was; events go through `redact`, which makes JSON of anything.
+    """
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping) and type(value) is dict:
+        return {key: redact_strings(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(redact_strings, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = {
+            field.name: redact_strings(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init
+        }
+        return dataclasses.replace(value, **changed)
+    return value
 
 
 KINDS: frozenset[str] = frozenset(entry.kind for entry in FORMATS)

@@ -8,20 +8,20 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 from agents.gates.secret_formats import WHOLE_KINDS, find_known, is_placeholder
 
 # A quote, what joins two literals, a quote; the escape is there because texts are often JSON in themselves.
 _JOINT = re.compile(
-    r"(?<=[A-Za-z0-9_\-=/+.])(?:\\?[\"'`])(?:\s|\\n|\\\n)*(?:[+.&]|\|\||\.\.|<>|\\)?(?:\s|\\n)*[rbufRBUF]{0,2}(?:\\?[\"'`])(?=[A-Za-z0-9_\-=/+.])"
+    r"(?<=[^\s\"'`])(?:\\?[\"'`])(?:\s|\\n|\\\n)*(?:[+.&]|\|\||\.\.|<>|\\)?(?:\s|\\n)*[rbufRBUF]{0,2}(?:\\?[\"'`])(?=[^\s\"'`)\]},;:])"
     "|[\u00ad\u200b-\u200f\u2060\ufeff]+"
 )
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{20,}(?:[ \t]{0,8}\r?\n[ \t]{0,8}[A-Za-z0-9+/_\-]{4,}){0,400}={0,2}")
 _HEX = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{24,}")
-_SPACED_HEX = re.compile(r"(?:(?:\\x|0x)[0-9a-fA-F]{2}[ ,]{0,2}){12,}")
+_SPACED_HEX = re.compile(r"(?:\\x|0x)[0-9a-fA-F]{2}(?:[ ,]{0,2}(?:\\x|0x)[0-9a-fA-F]{2}){11,}")
 _PERCENT = re.compile(r"(?<![^\s\"'<>])[^\s\"'<>%]{0,2000}%[0-9a-fA-F]{2}[^\s\"'<>]{0,4000}")
 _READABLE = bytes(range(32, 127)) + b"\t\n\r"
 _LONGEST = 400_000
@@ -35,32 +35,32 @@ def find_disguised(text: str) -> Iterator[Found]:
     if len(text) > _LONGEST:
         # A bound on work; whatever is longer was cut by its maker or is data.
         text = text[:_LONGEST]
-    yield from _joined(text, _JOINT)
+    yield from find_joined(text, _real)
     yield from _encoded(text, _DEPTH)
     if "%" in text:
         yield from _percent(text)
 
 
-def _joined(text: str, joint: re.Pattern[str]) -> Iterator[Found]:
-    plain = joint.sub("", text)
-    if len(plain) == len(text) or not any(True for _ in _real(plain)):
+def find_joined(text: str, find: Callable[[str], Iterator[Found]]) -> Iterator[Found]:
+    """What `find` sees in the text once neighbouring literals are joined, where it stands in pieces in the text."""
+    plain = _JOINT.sub("", text)
+    if len(plain) == len(text):
         return
-    pieces: list[str] = []
-    places: list[tuple[int, int]] = []  # where a piece begins: in the joined text, in the text
+    found = list(find(plain))
+    if not found:
+        return
+    places: list[tuple[int, int]] = [(0, 0)]  # where a piece begins: in the joined text, in the text
     done = length = 0
-    for match in joint.finditer(text):
-        pieces.append(text[done : match.start()])
-        places.append((length, done))
+    for match in _JOINT.finditer(text):
         length += match.start() - done
         done = match.end()
-    pieces.append(text[done:])
-    places.append((length, done))
+        places.append((length, done))
 
     def original(at: int) -> int:
         begin, there = next(pair for pair in reversed(places) if pair[0] <= at)
         return there + at - begin
 
-    for kind, start, end in _real("".join(pieces)):
+    for kind, start, end in found:
         first, last = original(start), original(end - 1) + 1
         if last - first > end - start:
             yield kind, first, last

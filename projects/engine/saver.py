@@ -28,6 +28,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from agents.redaction import redact_strings
 from projects.models import GraphCheckpoint, GraphWrite
 from projects.services.canonical import clean_json
 
@@ -38,7 +39,8 @@ class DjangoSaver(BaseCheckpointSaver[str]):
     """LangGraph's checkpoint interface over the Django ORM.
 
     The graph's state is plain data, so only LangGraph's own safe types are ever built from stored bytes; anything else
-    comes back as data. One worker per thread_id at a time is the caller's promise (the task's lease).
+    comes back as data, and secrets do not come back at all. One worker per thread_id at a time is the caller's promise
+    (the task's lease).
     """
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
@@ -112,7 +114,8 @@ class DjangoSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Store a checkpoint; storing it again replaces it."""
         thread, ns = _place(config)
-        kind, blob = self.serde.dumps_typed(checkpoint)
+        values = redact_strings(checkpoint["channel_values"])
+        kind, blob = self.serde.dumps_typed({**checkpoint, "channel_values": values})
         row = GraphCheckpoint(
             thread_id=thread,
             ns=ns,
@@ -142,7 +145,7 @@ class DjangoSaver(BaseCheckpointSaver[str]):
         thread, ns = _place(config)
         rows = []
         for index, (channel, value) in enumerate(writes):
-            kind, blob = self.serde.dumps_typed(value)
+            kind, blob = self.serde.dumps_typed(redact_strings(value))
             rows.append(
                 GraphWrite(
                     thread_id=thread,

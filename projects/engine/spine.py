@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F, Sum
 
 from agents.ports import Mark, Spent, Stopped
+from agents.redaction import Stream
 from projects.engine.budgets import seconds_at_work
 from projects.errors import LeaseLost
 from projects.models import Event, Run, Task, Usage
@@ -17,6 +18,7 @@ from projects.services import announcing, events, leases, usage
 from projects.services.doorbell import announce_delta
 from projects.services.locks import lock_run
 
+MOST_STREAMS = 16  # replies that may be written at the same time
 LOOK_AGAIN = 0.4  # seconds between looks at the brake; five questions a second need not be five queries
 
 
@@ -30,6 +32,7 @@ class DatabaseSpine:
         self._started = time.monotonic()
         self._looked, self._stop = 0.0, False
         self._lane = task.key if task else "plan"
+        self._streams: dict[str, Stream] = {}
 
     def _guard(self) -> None:
         try:
@@ -104,7 +107,15 @@ class DatabaseSpine:
         return (output, bool(event.payload.get("truncated"))) if isinstance(output, str) else None
 
     def delta(self, *, lane: str, id: str, offset: int, text: str) -> None:
-        announce_delta(self._run_id, lane=f"{self._lane} {lane}", id=id, offset=offset, text=text)
+        if offset == 0 or id not in self._streams:
+            self._streams[id] = Stream()
+            while len(self._streams) > MOST_STREAMS:
+                self._streams.pop(next(iter(self._streams)))
+        stream = self._streams[id]
+        sent = stream.sent
+        # What may be the beginning of a secret is kept back; the final row holds all of it.
+        if safe := stream.feed(text):
+            announce_delta(self._run_id, lane=f"{self._lane} {lane}", id=id, offset=sent, text=safe)
 
     def usage(
         self,

@@ -6,12 +6,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents import redaction
 from agents.gates.secret_formats import FORMATS, find_known
-from agents.redaction import Redactor, redact, secrets_in
+from agents.redaction import Redactor, Stream, redact, redact_strings, secrets_in
 from tests.agents.gates import samples
 from tests.agents.gates.secret_samples import sample
 
@@ -94,6 +94,7 @@ def test_ordinary_code_and_prose_stay(text: str) -> None:
     assert redact(kept) == kept
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_the_shape_stays_and_twice_is_once(value: Any) -> None:
     done = REDACTOR.redact(value)
@@ -101,6 +102,7 @@ def test_the_shape_stays_and_twice_is_once(value: Any) -> None:
     assert REDACTOR.redact(done) == done
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -153,3 +155,71 @@ def test_configured_secrets_are_used_by_the_one_choke_point(monkeypatch: pytest.
     monkeypatch.setattr(redaction, "_current", Redactor())
     redaction.configure({"key": "quite-private-value"})
     assert redact("a quite-private-value b") == "a [redacted:key] b"
+
+
+TOKEN = sample("github-token")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'key = "{TOKEN[:9]}" + "{TOKEN[9:20]}" "{TOKEN[20:]}"',
+        f"key = '{TOKEN[:9]}' \\\n    '{TOKEN[9:]}'",
+        f"{TOKEN[:12]}\u200b{TOKEN[12:]}",
+        base64.b64encode(f"token={TOKEN}".encode()).decode(),
+        base64.b64encode(base64.b64encode(f"token={TOKEN}".encode())).decode(),
+        base64.encodebytes(f"some words before it and then {TOKEN} and words behind it".encode()).decode(),
+        TOKEN.encode().hex(),
+        "".join(f"\\x{byte:02x}" for byte in TOKEN.encode()),
+        quote(f"https://host/?a=b&t={TOKEN}", safe="").replace("_", "%5F"),
+        json.dumps({"log": json.dumps({"t": TOKEN})}),
+    ],
+)
+def test_a_known_secret_goes_in_pieces_and_encoded_too(text: str) -> None:
+    done = redact(f"before {text} after")
+    assert "[redacted:" in done
+    assert done.startswith("before ")
+    assert done.endswith(" after")
+    assert TOKEN[9:20] not in done
+    assert TOKEN[20:] not in done
+
+
+@pytest.mark.parametrize(
+    "form", [SECRET[::-1], f'"{SECRET[:7]}" + "{SECRET[7:]}"', base64.b32encode(SECRET.encode()).decode().rstrip("=")]
+)
+def test_a_configured_secret_goes_reversed_and_in_pieces(form: str) -> None:
+    assert "[redacted:db-password]" in REDACTOR.redact(f"a {form} b")
+
+
+def test_a_secret_that_only_its_name_gives_away_goes() -> None:
+    value = "9f8a7b6c5d4e" + "3f2a1b0c9d8e"
+    for line in (f"DATADOG_API_KEY={value}", f'{{"client_secret": "{value}"}}', f"<apiToken>{value}</apiToken>"):
+        assert value not in redact(line)
+
+
+@given(st.lists(st.integers(1, 30), max_size=12), st.booleans())
+@settings(deadline=None)
+def test_a_stream_gives_out_no_secret_wherever_it_is_cut(cuts: list[int], own: bool) -> None:
+    secret = SECRET if own else TOKEN
+    text = f'First words, then key = "{secret}" and more of them.\nThe end'
+    stream, shown, rest = Stream(REDACTOR), "", text
+    for cut in cuts:
+        shown, rest = shown + stream.feed(rest[:cut]), rest[cut:]
+    shown += stream.feed(rest) + stream.end()
+    assert secret not in shown
+    assert "[redacted:" in shown
+    assert shown.startswith("First words, then ")
+    assert shown.endswith("The end")
+    assert stream.sent == len(shown)
+
+
+def test_a_stream_without_secrets_comes_out_as_it_went_in() -> None:
+    stream = Stream(REDACTOR)
+    assert "".join([*(stream.feed(c) for c in samples.CLEAN_FUNCTIONS), stream.end()]) == samples.CLEAN_FUNCTIONS
+
+
+def test_state_keeps_its_types() -> None:
+    state = {"code": [f"x = {TOKEN!r}"], "pair": (TOKEN, 1), "none": None, "raw": b"x"}
+    done = redact_strings(state)
+    assert TOKEN not in str(done)
+    assert (type(done["pair"]), done["none"], done["raw"]) == (tuple, None, b"x")

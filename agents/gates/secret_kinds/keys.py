@@ -11,7 +11,7 @@ FORMATS = (
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"(?=(?:\s|\\[nr]|[\"'][ \t]*[+\\]?[ \t]*\r?\n?[ \t]*[+]?[ \t]*[rbf]?[\"']){0,40}"
         r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash)[^\n]{0,200}\s{1,20}){0,6}[A-Za-z0-9+/]{6})"
-        r"(?:(?:(?!-----)[\s\S]){0,16384}-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]{0,16384})",
+        r"(?:(?:(?!-----)[\s\S]){0,16384}-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\r\n\\]{0,16384})",
         "private key",
     ),
     free("ssh2-private-key", r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----(?:[^-]{20,16384}----)", "ssh2 encrypted"),
