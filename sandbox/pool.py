@@ -16,6 +16,7 @@ from typing import Self
 from sandbox.base import Availability, Backend, Ecosystem, Limits, PackageSet, Sandbox, SandboxError
 
 MAX_AGE_SECONDS = 600.0  # an idle worker holds no memory for ever
+WARM_SECONDS = 60.0
 MAX_KINDS = 2  # without packages, and with the set that was asked for last
 
 
@@ -94,9 +95,10 @@ class ReadyPool:
                 if not standing:
                     return None
                 first = standing.pop(0)
-            if self._fresh(first) and _answers(first.sandbox):
+            if not self._fresh(first):
+                first.sandbox.close()
+            elif _answers(first.sandbox):
                 return first.sandbox
-            first.sandbox.close()
 
     def _fresh(self, ready: _Ready) -> bool:
         return time.monotonic() - ready.since < self._max_age
@@ -109,6 +111,8 @@ class ReadyPool:
                         limits=kind.limits, packages=self._packages.get(kind), label="ready", ecosystem=kind.ecosystem
                     )
                     made.warm_up()
+                    if not _answers(made, WARM_SECONDS):  # the answer comes when its tools are loaded
+                        break
                 except SandboxError:  # the next task opens one itself, and hears why it cannot
                     break
                 with self._lock:
@@ -182,9 +186,12 @@ class Fitted:
         return self._backend.reap()
 
 
-def _answers(sandbox: Sandbox) -> bool:
+def _answers(sandbox: Sandbox, seconds: float = 5.0) -> bool:
     ask = getattr(sandbox, "answers", None)
-    return bool(ask()) if ask is not None else True
+    if ask is None or ask(seconds):
+        return True
+    sandbox.close()
+    return False
 
 
 def _close(unused: list[_Ready]) -> None:

@@ -95,7 +95,7 @@ def test_one_that_died_meanwhile_is_not_handed_over() -> None:
     with ReadyPool(backend) as pool:
         pool.prepare()
         assert until(lambda: pool.standing() == 1)
-        backend.opened[0].answers = lambda: False  # type: ignore[attr-defined]
+        backend.opened[0].answers = lambda seconds: False  # type: ignore[attr-defined]
         assert pool.open() is not backend.opened[0]
         assert backend.opened[0].closed
 
