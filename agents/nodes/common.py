@@ -9,6 +9,7 @@ from agents.asking import ask
 from agents.context import existing_files, files_text, requirements_text
 from agents.firewall import FirewallContext, inspect
 from agents.llm.base import Message, ReplyTooLong
+from agents.nodes.steering import steers_tests
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.ports import TaskContext
 from agents.provenance import Material, Source, as_turn, label, render, sources_in
@@ -86,6 +87,8 @@ def talk(
         applied = apply_reply(reply, current, read_only=lambda path: not accept(path))
         messages = [*messages, as_turn("assistant", answer.text)]
         reasons = [f"{path}: {reason}" for path, reason in applied.refused]
+        if persona.name == "coder":
+            reasons += [f"{path}: {why}" for path, text in applied.files.items() if (why := steers_tests(path, text))]
         reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn)
         # The same files again are an answer too: the writer holds on to what was judged.
         if not (applied.files or reply.files or reply.edits) and need_files and not reasons:
