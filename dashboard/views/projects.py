@@ -126,6 +126,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
         "members": project.memberships.select_related("user").order_by("user__username", "role"),
         "member_form": MemberForm(),
         "autonomies": Autonomy.choices,
+        "sandboxes": projects.SANDBOXES,
         "asks": project.approvals.filter(status=Approval.Status.PENDING),
         "totals": runs.totals(latest[0]) if latest else None,
         "next": _next_step(document, plan, latest),
@@ -151,7 +152,7 @@ def _next_step(document, plan, latest) -> str:  # type: ignore[no-untyped-def]
 @require_POST
 @refusals
 def settings(request: HttpRequest, pk: int) -> HttpResponse:
-    """Change a project's autonomy, retries and house rules."""
+    """Change a project's autonomy, retries, sandbox and house rules."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     retries = request.POST.get("max_retries", "")
     if not retries.isdecimal() or int(retries) > 20:
@@ -160,6 +161,7 @@ def settings(request: HttpRequest, pk: int) -> HttpResponse:
         project,
         by=request.user,
         autonomy=request.POST.get("autonomy", project.autonomy),
+        sandbox_backend=request.POST.get("sandbox_backend", project.sandbox_backend),
         house_rules=request.POST.get("house_rules", project.house_rules)[:20_000],
         limits={**project.limits, "max_retries": int(retries)},
     )
@@ -182,6 +184,23 @@ def add_member(request: HttpRequest, pk: int) -> HttpResponse:
     projects.add_member(project, user, form.cleaned_data["role"], by=request.user)
     messages.success(request, f"{user.username} is now {form.cleaned_data['role']}.")
     return redirect("project", pk)
+
+
+@require_POST
+@refusals
+def remove_member(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a role from somebody; their open pages of the project close at once."""
+    project = get_object_or_404(access.projects(request.user), pk=pk)
+    rights.require(request.user, project, "member.edit")
+    person = request.POST.get("user", "")
+    row = None
+    if person.isascii() and person.isdecimal() and len(person) < 19:
+        row = project.memberships.select_related("user").filter(user=person, role=request.POST.get("role", "")).first()
+    if row is None:
+        raise BadInput("Nobody in this project has that role.")
+    projects.remove_member(project, row.user, row.role, by=request.user)
+    messages.success(request, f"{row.user.username} is no longer {row.role}.")
+    return redirect("project", pk) if access.projects(request.user).filter(pk=pk).exists() else redirect("projects")
 
 
 @require_POST

@@ -51,7 +51,8 @@ class World:
     def ask(self, row: table.Row, person: str, *, method: str = "", token: str | None = None, **how: Any) -> Any:
         """What that person is answered. What the API is asked for is asked with a token."""
         args = [self.rows[arg].pk if arg in self.rows else arg for arg in row.args]
-        data = {k: self.story.waiting_plan.content_hash if v == "HASH" else v for k, v in row.data.items()}
+        known = {"HASH": self.story.waiting_plan.content_hash, "VIEWER": str(self.rows["viewer"].pk)}
+        data = {k: known.get(v, v) if isinstance(v, str) else v for k, v in row.data.items()}
         address, verb = reverse(row.name, args=args), (method or row.method).lower()
         if not row.name.startswith("api-"):
             return getattr(self.client(person, **how), verb)(address, data)
@@ -85,6 +86,7 @@ def world(enqueued: list[Any], settings: Any) -> World:
         **vars(story),
         "requirement": story.document.requirements.first(),
         "token": mine,
+        "viewer": people["viewer"],
         "override": override,
         "plan_approval": Approval.objects.get(project=other, kind="plan", status="pending"),
     }

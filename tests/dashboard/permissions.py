@@ -113,6 +113,7 @@ TABLE: list[Row] = [
     _see("project", "project"),
     _do("project-settings", SETTERS, "project", **SETTINGS),
     _do("project-members", MANAGERS, "project", username="viewer", role="auditor"),
+    _do("project-member-remove", MANAGERS, "project", user="VIEWER", role="viewer"),
     _do("project-upload", ARCHITECTS, "project", text="# B\n\nThe API shall add."),
     _see("requirements", "project"),
     _see("plan", "project"),
