@@ -30,18 +30,19 @@ def git() -> Verdict:
 
 def sandbox() -> Verdict:
     """A place to run untrusted code in; without one nothing is run, never without a sandbox."""
+    from sandbox.base import SandboxError, SandboxUnsafe
     from sandbox.registry import open_backend
-
-    from sandbox.base import SandboxError
 
     try:
         backend = open_backend(settings.SANDBOX_BACKEND)
         found = backend.availability()
+    except SandboxUnsafe as error:
+        return Verdict(False, str(error), "aiswe sandbox selftest  shows each wall; docs/sandbox.md says what it means")
     except SandboxError as error:
         return Verdict(False, str(error), "sudo apt-get install -y bubblewrap  (or install and start Docker)")
     if not found.ok:
         return Verdict(False, found.problem, found.way_out)
-    return Verdict(True, f"{backend.name} {found.version}".strip())
+    return Verdict(True, f"{backend.name} {found.version}: looked at from inside, and it holds")
 
 
 def sandbox_python() -> Verdict:
