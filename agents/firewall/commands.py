@@ -41,6 +41,8 @@ _ENCODERS = frozenset(
     }
 )
 _SECRET_WORDS = re.compile(r"(?i)key|token|secret|passw|cred|aws|auth|private")
+_VARIABLE = re.compile(r"\$\{?(\w+)")
+_KEY_VARIABLE = re.compile(r"(?i)secret|token|api_?key|access_?key|private_?key|credential|passwd|password")
 _READS_NOTHING = frozenset({"echo", "printf", "man", "test", "[", "git", "info", "apropos", "whatis", "which", "type"})
 _LISTERS = frozenset({"ls", "stat", "file", "du", "readlink", "realpath", "basename", "dirname", "wc"})
 _PACKERS = frozenset(
@@ -89,6 +91,8 @@ def command_verdicts(text: str, context: FirewallContext, judge_code: CodeJudge,
         return
     if script.fork_bomb:
         yield deny("fork-bomb", "Starts programs without end.")
+    if script.endless:
+        yield approve("endless-loop", "A loop runs without end and without a pause.")
     yield from _Judge(context, judge_code, depth).script(script)
 
 
@@ -155,7 +159,7 @@ class _Judge(Tools):
         elif name in words("commands", "kill"):
             yield self.kill(name, arguments, simple)
         elif name in words("commands", "package_managers"):
-            yield self.packages(name, arguments)
+            yield from self.managed(name, arguments, simple)
         elif name in words("commands", "network"):
             yield from self.network(name, arguments)
         elif name in rules()["writes"]:
@@ -221,7 +225,13 @@ class _Judge(Tools):
                     yield approve("whole-home", f"{name} takes all of {word.text}.")
 
     def environment(self, simple: Simple) -> Iterator[Verdict]:
-        """All variables of the environment as data: where keys live."""
+        """All variables of the environment as data, or those that hold keys by their name."""
+        for word in simple.words[1:]:
+            names = (
+                _VARIABLE.findall(word.text) if not word.literal else [word.text] if simple.name == "printenv" else []
+            )
+            if any(_KEY_VARIABLE.search(name) for name in names):
+                yield approve("secret-variable", f"Uses {names[0]}, which by its name holds a secret.")
         if _dumps(simple) and any(not word.text.startswith("/dev/") for word in simple.writes):
             yield approve("environment-dump", "Writes all environment variables to a file.")
         source = simple.piped_from

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from agents.firewall.base import ALLOW, FirewallContext, Verdict, rules
 from agents.firewall.paths import is_secret, judge_root, judge_write, normal
@@ -12,6 +13,30 @@ from agents.firewall.shell import Simple, Word
 
 _LAYER = "command"
 URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_CODE = "py|js|ts|tsx|jsx|go|rs|java|c|cc|cpp|h|hpp|rb|php|cs|kt|swift"
+_SOURCES = frozenset(
+    {
+        "src",
+        "src/",
+        "./src",
+        "src/*",
+        "./src/*",
+        "tests",
+        "tests/",
+        "./tests",
+        "tests/*",
+        "test",
+        "test/",
+        "app",
+        "app/",
+        "lib",
+        "lib/",
+        "migrations",
+        "docs",
+        ".github",
+        ".github/",
+    }
+)
 _DISK = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|loop|md|dm-)")
 _NET_DEVICE = re.compile(r"^/dev/(tcp|udp)/")
 
@@ -104,6 +129,17 @@ class FileEffects:
                     continue  # moves inside the workspace; where they lead is judged with the command itself
                 else:
                     yield self.tree(start, stays=changing <= {"chown", "chmod", "chgrp"} and "-delete" not in texts)
+        if (
+            removes
+            and not only_modes
+            and changing <= {"rm", "shred", "unlink"}
+            and any(
+                re.fullmatch(r"(\*|\*\.(" + _CODE + r")|\.git)", after)
+                for before, after in pairwise(texts)
+                if before in ("-name", "-iname")
+            )
+        ):
+            yield approve("whole-files", "find removes the sources of the project.")
         for run in runs:
             if run:
                 yield from self.simple(Simple(words=run))
@@ -166,6 +202,14 @@ class FileEffects:
                     targets = plain if name == "mv" else targets
         if name in ("cp", "ln", "mv", "rsync") and any(is_secret(word.text) for word in plain[:-1]):
             yield deny("secret", f"{name} takes a file that holds secrets.")
+        if (
+            name == "shred"
+            or (
+                name in ("truncate", "rm")
+                and any(word.text in _SOURCES or re.search(r"\*\.(" + _CODE + r")$", word.text) for word in plain)
+            )
+        ) and (recursive or name != "rm" or any("*" in w.text for w in plain)):
+            yield approve("whole-files", f"{name} takes the sources of the project.")
         if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
             yield approve("link-out", "The link leads out of the workspace.")
         if name == "chmod" and plain and re.search(r"[uoa]*[+=][rwxX]*s|^0?[467]\d{3}$", plain[0].text):

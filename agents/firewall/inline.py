@@ -147,6 +147,8 @@ def _awk(judge: Runners, arguments: Sequence[Word]) -> Iterator[Verdict]:
         return
     code = program.text
     yield _names_secrets(code)
+    if re.search(r"in\s+ENVIRON", code):
+        yield approve("environment-dump", "awk shows all environment variables.")
     if re.search(r"/inet[46]?/(tcp|udp|raw)?", code):
         yield deny("network-device", "awk opens a network connection.")
     for found in re.finditer(r"\bsystem\s*\(\s*(\"(?:[^\"\\]|\\.)*\")?\s*(.)", code):
@@ -197,6 +199,8 @@ def _sed(judge: Runners, arguments: Sequence[Word]) -> Iterator[Verdict]:
                 yield judge.write_to(Word(value), adds=True)
             elif letter in "rR" and is_secret(value):
                 yield deny("secret", f"sed reads {value}, which holds secrets.")
+    if in_place and any(script.text.strip() in ("d", "1,$d", "1d;$d") for script in scripts):
+        yield approve("whole-files", "sed empties files.")
     if in_place:
         for word in plain:
             yield judge.write_to(word)

@@ -150,6 +150,8 @@ def judge_write(
     root = posixpath.normpath(context.workspace)
     if any(pattern.search(full.removeprefix(root + "/")) for pattern in patterns("ask")):
         return Verdict("approve", _LAYER, f"{path} steers machinery outside the task.", "path.machinery")
+    if not below(full, [root]) and re.match(r"/(tmp|var/tmp|dev/shm)/(.*/)?\.", full):
+        return Verdict("approve", _LAYER, f"{path} is hidden in scratch space.", "path.hidden")
     if below(full, [root, *tables["scratch"]]):
         return ALLOW
     if below(full, tables["system"]):

@@ -10,7 +10,29 @@ from agents.firewall.file_effects import approve
 from agents.firewall.shell import Simple
 
 _ENDLESS_FILES = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
-_WHOLE_READERS = frozenset({"tail", "sort", "tac", "less", "more", "wc", "grep", "rev", "shuf", "sponge", "cp"})
+_WHOLE_READERS = frozenset(
+    {
+        "tail",
+        "sort",
+        "tac",
+        "less",
+        "more",
+        "wc",
+        "grep",
+        "rev",
+        "shuf",
+        "sponge",
+        "cp",
+        "gzip",
+        "xz",
+        "bzip2",
+        "zstd",
+        "nl",
+        "uniq",
+        "md5sum",
+        "split",
+    }
+)
 _UNITS = {"": 1, "c": 1, "b": 512, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
 MOST_BYTES = 4 << 30  # more than any test needs; the sandbox's own limit is lower still
 
@@ -33,9 +55,9 @@ def judge_use(simple: Simple) -> Iterator[Verdict]:
                 yield approve("endless-file", "Takes an enormous number of bytes.")
     elif simple.name == "dd":
         given = dict(text.partition("=")[::2] for text in texts)
-        if given.get("if") in _ENDLESS_FILES and not given.get("of", "/dev/").startswith("/dev/null"):
+        if given.get("if") in _ENDLESS_FILES:
             total = size(given.get("bs", "512")) * size(given.get("count", "0"))
-            if "count" not in given or total > MOST_BYTES:
+            if ("count" not in given and "of" in given) or total > MOST_BYTES:
                 yield approve("endless-file", "dd fills the disk.")
 
 

@@ -17,7 +17,7 @@ _FETCH = re.compile(r"\b(curl|wget|nc|ncat|fetch|aria2c|lwp-request)\b")
 _DANGEROUS = re.compile(
     r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|PATH|BASH_ENV|ENV|PROMPT_COMMAND|PS4|PYTHONSTARTUP|PYTHONHOME|PYTHONPATH"
     r"|NODE_OPTIONS|NODE_PATH|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|GCONV_PATH|GIT_\w+|EDITOR"
-    r"|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|SHELL|HIST\w+|PIP_\w+|UV_\w*INDEX\w*|NPM_CONFIG_\w+|npm_config_\w+"
+    r"|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|SHELL|\w*HIST(?:FILE|SIZE|FILESIZE|CONTROL|IGNORE|TIMEFORMAT)|LESSHISTFILE|AISWE_\w+|SKIP|HUSKY|PIP_\w+|UV_\w*INDEX\w*|NPM_CONFIG_\w+|npm_config_\w+"
     r"|https?_proxy|all_proxy|HTTPS?_PROXY|ALL_PROXY|SSLKEYLOGFILE|CURL_CA_BUNDLE|NODE_TLS_REJECT_UNAUTHORIZED|GOPROXY|CARGO_\w*RUSTC\w*"
     r"|RUSTC_WRAPPER|MAKEFLAGS|SUDO_ASKPASS|SSH_ASKPASS|RSYNC_RSH|CVS_RSH|TAR_OPTIONS|GZIP|IFS)\+?=(.*)$",
     re.DOTALL,
@@ -49,7 +49,7 @@ def dangerous_assignment(assigned: str) -> Iterator[Verdict]:
         (name == "PATH" and re.match(r"\"?\$\{?PATH\b", value))
         or name in ("HISTCONTROL", "HISTTIMEFORMAT", "HISTIGNORE")
         or (name.startswith("HIST") and re.fullmatch(r"[1-9]\d*", value))
-        or re.match(r"GIT_(AUTHOR|COMMITTER|PAGER|TERMINAL|MERGE|TRACE|CURL_VERB|PS1)", name)
+        or re.match(r"GIT_(PAGER|TERMINAL|MERGE|TRACE|CURL_VERB|PS1)", name)
         or name == "IFS"
         or name in ("GZIP", "PS4")
         or (name.startswith("PIP_") and not re.search(r"INDEX|HOST|PROXY|CERT|TARGET|FIND", name))
@@ -166,6 +166,13 @@ class Runners(FileEffects):
         if name in ("env", "command") and any(re.match(r"-S|--split-string", word.text) for word in arguments):
             said = " ".join(re.sub(r"^(-S|--split-string=?)", "", word.text) for word in arguments)
             yield self.nested(said)
+        if name == "exec" and any(word.text == "-a" for word in arguments):
+            yield approve("false-name", "exec -a gives a program the name of another.")
+        if name == "xargs" and any(
+            re.fullmatch(r"-P(0|\d{3,})", a.text + (b.text if a.text == "-P" else ""))
+            for a, b in zip(arguments, [*arguments[1:], Word("")], strict=False)
+        ):
+            yield approve("many-programs", "xargs starts very many programs beside each other.")
         if name == "setsid" or (name == "systemd-run"):
             yield approve("background", f"{name} starts a program that outlives the command.")
         if name in ("torsocks", "torify", "proxychains", "proxychains4"):
@@ -209,6 +216,8 @@ class Runners(FileEffects):
             return
         yield from self.simple(Simple(words=rest))
         starts = self.starts(simple.piped_from)
+        if program in ("rm", "shred", "truncate") and self.lists_everything(simple.piped_from):
+            yield approve("whole-workspace", f"{program} takes everything in the workspace.")
         if starts and program in ("rm", "shred", "mv", "unlink", "chmod", "chown", "truncate", "kill"):
             for start in starts:
                 verdict = self.write_to(start, adds=program in ("chmod", "chown"), narrow=True)
@@ -219,6 +228,22 @@ class Runners(FileEffects):
                     if verdict.decision != "deny"
                     else approve("outside-files", f"{program} changes files below {start.text}.")
                 )
+
+    def lists_everything(self, simple: Simple | None) -> bool:
+        """Whether a pipe begins with a list of all files of the workspace."""
+        if simple is None or simple.piped_from is not None or not simple.words:
+            return False
+        texts = [word.text for word in simple.words]
+        if simple.name == "git":
+            return texts[1:2] == ["ls-files"] and len(texts) == 2
+        return simple.name == "find" and texts[1:] in (
+            [],
+            ["."],
+            ["./"],
+            [".", "-type", "f"],
+            ["-type", "f"],
+            [".", "-type", "f", "-print0"],
+        )
 
     def starts(self, simple: Simple | None) -> list[Word]:
         """The folders that a `find` or `ls` at the head of a pipe looks in."""

@@ -17,6 +17,29 @@ MAX_COMMAND = 20_000
 _MAX_NODES = 5_000
 _MANY = 1_000  # a loop that starts so many programs beside each other is a bomb
 _ENDLESS = frozenset({"true", ":", "1"})
+_PAUSES = frozenset(
+    {
+        "sleep",
+        "wait",
+        "read",
+        "break",
+        "exit",
+        "return",
+        "nc",
+        "inotifywait",
+        "timeout",
+        "ping",
+        "curl",
+        "ssh",
+        "usleep",
+        "select",
+        "date",
+        "git",
+        "make",
+        "pytest",
+        "npm",
+    }
+)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ASSIGNING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 
@@ -62,6 +85,7 @@ class Script:
 
     commands: list[Simple] = field(default_factory=list)
     fork_bomb: bool = False
+    endless: bool = False
     functions: set[str] = field(default_factory=set)
     nodes: int = 0
 
@@ -121,6 +145,8 @@ class _Walk:
             self.loop_over(node)
         if kind in ("while", "until", "for") and self.is_bomb(node):
             self.script.fork_bomb = True
+        elif kind in ("while", "until") and _never_pauses(node):
+            self.script.endless = True
         last = piped_from
         for part in [*getattr(node, "list", []), *getattr(node, "parts", []), *getattr(node, "redirects", [])]:
             if part.kind == "word":
@@ -270,6 +296,12 @@ class _Walk:
             escaped = f'echo "{simple.text_in.replace(chr(34), chr(92) + chr(34))}"'
             for tree in bashlex.parse(escaped):
                 self.adopt(tree, escaped)
+
+
+def _never_pauses(node: Any) -> bool:
+    inside = [part.word for part in _all(node) if part.kind == "word"]
+    endless = inside[:1] and (inside[0] in _ENDLESS if node.kind == "while" else inside[0] == "false")
+    return bool(endless) and not _PAUSES & set(inside)
 
 
 def _single_quoted(raw: str, place: int) -> bool:

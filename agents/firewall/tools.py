@@ -39,6 +39,22 @@ _READING = frozenset(
         "uptime",
     }
 )
+_GUARDS = frozenset(
+    {
+        "bandit",
+        "semgrep",
+        "ruff",
+        "pytest",
+        "pre-commit",
+        "detect-secrets",
+        "gitleaks",
+        "safety",
+        "pip-audit",
+        "eslint",
+        "mypy",
+        "coverage",
+    }
+)
 _FILE_TOOLS = frozenset(
     {
         "chown",
@@ -61,11 +77,15 @@ _FILE_TOOLS = frozenset(
         "unzip",
     }
 )
+_PROJECT_RUNS = frozenset(
+    {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("bundle", "exec"), ("npm", "exec"), ("pnpm", "exec"), ("yarn", "exec"), ("hatch", "run"),
+     ("conda", "run"), ("rye", "run"), ("pixi", "run"), ("bun", "x"), ("go", "run"), ("cargo", "run")}
+)  # fmt: skip
 # Git's own verbs that run a program given to them, and where it stands.
 _GIT_RUNS = {"rebase": ("--exec", "-x"), "difftool": ("-x", "--extcmd"), "grep": ("-O", "--open-files-in-pager"), "filter-branch": ("--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter")}  # fmt: skip
 _GIT_LOSES = re.compile(
     r"^(filter-branch|filter-repo|update-ref (-d|--delete)|reflog (expire|delete)|gc .*--prune=(now|all)|prune\b|push .*(-f|--force|--mirror|--delete)|symbolic-ref -d|replace|fast-import|rm .*(\s\.|\s\*|\s:/)$"
-    r"|credential|daemon|http-backend|instaweb|cvsserver|shell|upload-archive|archive .*--remote|apply .*--unsafe-paths|bundle .*(/|~)|worktree add (/|~|\.\.)|var|maintenance)"
+    r"|credential|daemon|http-backend|instaweb|cvsserver|shell|upload-archive|archive .*--remote|clean .*-\w*x|clean -\w*x|stash (clear|drop)|branch .*-D\b.*(main|master|\$|\*)|checkout --orphan|rebase .*--root|reset --hard .*(~\d{2,}|\$\()|update-index .*--(assume-unchanged|skip-worktree)|(commit|push|merge) .*--no-verify|commit (.* )?-\w*n(\s|$)|commit .*--(author|date)|rm -r.*\s(\.|src|\*|:/)/?$|apply .*--unsafe-paths|bundle .*(/|~)|worktree add (/|~|\.\.)|var|maintenance)"
 )
 
 
@@ -247,12 +267,30 @@ class Tools(Runners):
             or (name == "kill" and texts[1:2] == ["-1"])
         ):
             return deny("kill-all", "Ends every process.")
+        if name == "kill" and "$$" in targets and ("-9" in texts or "-KILL" in texts):
+            return approve("history", "Ends the shell before it records what it ran.")
         own = r"%.*|\$!|\$\$|\$\{?\w*(pid|PID|Pid)\w*\}?|`jobs .*`|\$\(jobs .*\)|[`$(]+lsof .*|[`$(]+cat [\w./]*\.pid[`)]+"
         if name == "kill" and targets and all(re.fullmatch(own, text) for text in targets):
             return ALLOW
         if name == "kill" and not targets and {"jobs", "lsof"} & set(chain(simple.piped_from)):
             return ALLOW
         return approve("kill", f"{name} ends processes.")
+
+    def managed(self, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:
+        """A package manager, or what it runs in the project's environment."""
+        rest = after_options(arguments, {"--directory", "--project", "-C", "--python", "--with", "-p"})
+        verb = rest[0].text if rest else ""
+        if (name, verb) in _PROJECT_RUNS and len(rest) > 1:
+            inner = after_options(rest[1:], {"--with", "--python", "-p", "--extra", "--group", "-e", "--package"})
+            if "--" in [word.text for word in rest]:
+                inner = rest[[word.text for word in rest].index("--") + 1 :]
+            if name not in ("npm", "pnpm", "yarn", "bun") or (inner and inner[0].text in words("commands", "shells")):
+                yield from self.run(inner, simple) if inner else ()
+                return
+        for index, word in enumerate(arguments[:-1]):
+            if word.text in ("-c", "--call") and name in ("npx", "npm", "pnpm"):
+                yield self.nested(arguments[index + 1].text)
+        yield self.packages(name, arguments)
 
     def packages(self, name: str, arguments: Sequence[Word]) -> Verdict:
         """Package managers: names on the allow-list, lock files of the project, or a question."""
@@ -269,9 +307,11 @@ class Tools(Runners):
             for text in texts
         ):  # fmt: skip
             return approve("package-source", f"{name} {verb} takes packages from another source.")
+        if name == "dpkg" and verb in ("-S", "-l", "-L", "-s"):
+            return ALLOW
         if name not in ("npx", "uvx", "easy_install") and not (
             verb in words("commands", "install_verbs")
-            or re.match({"pacman": "-[SUR]", "rpm": "-[iUFe]", "dpkg": "-[irP]"}.get(name, "$^"), verb)
+            or re.match({"pacman": "-[SUR]", "rpm": "-[iUFe]", "dpkg": "-[irP]"}.get(name, "(?!)"), verb)
         ):
             return ALLOW
         named = [text for text in texts[texts.index(verb) + 1 if verb in texts else 0 :] if not text.startswith("-")]
@@ -303,7 +343,7 @@ class Tools(Runners):
             and all(match and match[1].lower().replace("_", "-") in self.context.allowed_packages for match in found)
         ):
             return ALLOW
-        if verb in ("remove", "uninstall") and pythonic:
+        if verb in ("remove", "uninstall") and pythonic and not set(named) & _GUARDS:
             return ALLOW
         return approve("package-install", f"{name} {verb} installs or changes packages.")
 
