@@ -218,7 +218,11 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {"()": "aiswe_site.logs.OneLineFormatter"},
-        "whole": {"()": "aiswe_site.logs.WholeFormatter", "fmt": "{asctime} {levelname} {process} {name}: {message}", "style": "{"},
+        "whole": {
+            "()": "aiswe_site.logs.WholeFormatter",
+            "fmt": "{asctime} {levelname} {process} {name}: {message}",
+            "style": "{",
+        },
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line"},

@@ -144,7 +144,7 @@ def test_a_link_of_a_stranger_leads_to_the_web_or_nowhere(link: str) -> None:
     for written in (f"[x]({link})", f"[x](<{link}>)", f"<a href='{link}'>x</a>", f"[x]: {link}\n\n[x]"):
         html = str(markdown.render(written))
         assert not acts(html)
-        assert '<a href' not in html, "not even as an address of this site"
+        assert "<a href" not in html, "not even as an address of this site"
 
 
 @pytest.mark.parametrize(
