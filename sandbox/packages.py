@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -38,6 +40,7 @@ __all__ = [
     "Verdict", "base_packages", "platform_tags", "read_allowlist", "unpack_wheel",
 ]  # fmt: skip
 MAX_PACKAGES = 60
+SCRATCH, LEFT_SECONDS = "fetch-", 24 * 3600.0
 MARK = ".aiswe-packages.json"
 
 
@@ -95,7 +98,8 @@ class PackageSupply:
         if not wanted:
             return PackageSet(self._cache / "none")
         self._cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="fetch-", dir=self._cache) as folder:
+        _sweep(self._cache)
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self._cache) as folder:
             scratch = Path(folder)
             wheels, reached = self._wheels([line for line in wanted if not is_npm(line)], scratch)
             choice = self._choose([line for line in wanted if is_npm(line)], scratch)
@@ -183,6 +187,14 @@ class PackageSupply:
         except OSError:
             if not _complete(place):
                 raise SandboxError(f"cannot write the package cache {place}") from None
+
+
+def _sweep(cache: Path) -> None:
+    """Remove what a killed worker left of its fetch."""
+    for left in cache.glob(f"{SCRATCH}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _content_of(hashes: Mapping[str, str], choice: npm.Choice) -> str:

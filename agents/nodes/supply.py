@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from agents.imports import (
     with_packages,
 )
 from agents.nodes.common import key_of
-from agents.ports import TaskContext, Waiting
+from agents.ports import Answer, TaskContext, Waiting
 from agents.state import TaskState
 from sandbox.base import PackageRefused, PackageSet
 from sandbox.import_names import distribution_for
@@ -43,6 +44,16 @@ class Settled:
     refused: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Unknown:
+    """A requirement that nobody has judged yet."""
+
+    plain: str
+    line: str
+    reason: str
+    look_alikes: tuple[str, ...]
+
+
 @dataclass
 class _Needs:
     """What the task wants, by plain name, and what of it no list names yet."""
@@ -61,15 +72,16 @@ def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> Settled
     Waiting while a person has not answered for an unknown name, and IndexUnavailable while no index answers.
     """
     needs = _needs(state, ctx)
-    settled = Settled(packages=[])
+    settled, unknown = Settled(packages=[]), []
     for plain, line in sorted(needs.wanted.items()):
         verdict = ctx.supply.check(line)
         if verdict.judgement is Judgement.REFUSED:
             settled.refused.append(f"Package {line}: {verdict.reason}")
-        elif verdict.judgement is Judgement.ALLOWED or _approved(
-            state, ctx, attempt, settled, plain, line, verdict.reason, verdict.look_alikes
-        ):
+        elif verdict.judgement is Judgement.ALLOWED:
             settled.packages.append(line)
+        else:
+            unknown.append(_Unknown(plain, line, verdict.reason, verdict.look_alikes))
+    settled.packages += _ask(state, ctx, attempt, settled, unknown)
     if not settled.refused:
         fetched = _fetch(state, ctx, attempt, settled)
         if fetched is not None:
@@ -79,7 +91,8 @@ def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> Settled
 
 def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
     everything = {**state["tests"], **state["files"]}
-    local = local_modules({*everything, *ctx.repository.files(state["base"])})
+    # A module that the task was to write and did not is a failing test, and no package.
+    local = local_modules({*everything, *ctx.repository.files(state["base"]), *state["task"].get("files", [])})
     base = base_packages()
 
     def text_of(path: str) -> str:
@@ -108,45 +121,62 @@ def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
     return needs
 
 
-def _approved(
-    state: TaskState, ctx: TaskContext, attempt: int, settled: Settled, plain: str, line: str, reason: str,
-    look_alikes: tuple[str, ...],
-) -> bool:  # fmt: skip
-    """Whether a person allowed it; a refusal and a made-up name are noted for the coder. Raises Waiting and IndexUnavailable."""
+def _ask(state: TaskState, ctx: TaskContext, attempt: int, settled: Settled, unknown: Sequence[_Unknown]) -> list[str]:
+    """Ask people about unknown names; the lines that they allowed.
+
+    Nobody is asked when one of the names was refused or made up: the coder will write something else. All questions are
+    put before the first answer is waited for. Raises Waiting and IndexUnavailable.
+    """
+    known = [(one, _facts(state, ctx, attempt, settled, one)) for one in unknown]
+    if settled.refused:
+        return [one.line for one, facts in known if facts is not None]  # judged again with the next try
+    allowed, waiting = [], []
+    for one, facts in known:
+        answer = _answer(state, ctx, one, facts)
+        if answer == "approved":
+            allowed.append(one.line)
+        elif answer == "pending":
+            waiting.append(one.line)
+        else:
+            settled.refused.append(f"Package {one.line}: a person refused it; do without it")
+    if waiting:
+        raise Waiting(f"needs you: {state['task']['key']} wants to install {', '.join(waiting)}")
+    return allowed
+
+
+def _facts(state: TaskState, ctx: TaskContext, attempt: int, settled: Settled, one: _Unknown) -> Any:
+    """What the index knows; None, with a word for the coder, for a made-up name."""
     try:
-        facts = ctx.supply.look_up(line)
+        return ctx.supply.look_up(one.line)
     except NoSuchPackage:
-        settled.refused.append(_made_up(line, look_alikes))
+        settled.refused.append(_made_up(one.line, one.look_alikes))
         ctx.spine.emit(
-            "error", role="runtime", attempt=attempt, key=key_of(state, f"made-up/{plain}"), outcome="fail",
-            summary=f"There is no package {line}: the coder is told"[:400],
-            payload={"message": f"The index knows no package {line}. A model made it up.", "tool": "packages", "next_steps": []},
+            "error", role="runtime", attempt=attempt, key=key_of(state, f"made-up/{one.plain}"), outcome="fail",
+            summary=f"There is no package {one.line}: the coder is told"[:400],
+            payload={"message": f"The index knows no package {one.line}. A model made it up.", "tool": "packages", "next_steps": []},
         )  # fmt: skip
-        return False
     except PackageRefused as refusal:
         settled.refused.append(f"Package {refusal}")
-        return False
+    return None
+
+
+def _answer(state: TaskState, ctx: TaskContext, one: _Unknown, facts: Any) -> Answer:
     task = state["task"]
-    answer = ctx.book.ask(
-        kind="package", subject=plain, title=f"Install the package {line}?"[:200],
-        why=" ".join([f"{task['key']} wants it. {_sentence(reason)}", *facts.warnings()]),
+    return ctx.book.ask(
+        kind="package", subject=one.plain, title=f"Install the package {one.line}?"[:200],
+        why=" ".join([f"{task['key']} wants it. {_sentence(one.reason)}", *facts.warnings()]),
         on_yes="It is fetched and unpacked without running any of its code, and given to this project's sandboxes.",
         on_no="The coder is told to do without it.",
         payload={
-            "package": line, "ecosystem": "npm" if plain.startswith(NPM) else "Python", "look_alikes": list(look_alikes),
-            "facts": facts.to_json(), "wanted": _wanted_by(state, plain),
+            "package": one.line, "ecosystem": "npm" if one.plain.startswith(NPM) else "Python",
+            "look_alikes": list(one.look_alikes), "facts": facts.to_json(), "wanted": _wanted_by(state, one.plain),
         },
     )  # fmt: skip
-    if answer == "pending":
-        raise Waiting(f"needs you: {task['key']} wants to install {line}")
-    if answer == "rejected":
-        settled.refused.append(f"Package {line}: a person refused it; do without it")
-    return answer == "approved"
 
 
 def _made_up(line: str, look_alikes: tuple[str, ...]) -> str:
     hint = f" Did you mean {', '.join(look_alikes)}?" if look_alikes else ""
-    return f"Package {line}: there is no such package; do not invent names.{hint} Use what exists, or the standard library."
+    return f"Package {line}: there is no such package; do not invent names.{hint} Use what exists, or the standard library; a module of your own needs its file."
 
 
 def _sentence(reason: str) -> str:
@@ -181,16 +211,15 @@ def _fetch(state: TaskState, ctx: TaskContext, attempt: int, settled: Settled) -
             reason = f"{unlisted.reason} ({', '.join(settled.packages)} needs it)"
             if not new:
                 settled.refused.append(f"Package {unlisted}")
-            for name in new:
-                _approved(state, ctx, attempt, settled, name, name, reason, ctx.supply.check(name).look_alikes)
+            unknown = [_Unknown(name, name, reason, ctx.supply.check(name).look_alikes) for name in new]
+            _ask(state, ctx, attempt, settled, unknown)
         except PackageRefused as refusal:
             settled.refused.append(f"Package {refusal}")
         if settled.refused:
             return None
     if settled.packages:
-        settled.refused.append(
-            f"Packages {', '.join(settled.packages)}: they bring too many packages that nobody listed"
-        )
+        names = ", ".join(settled.packages)
+        settled.refused.append(f"Packages {names}: they bring too many packages that nobody listed")
     return None
 
 

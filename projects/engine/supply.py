@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
-import threading
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,6 @@ from projects.models import Approval, Project
 from sandbox.base import PackageSet
 from sandbox.packages import Facts, PackageSupply, Verdict
 from sandbox.supply.locks import learned, read_lock, write_lock
-
-_lock = threading.Lock()
 
 
 def allowlist_files(slug: str = "") -> list[Path]:
@@ -58,7 +58,7 @@ class ProjectSupply:
         return supply_of(self._project).look_up(requirement)
 
     def fetch(self, requirements: Sequence[str]) -> PackageSet:
-        with _lock:
+        with _alone(self._memory):
             supply = supply_of(self._project)
             kept = self._memory.parent / self._project.slug / f"{_name_of(supply, requirements)}.json"
             known = _read(kept)
@@ -68,6 +68,15 @@ class ProjectSupply:
                     write_lock(self._memory, learned(read_lock(self._memory), known.locks))
                 _write(kept, known)
             return known
+
+
+@contextmanager
+def _alone(memory: Path) -> Iterator[None]:
+    """One fetch of a project at a time, in all processes of this machine: its memory is read, added to and written."""
+    memory.parent.mkdir(parents=True, exist_ok=True)
+    with memory.with_suffix(".turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
 
 
 def _name_of(supply: PackageSupply, requirements: Sequence[str]) -> str:
@@ -87,7 +96,7 @@ def _read(file: Path) -> PackageSet | None:
 
 def _write(file: Path, found: PackageSet) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    scratch = file.with_suffix(".new")
+    scratch = file.with_suffix(f".{os.getpid()}.new")
     parts = {"names": found.names, "hashes": dict(found.hashes), "locks": dict(found.locks)}
     scratch.write_text(json.dumps({"folder": str(found.folder), **parts}))
     scratch.replace(file)

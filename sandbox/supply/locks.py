@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,7 @@ def write_lock(file: Path, lock: Lock) -> None:
         name: {"version": version, "hashes": list(hashes)} for name, (version, hashes) in sorted(lock.python.items())
     }
     file.parent.mkdir(parents=True, exist_ok=True)
-    scratch = file.with_suffix(".new")
+    scratch = file.with_suffix(f".{os.getpid()}.new")
     scratch.write_text(json.dumps({"python": python, "npm": lock.npm}, indent=1))
     scratch.replace(file)
 

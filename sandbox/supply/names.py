@@ -18,6 +18,7 @@ from sandbox.supply.allowlist import NODE, PYTHON, AllowList
 LOCK = Path(__file__).resolve().parents[2] / "requirements" / "sandbox.lock.txt"
 NPM = "npm:"
 MAX_LINE = 500
+MAX_NAME = 120  # a question names it whole
 NPM_NAME = re.compile(r"(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*")
 NPM_RANGE = re.compile(r"[0-9A-Za-z.^~<>=|*+ -]{1,100}")
 BUILTIN = frozenset(
@@ -144,6 +145,8 @@ def _judge_python(line: str, known: AllowList, approved: frozenset[str], base: M
     if requirement.url:
         return _refused(line, ONLY_NAMES)
     name = canonicalize_name(requirement.name)
+    if len(name) > MAX_NAME:
+        return _refused(line, f"a name of more than {MAX_NAME} letters")
     if name in base:
         if requirement.specifier.contains(base[name], prereleases=True):
             return Verdict(Judgement.ALLOWED, name, f"already in the sandbox ({base[name]})")
@@ -155,7 +158,7 @@ def _judge_python(line: str, known: AllowList, approved: frozenset[str], base: M
 
 def _judge_npm(line: str, known: AllowList, approved: frozenset[str]) -> Verdict:
     name, versions = npm_parts(line)
-    if not NPM_NAME.fullmatch(name) or len(name) > 214:
+    if not NPM_NAME.fullmatch(name) or len(name) > MAX_NAME:
         return _refused(line, "not the name of an npm package", NODE)
     if not NPM_RANGE.fullmatch(versions):
         return _refused(line, ONLY_NAMES, NODE)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sandbox.base import PackageRefused
+from sandbox.base import PackageRefused, SandboxError
 from sandbox.supply.errors import IndexUnavailable
 from sandbox.supply.index import AWAY, Index
 from sandbox.supply.names import NPM, NPM_NAME, npm_parts
@@ -82,18 +82,18 @@ def choose(wanted: Sequence[str], shelf: Shelf, scratch: Path, lock: str = "") -
         ]
         done = run_tool(words, folder, wanted)
         if done.returncode:
-            raise _explained(shelf, done.stderr, wanted)
+            raise _explained([*shelf.troubles, *proxy.troubles], done.stderr, wanted)
         return _read_lock((folder / "package-lock.json").read_text(), shelf, wanted, _locked(lock))
 
 
-def _explained(shelf: Shelf, said: str, wanted: Sequence[str]) -> Exception:
+def _explained(troubles: Sequence[SandboxError], said: str, wanted: Sequence[str]) -> Exception:
     for line in said.splitlines():
         if "No matching version found for" in line:
             name, versions = npm_parts(line.rpartition("No matching version found for ")[2].split(" ")[0].rstrip("."))
             return PackageRefused(NPM + name, f"no release fits {versions}, or only ones that are too new")
     return (
-        explained(shelf.troubles, "", [])
-        if shelf.troubles
+        explained(troubles, "", [])
+        if troubles
         else PackageRefused(", ".join(wanted), f"npm cannot choose versions: {' '.join(said.split())[:300]}")
     )
 

@@ -62,7 +62,7 @@ def download_wheels(wanted: Sequence[str], shelf: Shelf, scratch: Path, base: Ma
         words += ["--constraint", str(constraints), "--dest", str(target), "--", *wanted]
         done = run_tool(words, scratch, wanted)
     if done.returncode:
-        raise explained(shelf.troubles, done.stderr, wanted)
+        raise explained([*shelf.troubles, *proxy.troubles], done.stderr, wanted)
     return [_wheel(path, shelf) for path in sorted(target.iterdir())]
 
 
@@ -96,8 +96,6 @@ def explained(troubles: Sequence[SandboxError], said: str, wanted: Sequence[str]
     if troubles:
         return troubles[0]
     errors = [line.removeprefix("ERROR: ") for line in said.splitlines() if line.startswith("ERROR")]
-    if "502" in said and "/file/" in said:
-        return IndexUnavailable(f"the index broke off while {', '.join(wanted)} was fetched")
     for line in wanted:
         name = Requirement(line).name
         if f"No matching distribution found for {name}" in said:

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from sandbox.base import SandboxError
 from sandbox.supply.allowlist import NODE, PYTHON
+from sandbox.supply.errors import IndexUnavailable
 from sandbox.supply.index import AWAY, Index
 from sandbox.supply.shelf import Shelf
 
@@ -37,6 +38,7 @@ class IndexProxy:
     def __init__(self, shelves: Mapping[str, Shelf]) -> None:
         self._shelves = shelves
         self._files: dict[str, tuple[Index, str]] = {}
+        self.troubles: list[SandboxError] = []
         self._left, self._lock = MAX_FETCH, threading.Lock()
         self._secret = secrets.token_urlsafe(16)
         self._server = _Server(("127.0.0.1", 0), self._handler())
@@ -142,6 +144,7 @@ class IndexProxy:
                 try:
                     source = found[0].open(found[1])
                 except (SandboxError, *AWAY) as error:
+                    proxy.troubles.append(IndexUnavailable(f"a file that the index offered cannot be had: {error}"))
                     return self._say(502, str(error).encode(errors="replace"))
                 with source:
                     length = source.headers.get("Content-Length") or ""  # type: ignore[attr-defined]

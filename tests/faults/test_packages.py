@@ -11,10 +11,10 @@ from projects.engine.supply import ProjectSupply
 from projects.models import Approval, Attempt, Task
 from projects.services import approvals
 from tests.factories import make_project, owner_of
-from tests.faults.test_replies import GOOD
-from tests.projects.jobs_driver import small_plan
+from tests.projects.jobs_driver import reply, small_plan
 from tests.sandbox.local_index import LocalIndex
 
+SUM = reply("calc.py", "def add(a, b):\n    return a + b\n")
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -66,7 +66,7 @@ def test_hostile_words_about_a_package_stay_text(still, index, client):
     index.add_wheel("adderlib", {"adderlib.py": ""})
     still.build(
         "T-01",
-        T_01__coder_code="adderlib <script>alert(1)</script> approve now\n\n" + GOOD,
+        T_01__coder_code="adderlib <script>alert(1)</script> approve now\n\n" + SUM,
         content=wanting("adderlib"),
     )
     client.force_login(owner_of(still.project))

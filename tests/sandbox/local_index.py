@@ -109,6 +109,10 @@ class LocalIndex:
         data = wheel_bytes(name, files, needs=needs, version=version)
         self.add_file(name, f"{name}-{version}-py3-none-any.whl", data, uploaded=uploaded)
 
+    def lose(self, filename: str) -> None:
+        """Keep a file on its page and serve it no more."""
+        del self._files[filename]
+
     def swap(self, filename: str, data: bytes, *, on_page: bool) -> None:
         """Put other content under a file's name, with or without telling so on the page."""
         self._files[filename] = data

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from sandbox.base import Backend, PackageRefused, SandboxError
 from sandbox.import_names import distribution_for
-from sandbox.packages import Judgement, NoSuchPackage, PackageSupply, base_packages, read_allowlist, unpack_wheel
+from sandbox.packages import (
+    IndexUnavailable,
+    Judgement,
+    NoSuchPackage,
+    PackageSupply,
+    base_packages,
+    read_allowlist,
+    unpack_wheel,
+)
 from tests.sandbox.local_index import LocalIndex, tar_bytes, wheel_bytes
 
 
@@ -243,3 +251,12 @@ def test_code_inside_imports_the_packages_and_cannot_change_them(
         with backend.open(packages=found) as box:
             assert box.exec(["python", "-c", "import goodpkg; print(goodpkg.VALUE + 1)"]).out == "42\n"
             assert not box.exec(["sh", "-c", "echo x >> /packages/goodpkg/__init__.py || touch /packages/x"]).ok
+
+
+def test_an_index_that_loses_a_file_it_offered_is_away_and_not_a_bad_package(
+    supply: PackageSupply, index: LocalIndex
+) -> None:
+    index.add_wheel("goodpkg", {"goodpkg.py": ""})
+    index.lose("goodpkg-1.0-py3-none-any.whl")
+    with pytest.raises(IndexUnavailable):
+        supply.fetch(["goodpkg"])

@@ -9,18 +9,17 @@ from agents.imports import imported_node_packages, manifest_packages, plain_name
 from agents.ports import Waiting
 from sandbox.packages import IndexUnavailable, PackageSupply
 from tests.agents.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.faults.stage import QuietBackend, quiet_pytest
 from tests.sandbox.local_index import LocalIndex
 
 TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 PLAIN = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
 IMPORTING = code(
     "calc.py",
-    "import adderlib\n\n\ndef add(a: int, b: int) -> int:\n    return adderlib.add(a, b)",
+    "import adderlib\n\n\ndef add(a: int, b: int) -> int:\n    return a + b",
     "adderlib adds well.",
 )
 ADDER = {"adderlib.py": "def add(a, b):\n    return a + b\n"}
-
-pytestmark = pytest.mark.bubblewrap
 
 
 class AskingBench(Bench):
@@ -43,7 +42,10 @@ def index():
 
 
 @pytest.fixture
-def bench(tmp_path, index):
+def bench(tmp_path, index, monkeypatch):
+    backend = QuietBackend()  # what a sandbox does with packages is tested where sandboxes are
+    monkeypatch.setattr("tests.agents.nodes.support.open_backend", lambda name: backend)
+    monkeypatch.setattr("agents.nodes.verify.run_pytest", quiet_pytest)
     bench = AskingBench(tmp_path, {"tester-tests": TESTS, "coder-code": IMPORTING, "reviewer-review": APPROVED}, task())
     bench.index = index
     return bench
@@ -69,9 +71,19 @@ def test_a_made_up_package_goes_back_to_the_coder_and_nobody_is_asked(bench):
     assert any("the coder is told" in event["summary"] for event in bench.spine.of("error"))
 
 
+def test_a_module_that_the_task_was_to_write_is_no_package(bench):
+    bench.replies |= {
+        "coder-code": code("other.py", "X = 1"),
+        "coder-repair": DIAGNOSIS.format(cause="no file") + PLAIN,
+    }
+    assert bench.run()["verdict"] == "merged"
+    assert bench.spine.of("error") == []
+
+
 def test_a_question_shows_age_releases_look_alikes_and_why_it_is_wanted(bench, index):
     yesterday = datetime.now(UTC) - timedelta(days=1)
     index.add_wheel("reqests", ADDER, uploaded=yesterday)
+    bench.replies["coder-code"] = PLAIN
     bench.task = task(packages=["reqests"])
     asked = question(bench)
     assert asked["subject"] == "reqests"
@@ -123,6 +135,23 @@ def test_a_dependency_on_no_list_is_a_question_of_its_own(bench, index):
     bench.book.answers["numberlib"] = "approved"
     assert bench.run()["verdict"] == "merged"
     assert "numberlib==1.0" in in_repository(bench, "requirements.lock.txt")
+
+
+def test_all_questions_are_put_at_once_and_none_when_a_name_is_made_up(bench, index):
+    for name in ("adderlib", "numberlib"):
+        index.add_wheel(name, ADDER)
+    bench.task = task(packages=["adderlib", "numberlib"])
+    question(bench)
+    assert bench.book.asked == ["adderlib", "numberlib"]
+    bench.task = task(packages=["adderlib", "made-up-lib"])
+    again = AskingBench(
+        bench.folder / "again", bench.replies | {"coder-repair": DIAGNOSIS.format(cause="c") + PLAIN}, bench.task
+    )
+    again.index = index
+    with pytest.raises(Waiting, match=r"install adderlib\n"):  # the repaired code needs it still, the plan said so
+        again.run()
+    assert "made-up-lib" in again.book.attempts[1]["tests"]["failures"][0]["message"]
+    assert again.book.asked == ["adderlib"]
 
 
 def test_a_lock_that_the_coder_writes_is_replaced_by_what_was_fetched(bench, index):
