@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 from django.conf import settings
 from django.http import HttpRequest
 
@@ -15,5 +17,21 @@ def of(request: HttpRequest) -> str:
     if settings.HTTPS:
         claimed = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).rpartition(",")[2].strip()
         if claimed:
-            return claimed[:64]
-    return str(request.META.get("REMOTE_ADDR", ""))[:64]
+            return one_place(claimed)
+    return one_place(str(request.META.get("REMOTE_ADDR", "")))
+
+
+def one_place(text: str) -> str:
+    """The same for all addresses one household can take: no port, and of IPv6 the network of 64 bits."""
+    host = text[1:].partition("]")[0] if text.startswith("[") else text
+    if host.count(":") == 1:  # IPv4 with a port, as some proxies write it
+        host = host.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return text[:64]
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((int(address), 64), strict=False))
+    return str(address)

@@ -73,6 +73,12 @@ def text(body: dict[str, Any], name: str, *, most: int, default: str | None = No
     value = body.get(name, default)
     if not isinstance(value, str):
         raise BadInput(f"{name!r} must be given, as a string.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as half:
+        raise BadInput(f"{name!r} holds half a character, which is no text.") from half
+    if "\x00" in value:
+        raise BadInput(f"{name!r} holds a NUL, which is no text.")
     if len(value) > most:
         raise BadInput(f"{name!r} has {len(value):,} characters; {most:,} are read.")
     return value

@@ -96,9 +96,9 @@ def begin(what: str, account: str, address: str) -> None:
 def _rows(counters: dict[str, tuple[str, Counter]], now: datetime) -> dict[str, Tries]:
     """The rows of the counters, held until the transaction ends; what is old counts no more."""
     keys = [key for key, _ in counters.values()]
+    # Made first, then held: of two first tries at the same time, the second waits for the first one's count.
+    Tries.objects.bulk_create([Tries(key=key, last_at=now) for key in keys], ignore_conflicts=True)
     held = {row.key: row for row in Tries.objects.select_for_update().filter(key__in=keys).order_by("key")}
-    for key in sorted(set(keys) - set(held)):
-        held[key], _ = Tries.objects.get_or_create(key=key)
     rows = {name: held[key] for name, (key, _) in counters.items()}
     for row in rows.values():
         if row.last_at < now - FORGOTTEN_AFTER:

@@ -119,6 +119,14 @@ def test_a_body_that_cannot_be_read_is_named(story: Story, call: Call, body: Any
     assert answer.json()["error"]
 
 
+@pytest.mark.parametrize("text", ['"\\ud800"', '"a\\u0000b"', '"\\udc00\\ud800"'])
+def test_half_a_character_is_no_text(story: Story, call: Call, text: str) -> None:
+    for path, name in ((f"runs/{story.run.pk}/say", "text"), ("projects", "name")):
+        assert call(path, f'{{"{name}": {text}}}').status_code == 422
+    body = f'{{"answer": "no", "subject": "httpx", "reason": {text}}}'
+    assert call(f"approvals/{story.approval.pk}", body).status_code == 422
+
+
 def test_a_form_is_no_json(story: Story, token: str) -> None:
     answer = Client().post("/api/v1/projects", {"name": "x"}, headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 422

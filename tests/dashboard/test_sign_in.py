@@ -11,7 +11,7 @@ from django.conf import settings as site
 from django.test import Client
 from django.urls import reverse
 
-from dashboard import gatekeeper
+from dashboard import address, gatekeeper
 from projects.models import BrowserSession, SiteEvent
 from projects.services import second_factor
 from tests.factories import PASSWORD, make_user
@@ -99,6 +99,24 @@ def test_a_forwarded_address_counts_only_behind_the_proxy(ada: Any, client: Clie
         headers["X-Forwarded-For"] = f"1.2.3.{number}, 9.9.9.9"
         answer = client.post("/sign-in", {**FORM, "password": "x"}, headers=headers)
     assert answer.status_code == 429, "only what the proxy itself added counts"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("10.0.0.1:4711", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("[2001:db8:1:2:3::4]:443", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::9", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("unknown", "unknown"),
+        ("x" * 100, "x" * 64),
+    ],
+)
+def test_one_household_is_one_place(text: str, place: str) -> None:
+    assert address.one_place(text) == place
 
 
 def test_with_a_second_factor_the_password_alone_opens_nothing(ada: Any, secret: str, client: Client) -> None:
