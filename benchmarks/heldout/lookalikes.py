@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import random
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ EACH = 6  # files a class
 CLEAN = 2_000  # ordinary files at most
 CLEAN_BYTES = 60_000  # size of one at most: the time goes into many files, not into large ones
 _SUFFIXES = (".py", ".js", ".css", ".html", ".txt", ".md", ".toml", ".json", ".xml", ".sh", ".yaml")
+_SKIP = {"test", "tests", "testing", "idle_test", "site-packages", "dist-packages", "__pycache__"}
 _PACKAGES = ("django", "channels", "celery", "click", "jinja2", "rich", "requests", "httpx", "docker", "pytest")
 
 
@@ -34,19 +36,15 @@ def clean_files(seed: int = 1, most: int = CLEAN) -> list[Path]:
     """Files of Python's standard library and of well-known packages that are installed here, without their tests."""
     places = [Path(sysconfig.get_path("stdlib"))]
     places += [Path(sysconfig.get_path("purelib")) / package for package in _PACKAGES]
-    skip = {"test", "tests", "testing", "idle_test", "site-packages", "__pycache__", "certdata"}
-    found = [
-        path
-        for place in places
-        if place.is_dir()
-        for path in place.rglob("*")
-        if path.suffix in _SUFFIXES
-        and not skip & set(path.relative_to(place).parts)
-        and path.is_file()
-        and 0 < path.stat().st_size <= CLEAN_BYTES
-    ]
+    found = [path for place in places for path in _files(place) if 0 < path.stat().st_size <= CLEAN_BYTES]
     found.sort()
     return found if len(found) <= most else sorted(Dice(seed).sample(found, most))
+
+
+def _files(place: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if name not in _SKIP]
+        yield from (Path(folder, name) for name in names if name.endswith(_SUFFIXES))
 
 
 def _hash(name: str, dice: Dice) -> str:
