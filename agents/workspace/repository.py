@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agents.redaction import redact
 from agents.workspace.git import GitError, git, out, trailers_text
+from agents.workspace.inside import LeavesFolder, read_inside, write_inside
 
 MAIN = "main"
 _IGNORED = "__pycache__/\n*.pyc\n.pytest_cache/\n.hypothesis/\n.coverage\n.venv/\nnode_modules/\n*.sqlite3\n"
@@ -153,16 +155,12 @@ class Worktree:
         git(self.path, "clean", "-q", "-ffdx")
 
     def write(self, files: Mapping[str, str]) -> None:
-        """Write files; their paths were checked when the reply was applied, links in the tree are refused here."""
+        """Write files; raises GitError for a path out of the tree or through a link, before or while it is one."""
         for name, content in files.items():
-            target = self.path / name
-            for parent in [target, *target.parents]:
-                if parent == self.path:
-                    break
-                if parent.is_symlink():
-                    raise GitError(f"{name} would be written through a link")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(content, encoding="utf-8", newline="\n")
+            try:
+                write_inside(self.path, name, content.encode())
+            except LeavesFolder as refused:
+                raise GitError(str(refused)) from None
 
     def diff(self, base: str) -> str:
         """The whole change against `base`, new files included."""
@@ -192,7 +190,7 @@ class Worktree:
             if body.strip()
             else f"{title}\n\n{trailers_text(trailers)}\n"
         )
-        sha = git(self.path, "commit-tree", tree, "-p", base, "-F", "-", text=message).stdout.strip()
+        sha = git(self.path, "commit-tree", tree, "-p", base, "-F", "-", text=str(redact(message))).stdout.strip()
         git(self.path, "checkout", "-q", "-f", "--detach", sha)
         return sha
 
@@ -213,8 +211,8 @@ class Worktree:
         conflicts = tuple(p for p in out(self.path, "diff", "--name-only", "-z", "--diff-filter=U").split("\0") if p)
         files = {}
         for name in names:
-            target = self.path / name
-            if target.is_file() and not target.is_symlink():
-                files[name] = target.read_text(encoding="utf-8", errors="replace")
+            found = read_inside(self.path, name)
+            if found is not None:
+                files[name] = found.decode("utf-8", "replace").replace("\r\n", "\n")
         self.reset(onto)
         return Replay(files, conflicts)
