@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agents.gates import bandit_tool, secrets_tool
+from agents.gates.advisories_tool import AdvisoriesScanner
 from agents.gates.bandit_tool import BanditScanner
 from agents.gates.base import Disposition, Finding, GateError, GateReport, Policy, Severity, ToolReport, fingerprint
 from agents.gates.containers_tool import ContainersScanner
@@ -28,6 +29,7 @@ SCANNERS: Mapping[str, Callable[[], Scanner]] = {
     "syntax": SyntaxScanner,
     "style": StyleScanner,
     "containers": ContainersScanner,
+    "advisories": AdvisoriesScanner,
 }
 DEFAULT_POLICY = Policy()
 _NO_DISPOSITIONS: Mapping[str, Disposition] = {}

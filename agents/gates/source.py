@@ -28,6 +28,10 @@ _TEMPLATES = frozenset(
 _PROGRAMS = frozenset({".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".class", ".jar", ".wasm", ".node"})
 _ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".whl", ".egg", ".pkl", ".pickle"})
 _LOOKS_LIKE_CODE = re.compile(rb"^\s*(?:import|from|def|class|exec|eval|async|with|for|if)\b|\w\s*\(", re.MULTILINE)
+_LOCK_FILES = frozenset({"package-lock.json", "npm-shrinkwrap.json"})
+_REQUIREMENTS = re.compile(
+    r"^(?:.*/)?(?:[\w.-]*requirements[\w.-]*\.(?:txt|in)|requirements/[\w.-]+\.(?:txt|in)|constraints\.txt)$"
+)
 _SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
 _EMBEDDED_PYTHON = re.compile(rb"<%!?(?![=%@\w])(.*?)%>", re.DOTALL)
 
@@ -243,6 +247,10 @@ def _pieces(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, byte
         yield "javascript", ".js", data, ()
     else:
         yield "text", ".txt", data, ()
+        if name in _LOCK_FILES:
+            yield "dependencies", ".json", data, ()
+        elif _REQUIREMENTS.match(path.lower()):
+            yield "dependencies", ".txt", data, ()
 
 
 def _embedded(

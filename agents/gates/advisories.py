@@ -1,0 +1,128 @@
+"""An index of published advisories in the OSV format, read from files: which versions of a package are known bad.
+
+There is no download here: whoever runs the product puts the records (https://ossf.github.io/osv-schema/) of the
+ecosystems they use into a folder and names it in AISWE_ADVISORIES.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from agents.gates.base import Severity
+
+_MAX_FILES = 200_000
+_SEPARATORS = re.compile(r"[-_.]+")
+# The words of the two large sources; anything else counts as HIGH.
+_WORDS = {"LOW": Severity.LOW, "MODERATE": Severity.MEDIUM, "MEDIUM": Severity.MEDIUM, "CRITICAL": Severity.CRITICAL}
+
+
+class AdvisoryError(ValueError):
+    """The index cannot be read; the text names the file and is safe to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """One published weakness of one package. `ranges` are (introduced, fixed, last affected), "" = open."""
+
+    name: str
+    summary: str
+    severity: Severity
+    ranges: tuple[tuple[str, str, str], ...]
+    versions: frozenset[str]
+
+    def affects(self, version: str) -> bool:
+        """Whether `version` is known bad. A version that cannot be compared counts as bad."""
+        if version in self.versions:
+            return True
+        try:
+            return any(_inside(Version(version), *bounds) for bounds in self.ranges)
+        except InvalidVersion:
+            return bool(self.ranges)
+
+    @property
+    def fixed(self) -> str:
+        """The newest version that repairs it, "" when none is named."""
+        return next((fixed for _, fixed, _ in reversed(self.ranges) if fixed), "")
+
+
+Index = Mapping[tuple[str, str], Sequence[Advisory]]
+
+
+def package_key(ecosystem: str, name: str) -> tuple[str, str]:
+    """The one spelling of a package: names on PyPI ignore case and separators."""
+    return ecosystem, _SEPARATORS.sub("-", name).lower() if ecosystem == "PyPI" else name
+
+
+def load_index(place: Path) -> dict[tuple[str, str], list[Advisory]]:
+    """Read a file (one record or a list of them) or every .json file below a folder.
+
+    Raises `AdvisoryError` when something there is no readable record: half an index would look like a clean result.
+    """
+    files = [place] if place.is_file() else sorted(place.rglob("*.json")) if place.is_dir() else []
+    if not files:
+        raise AdvisoryError(f"{place}: no advisories there; name a file or folder of OSV records (.json)")
+    if len(files) > _MAX_FILES:
+        raise AdvisoryError(f"{place}: more than {_MAX_FILES} files; keep only the ecosystems you use")
+    index: dict[tuple[str, str], list[Advisory]] = {}
+    for file in files:
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+            for record in document if isinstance(document, list) else [document]:
+                for key, advisory in read_record(record):
+                    index.setdefault(key, []).append(advisory)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise AdvisoryError(f"{file}: not a readable OSV record ({type(error).__name__})") from None
+    return index
+
+
+def read_record(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Advisory]]:
+    """The advisories of one OSV record, one for each package that it names; a withdrawn record gives none."""
+    if record.get("withdrawn"):
+        return
+    word = str((record.get("database_specific") or {}).get("severity", "")).upper()
+    summary = str(record.get("summary") or record.get("details") or "A known weakness.").strip().split("\n")[0][:200]
+    for affected in record.get("affected") or []:
+        package = affected["package"]
+        yield (
+            package_key(str(package["ecosystem"]).partition(":")[0], str(package["name"])),
+            Advisory(
+                name=str(record["id"]),
+                summary=summary,
+                severity=_WORDS.get(word, Severity.HIGH),
+                ranges=tuple(_bounds(affected.get("ranges") or [])),
+                versions=frozenset(map(str, affected.get("versions") or [])),
+            ),
+        )
+
+
+def _bounds(ranges: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    for entry in ranges:
+        if entry.get("type") == "GIT":
+            continue
+        start = ""
+        for event in entry["events"]:
+            if "introduced" in event:
+                start = str(event["introduced"])
+            elif "fixed" in event:
+                yield start, str(event["fixed"]), ""
+                start = ""
+            elif "last_affected" in event:
+                yield start, "", str(event["last_affected"])
+                start = ""
+        if start:
+            yield start, "", ""
+
+
+def _inside(version: Version, introduced: str, fixed: str, last: str) -> bool:
+    if introduced not in ("", "0") and version < Version(introduced):
+        return False
+    if fixed:
+        return version < Version(fixed)
+    return not last or version <= Version(last)
