@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_plus
 
 from agents.gates.secret_disguise import find_disguised, find_joined
 from agents.gates.secret_formats import FORMATS, find_known, is_placeholder
-from agents.gates.secret_names import find_assigned
+from agents.gates.secret_names import find_assigned, promise
 
 _MAX_DEPTH = 100
 _MIN_LENGTH = 6
@@ -36,7 +36,6 @@ _ASSIGNED = re.compile(
 _WORDS = re.compile(r"passw|passphrase|api|secret|client|access|refresh|auth|private")
 _HINTS = ("passw", "passphrase", "key", "secret", "token")
 _KEY_NAME = re.compile(rf"(?i)^[a-z0-9_.\-]{{0,40}}?{_NAMES}$")
-_ENVIRONMENT_NAME = re.compile(r"(?i)(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)")
 
 
 class Redactor:
@@ -233,7 +232,7 @@ def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environment.items()
-        if _ENVIRONMENT_NAME.search(name) and len(value) >= 8 and not value.isdigit()
+        if promise(name) in ("password", "secret") and len(value) >= 8 and not value.isdigit()
     }
 
 

@@ -1,4 +1,5 @@
-"""How log lines look: one line for people on stderr, the whole trace in a file. Neither steers a terminal.
+"""How log lines look: one line for people on stderr, the whole trace in a file. Neither steers a terminal or
+holds a secret.
 
 Messages carry words of strangers (addresses, file names, errors of tools): a line break in them would forge a line of
 the log, an escape code would move the cursor of whoever reads it.
@@ -7,6 +8,8 @@ the log, an escape code would move the cursor of whoever reads it.
 from __future__ import annotations
 
 import logging
+
+from agents.redaction import redact
 
 
 def tame(text: str, *, kept: str = "") -> str:
@@ -23,7 +26,7 @@ class OneLineFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
             line += f" ({type(error).__name__}: {error}; more in logs/aiswe.log)"
-        return tame(line.replace("\n", " "))
+        return tame(str(redact(line)).replace("\n", " "))
 
 
 class WholeFormatter(logging.Formatter):
@@ -31,9 +34,9 @@ class WholeFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """The line of the message."""
-        return tame(super().formatMessage(record))
+        return tame(str(redact(super().formatMessage(record))))
 
     def formatException(self, ei: object) -> str:
         """The trace, indented and without control characters."""
-        trace = super().formatException(ei)  # type: ignore[arg-type]
+        trace = str(redact(super().formatException(ei)))  # type: ignore[arg-type]
         return "\n".join("    " + tame(line, kept="\t") for line in trace.split("\n"))

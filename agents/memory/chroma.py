@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from agents.memory.base import Lesson
 from agents.memory.embedding import EMBEDDER, embed
+from agents.redaction import redact
 
 THRESHOLD = 0.65  # cosine similarity; ACA-3 asks for 0.6 to 0.7
 
@@ -55,7 +56,10 @@ class ChromaLessons:
         collection = self._open()
         if collection is not None:
             collection.upsert(
-                ids=[lesson.id], documents=[lesson.text], metadatas=[lesson.to_json()], embeddings=embed([lesson.text])
+                ids=[lesson.id],
+                documents=[redact(lesson.text)],
+                metadatas=[redact(lesson.to_json())],
+                embeddings=embed([lesson.text]),
             )
 
     def by_signature(self, signature: str, limit: int = 3) -> list[Lesson]:

@@ -13,6 +13,7 @@ from django.db.models import Max
 
 from agents.documents import DocumentRefused, read_document
 from agents.extraction import extract
+from agents.redaction import redact
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
@@ -45,8 +46,8 @@ def upload_document(project: Project, data: bytes, filename: str, *, by: User) -
         return RequirementDocument.objects.create(
             project=project,
             version=(newest.version if newest else 0) + 1,
-            filename=clean_line(document.name, 255),
-            text=clean_text(document.text),
+            filename=clean_line(str(redact(document.name)), 255),
+            text=clean_text(str(redact(document.text))),
             encoding=clean_line(document.encoding, 40),
             sha256=document.sha256,
             created_by=by,
@@ -81,7 +82,7 @@ def record_extraction(
         )
         document.requirements.filter(status=Requirement.Status.PROPOSED, origin__in=_machine_origins()).delete()
         Requirement.objects.bulk_create([row for row in rows if row.key not in kept])
-        document.unmapped = clean_json(list(unmapped))
+        document.unmapped = clean_json(redact(clean_json(list(unmapped))))
         document.status = RequirementDocument.Status.EXTRACTED
         document.problem = ""
         document.save(update_fields=["unmapped", "status", "problem"])
@@ -110,7 +111,7 @@ def _row(document: RequirementDocument, ordinal: int, item: Mapping[str, Any]) -
         line_end=max(0, lines[-1]),
         acceptance=_acceptance(item.get("acceptance") or ()),
         origin=origin,
-        reason=clean_text(str(item.get("reason", "")), 2_000),
+        reason=clean_text(str(redact(str(item.get("reason", "")))), 2_000),
     )
 
 
@@ -120,7 +121,7 @@ def _known(value: str, known: Sequence[str], what: str) -> None:
 
 
 def _text(text: str, key: str) -> str:
-    cleaned = clean_text(text.strip(), 20_000)
+    cleaned = clean_text(str(redact(text.strip())), 20_000)
     if not cleaned:
         raise BadInput(f"{key}: a requirement needs a text.")
     return cleaned
@@ -129,13 +130,13 @@ def _text(text: str, key: str) -> str:
 def _acceptance(lines: Any) -> list[str]:
     if isinstance(lines, str):
         lines = lines.splitlines()
-    return [clean_text(str(line).strip(), 2_000) for line in lines if str(line).strip()][:100]
+    return [clean_text(str(redact(str(line).strip())), 2_000) for line in lines if str(line).strip()][:100]
 
 
 def fail_document(document: RequirementDocument, problem: str) -> None:
     """Note that extraction failed and why, so that the page can say it. A confirmed document stays as it is."""
     rows = RequirementDocument.objects.filter(pk=document.pk).exclude(status=RequirementDocument.Status.CONFIRMED)
-    rows.update(status=RequirementDocument.Status.FAILED, problem=clean_text(problem, 4_000))
+    rows.update(status=RequirementDocument.Status.FAILED, problem=clean_text(str(redact(problem)), 4_000))
     document.refresh_from_db()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from agents.redaction import redact
 from projects.errors import IllegalMove, LeaseLost, LostRace
 from projects.models import Event, Plan, Run, Task, Transition
 from projects.services.canonical import clean_line
@@ -50,7 +51,12 @@ def check_move(moves: dict[str, tuple[str, ...]], old: str, to: str, what: str) 
 def record(kind: str, pk: int, old: str, new: str, *, reason: str, actor: str) -> Transition:
     """Add the history row of a move."""
     return Transition.objects.create(
-        kind=kind, object_id=pk, old=old, new=new, reason=clean_line(reason, 300), actor=clean_line(actor, 120)
+        kind=kind,
+        object_id=pk,
+        old=old,
+        new=new,
+        reason=clean_line(str(redact(reason)), 300),
+        actor=clean_line(actor, 120),
     )
 
 
@@ -63,7 +69,7 @@ def move_task(task: Task, to: str, *, reason: str = "", actor: str = "", token: 
     old = task.status
     check_move(Task.MOVES, old, to, f"Task {task.key}")
     now = timezone.now()
-    changes: dict[str, Any] = {"status": str(to), "why": clean_line(reason, 300)}
+    changes: dict[str, Any] = {"status": str(to), "why": clean_line(str(redact(reason)), 300)}
     if to == Task.Status.RUNNING and task.started_at is None:
         changes["started_at"] = now
     if to in TASK_OVER:
@@ -110,7 +116,11 @@ def move_run(run: Run, to: str, *, reason: str = "", actor: str = "") -> Event:
     old = run.status
     check_move(Run.MOVES, old, to, f"Run {run.pk}")
     now = timezone.now()
-    changes: dict[str, Any] = {"status": str(to), "why": clean_line(reason, 300), "why_since": now if reason else None}
+    changes: dict[str, Any] = {
+        "status": str(to),
+        "why": clean_line(str(redact(reason)), 300),
+        "why_since": now if reason else None,
+    }
     first = run.started_at is None
     if to == Run.Status.RUNNING and first:
         changes["started_at"] = now

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
+from agents.redaction import redact
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Plan, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
@@ -84,7 +85,7 @@ def _store(
     base: str | None,
     verb: str,
 ) -> Plan:
-    found = examine(clean_json(dict(content)), requirement_keys(document))
+    found = examine(clean_json(redact(clean_json(dict(content)))), requirement_keys(document))
     given, digest, invalid = found.content, found.digest, bool(found.first_error)
     actor = by.get_username() if by is not None else ""
     run = run or _planning_run(document)
@@ -107,7 +108,7 @@ def _store(
             content=given,
             content_hash=digest,
             problems=[*found.problems, *odd_problems(document, given)],
-            comment=clean_text(comment, 4_000),
+            comment=clean_text(str(redact(comment)), 4_000),
             created_by=by,
         )
         for older in Plan.objects.filter(

@@ -27,7 +27,7 @@ FORMATS = (
     ),
     begun(
         "aws-temporary-token",
-        r"(?<![A-Za-z0-9+/])(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[A-Za-z0-9+/]{60,1500}={0,2}",
+        r"(?<![A-Za-z0-9+])(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[A-Za-z0-9+/]{60,1500}={0,2}",
         "IQoJb3JpZ2lu",
         "FwoGZXIvYXdz",
         "FQoGZXIvYXdz",
@@ -42,7 +42,7 @@ FORMATS = (
     token("amazon-oauth-secret", r"amzn1\.(?:oa2-cs\.v1|application-oa2-client\.secret)\.[0-9a-f]{64}", "amzn1."),
     token("google-api-key", r"AIza[A-Za-z0-9_\-]{35}", "AIza"),
     begun("google-oauth-token", r"(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_\-]{20,500}", "ya29."),
-    begun("google-refresh-token", r"(?<![A-Za-z0-9/])1//0[A-Za-z0-9_\-]{40,160}", "1//0"),
+    begun("google-refresh-token", r"(?<![A-Za-z0-9])1//0[A-Za-z0-9_\-]{40,160}", "1//0"),
     token("google-oauth-secret", r"GOCSPX-[A-Za-z0-9_\-]{24,32}", "GOCSPX-"),
     free("google-service-account-key", r"\"private_key_id\"\s{0,3}:\s{0,3}\"([0-9a-f]{40})\"", "private_key_id"),
     whole(
