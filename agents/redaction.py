@@ -232,7 +232,12 @@ def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environment.items()
-        if promise(name) in ("password", "secret") and len(value) >= 8 and not value.isdigit()
+        if promise(name) in ("password", "secret")
+        # PWD is where the shell stands; sockets and files of secrets are named by path.
+        and name.upper() not in ("PWD", "OLDPWD")
+        and not value.startswith(("/", "~", "."))
+        and len(value) >= 8
+        and not value.isdigit()
     }
 
 

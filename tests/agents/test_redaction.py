@@ -147,6 +147,10 @@ def test_the_secrets_of_an_environment_are_found_by_name() -> None:
         "API_KEY": "abcdefgh12",
         "TOKEN_LIMIT": "32000000",
         "SECRET": "x",
+        "PWD": "/home/ada/work",
+        "OLDPWD": "/home/ada/other",
+        "TOKEN_FILE": "/run/secrets/token",
+        "SSH_AUTH_SOCK": "/tmp/agent.1234",
     }
     assert set(secrets_in(environment)) == {"DB_PASSWORD", "API_KEY"}
 
