@@ -65,7 +65,7 @@ class SignIn(LoginView):
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Hear a name and a password, unless there were too many wrong ones."""
-        name, place = request.POST.get("username", ""), address.of(request)
+        name, place = request.POST.get("username", "").replace("\x00", ""), address.of(request)
         try:
             throttle.begin("password", name, place)
         except TooManyTries as wait:

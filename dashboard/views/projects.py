@@ -16,7 +16,7 @@ from dashboard.refusals import refusals, status_of
 from dashboard.views.system import setup_facts
 from projects.errors import BadInput, ProjectsError
 from projects.models import Approval, Run
-from projects.models.project import Autonomy
+from projects.models.project import Autonomy, Role
 from projects.services import demo, documents, health, projects, reading, rights, runs
 
 
@@ -192,10 +192,9 @@ def remove_member(request: HttpRequest, pk: int) -> HttpResponse:
     """Take a role from somebody; their open pages of the project close at once."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     rights.require(request.user, project, "member.edit")
-    person = request.POST.get("user", "")
-    row = None
-    if person.isascii() and person.isdecimal() and len(person) < 19:
-        row = project.memberships.select_related("user").filter(user=person, role=request.POST.get("role", "")).first()
+    person, role, row = request.POST.get("user", ""), request.POST.get("role", ""), None
+    if person.isascii() and person.isdecimal() and len(person) < 19 and role in Role.values:
+        row = project.memberships.select_related("user").filter(user=person, role=role).first()
     if row is None:
         raise BadInput("Nobody in this project has that role.")
     projects.remove_member(project, row.user, row.role, by=request.user)

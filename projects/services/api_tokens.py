@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Iterable
 from datetime import timedelta
@@ -29,6 +30,7 @@ SCOPES: dict[str, str] = {
     "approve": "answer approvals; never as the second person of an override",
 }
 MARK = "aiswe"  # tells people and secret scanners what the string is
+_WRITTEN = re.compile(rf"{MARK}_([0-9a-f]{{10}})_([A-Za-z0-9_-]{{43}})")
 LONGEST = 365  # days
 MOST = 20  # working tokens a person
 SEEN_EVERY = timedelta(minutes=1)  # how exact "last used" is; less would be a write a request
@@ -71,10 +73,10 @@ def _digest(secret: str) -> str:
 
 def find(text: str) -> ApiToken | None:
     """The working token of this text whose owner may sign in, or None; notes that it was used."""
-    mark, _, rest = text.partition("_")
-    public, _, secret = rest.partition("_")
-    if mark != MARK or not public or not secret or len(text) > 120:
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
         return None
+    public, secret = written.groups()
     token = ApiToken.objects.select_related("user").filter(public=public).first()
     if token is None or not constant_time_compare(token.digest, _digest(secret)):
         return None

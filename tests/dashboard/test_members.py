@@ -47,6 +47,11 @@ def test_who_leaves_by_their_own_hand_is_led_out(project: Project, client: Clien
     assert take(client, project, user=other.pk, role="manager")["Location"] == "/"
 
 
+@pytest.mark.parametrize("role", ["", "\x00", "root", "viewer "])
+def test_a_role_that_does_not_exist_is_held_by_nobody(project: Project, client: Client, role: str) -> None:
+    assert take(client, project, user=project.created_by_id, role=role).status_code == 422
+
+
 @pytest.mark.parametrize("person", ["", "x", "-1", "９", "9" * 30, "999999"])
 def test_a_person_who_is_not_in_it_is_named_nowhere(project: Project, client: Client, person: str) -> None:
     assert take(client, project, user=person, role="viewer").status_code == 422

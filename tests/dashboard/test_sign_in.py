@@ -85,6 +85,13 @@ def test_what_was_typed_for_a_name_is_kept_only_if_somebody_has_it(ada: Any, cli
     assert "passphrase" not in str(list(SiteEvent.objects.values()))
 
 
+@pytest.mark.parametrize("name", ["", "\x00", "ada\x00", "\ud800", "x" * 10_000, "\u202eada", " ada "])
+def test_any_name_gets_an_answer(ada: Any, client: Client, name: str) -> None:
+    written = name.encode("utf-8", "surrogatepass")
+    body = b"username=" + b"".join(b"%%%02X" % byte for byte in written) + b"&password=wrong"
+    assert client.post("/sign-in", body, content_type="application/x-www-form-urlencoded").status_code == 200
+
+
 def test_a_forwarded_address_counts_only_behind_the_proxy(ada: Any, client: Client, settings: Any) -> None:
     def tries(count: int) -> int:
         for number in range(count):
