@@ -38,9 +38,13 @@ def after_verify(
     limits = runtime.context.limits
     if state["repairs"] >= limits.max_retries or state["iteration"] >= limits.max_iterations:
         return "escalate"
+    if "diversity" in runtime.context.switched_off:
+        return "repair"
     signatures = state["signatures"]
     if len(signatures) > 1 and signatures[-1] == signatures[-2]:
-        return "fresh" if signatures[-1] in state["adjudicated"] else "adjudicate"
+        # Tests that were given with the task are not the tester's to judge.
+        settled = signatures[-1] in state["adjudicated"] or state["task"].get("tests_given")
+        return "fresh" if settled else "adjudicate"
     return "fresh" if state["repairs_here"] >= REPAIRS_HERE else "repair"
 
 

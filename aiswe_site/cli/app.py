@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Show, check and approve plans."),
     "run": ("run", "Start, watch and steer runs."),
     "history": ("history", "List past and present runs."),
+    "bench": ("bench", "Measure models, or the loop itself, on tasks with known answers."),
     "gate": ("gate", "Run the review gates on any folder."),
     "firewall": ("firewall", "Ask the firewall about commands, code, output and paths."),
     "sandbox": ("sandbox", "Run a command in the sandbox, or probe its walls."),
