@@ -81,6 +81,35 @@ _HOST = _Rule(
     "Use a network of its own.",
 )
 
+_CAPABILITIES = _Rule(
+    "container-extra-capabilities",
+    Severity.MEDIUM,
+    "CWE-250",
+    "The container gets rights that can reach the machine.",
+    "Leave cap_add and security_opt out, or name the one harmless capability.",
+)
+_HOST_FILES = _Rule(
+    "container-mounts-system",
+    Severity.HIGH,
+    "CWE-668",
+    "The container can change the machine's own files.",
+    "Mount a folder of the project, read-only where possible.",
+)
+_UNVERIFIED = _Rule(
+    "docker-unverified-packages",
+    Severity.MEDIUM,
+    "CWE-494",
+    "Packages are installed without a check of where they come from.",
+    "Remove the option that switches the check off.",
+)
+_SUDO = _Rule(
+    "docker-open-rights",
+    Severity.MEDIUM,
+    "CWE-732",
+    "Everybody in the image may write or become root.",
+    "Give single files to the user that needs them; no chmod 777, no sudo.",
+)
+
 _FROM = re.compile(r"(?i)^FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?")
 _USER = re.compile(r"(?i)^USER\s+(\S+)")
 _KEEP = re.compile(
@@ -89,10 +118,23 @@ _KEEP = re.compile(
 _CURL = re.compile(
     r"\b(?:curl|wget|fetch)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+)?(?:/\S*/)?(?:ba|z|da|k)?sh\b|\b(?:ba|z|da)?sh\s+(?:-c\s+[\"']?)?[<$(]+\s*\(?(?:curl|wget)\b|\|\s*(?:sudo\s+)?python[\d.]*\s*(?:-\s*)?$"
 )
+_NO_CHECK = re.compile(
+    r"(?i)^RUN\b.*(?:--allow-unauthenticated|--force-yes|--trusted-host|--nogpgcheck|--no-check-certificate|"
+    r"--allow-untrusted|\bcurl\b[^|;&]*\s(?:-k|--insecure)\b|strict-ssl\s+false|http\.sslVerify\s+false)"
+)
+_OPEN_RIGHTS = re.compile(r"(?i)^RUN\b.*(?:\bchmod\s+(?:-R\s+)?0?777\b|NOPASSWD|\bsudo\s+\w)")
 _COMPOSE = (
     (re.compile(r"^\s*privileged:\s*[\"']?(?:true|yes|on)\b", re.IGNORECASE), _PRIVILEGED),
     (re.compile(r"docker\.sock"), _SOCKET),
-    (re.compile(r"^\s*(?:network_mode|pid|ipc):\s*[\"']?host\b"), _HOST),
+    (re.compile(r"^\s*(?:network_mode|pid|ipc|userns_mode|uts):\s*[\"']?host\b"), _HOST),
+    (
+        re.compile(r"^\s*-\s*[\"']?(?:CAP_)?(?:ALL|SYS_(?:ADMIN|PTRACE|MODULE|RAWIO)|NET_ADMIN|DAC_READ_SEARCH)\b"),
+        _CAPABILITIES,
+    ),
+    (re.compile(r"(?:seccomp|apparmor)[:=]\s*unconfined|label[:=]\s*disable"), _CAPABILITIES),
+    (re.compile(r"^\s*-\s*[\"']?/(?:etc|root|proc|sys|dev|boot|usr|var/lib/docker)?/?:(?!.*:ro\b)"), _HOST_FILES),
+    (re.compile(r"^\s*user:\s*[\"']?(?:root|0)(?::|[\"']?\s*$)"), _ROOT),
+    (re.compile(r"^\s*image:\s*[\"']?[^\s\"':@$]+(?:/[^\s\"':@$]+)*(?::latest)?[\"']?\s*$"), _LATEST),
 )
 
 
@@ -161,6 +203,10 @@ def _docker(unit: Unit, lines: list[tuple[int, str]]) -> Iterator[RawFinding]:
         elif kept := _KEEP.match(line):
             if not kept[1].startswith("$") and not is_placeholder(kept[1]):
                 yield _SECRET.at(unit, number)
+        elif _NO_CHECK.search(line):
+            yield _UNVERIFIED.at(unit, number)
+        elif _OPEN_RIGHTS.search(line):
+            yield _SUDO.at(unit, number)
         elif re.match(r"(?i)^ADD\s+(?!.*--checksum)(?:--\S+\s+)*https?://", line):
             yield _ADD.at(unit, number)
     if lines and not scratch and user.partition(":")[0] in ("root", "0"):

@@ -1,4 +1,8 @@
-"""Style: ruff's checks and formatting, with the product's configuration only. Reported, never blocking."""
+"""Style: ruff's checks and formatting, with the product's configuration only. Reported, never blocking.
+
+`ruff format` writes what Black writes. JavaScript and TypeScript are compared with prettier where it is installed;
+where not, the report says so.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,12 @@ _RULES = "E4,E7,E9,F,I,UP,B,SIM,C4"
 _IGNORED = "E402,E501,I001,B008"
 
 
+def find_prettier() -> Path | None:
+    """The prettier named by AISWE_PRETTIER or on PATH; never one that the scanned project brings along."""
+    found = os.environ.get("AISWE_PRETTIER") or shutil.which("prettier")
+    return Path(found) if found and os.access(found, os.X_OK) else None
+
+
 def find_ruff() -> Path | None:
     """The ruff beside this Python, else the one on PATH."""
     beside = Path(sys.executable).parent / "ruff"
@@ -32,7 +42,7 @@ class StyleScanner:
     """Lint and formatting of Python. `# noqa` and configuration files have no effect."""
 
     name = "style"
-    languages = frozenset({"python"})
+    languages = frozenset({"python", "javascript", "typescript"})
     canaries = (canary("style.py", "python", "import os  # noqa\nx = {  'a':1 }\n", "F401", "format"),)
 
     def scan(self, stage: Stage) -> Scan:
@@ -70,6 +80,7 @@ class StyleScanner:
                 )
             ):
                 scan.findings.append(_format(entry))
+            scan.findings.extend(_prettier(folder, stage))
         except subprocess.TimeoutExpired:
             scan.problem = "timed out"
             return scan
@@ -82,6 +93,25 @@ class StyleScanner:
         scan.ran = True
         scan.scanned = {unit.name for unit in stage.units}
         return scan
+
+
+def _prettier(folder: Path, stage: Stage) -> list[RawFinding]:
+    """What prettier would write differently; one INFO finding when there is no prettier to ask."""
+    scripts = [unit.name for unit in stage.units if unit.path and unit.language in ("javascript", "typescript")]
+    program = find_prettier()
+    if not scripts:
+        return []
+    if program is None:
+        message = f"Not checked: the style of {len(scripts)} JavaScript or TypeScript files; prettier is not installed."
+        way_out = "Install prettier, or name it in AISWE_PRETTIER."
+        return [RawFinding(scripts[0], 1, "style-not-checked", Severity.INFO, "HIGH", "CWE-1076", message, way_out)]
+    options = ["--list-different", "--no-config", "--no-editorconfig", "--ignore-path", os.devnull]
+    different = _run(program, [*options, *scripts], folder, stage).decode("utf-8", "replace").splitlines()
+    return [
+        RawFinding(name, 1, "format", Severity.LOW, "HIGH", "CWE-1076", "Not formatted.", "Run prettier --write.")
+        for name in scripts
+        if name in different
+    ]
 
 
 def _run(program: Path, arguments: list[str], folder: Path, stage: Stage) -> bytes:

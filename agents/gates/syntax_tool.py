@@ -7,6 +7,7 @@ import re
 import sys
 import tokenize
 import unicodedata
+import warnings
 
 from agents.gates.base import Severity
 from agents.gates.quiet import quiet
@@ -14,6 +15,11 @@ from agents.gates.scanner import RawFinding, Scan, Stage, canary
 from agents.gates.source import Unit
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+# What the compiler itself warns of: the beginning of its words, our rule, CWE, remedy.
+_WARNINGS = (
+    ('"is', "identity-of-value", "CWE-595", "Compare values with == or !=."),
+    ("assertion is always true", "assert-always-true", "CWE-571", "Remove the parentheses: assert condition, message."),
+)
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
@@ -70,8 +76,10 @@ def _check_python(unit: Unit) -> list[RawFinding]:
                 )
             )
     try:
-        with quiet():
+        with quiet(), warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
             compile(unit.data, unit.path or unit.name, "exec", dont_inherit=True)
+        found.extend(_warned(unit, warned))
     except SyntaxError as error:
         message = f"Does not parse: {error.msg}." if error.msg else "Does not parse."
         found.append(
@@ -100,6 +108,16 @@ def _check_python(unit: Unit) -> list[RawFinding]:
     if not unit.data.isascii():
         found.extend(_disguised_names(unit))
     return found
+
+
+def _warned(unit: Unit, warned: list[warnings.WarningMessage]) -> list[RawFinding]:
+    """The few of the compiler's warnings that say that a check does not check."""
+    return [
+        RawFinding(unit.name, warning.lineno, rule, Severity.MEDIUM, "HIGH", cwe, f"{warning.message}", remediation)
+        for warning in warned
+        for beginning, rule, cwe, remediation in _WARNINGS
+        if str(warning.message).startswith(beginning)
+    ]
 
 
 def _disguised_names(unit: Unit) -> list[RawFinding]:

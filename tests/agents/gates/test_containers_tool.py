@@ -24,6 +24,14 @@ CASES = [
         "container-engine-socket",
     ),
     ("compose.yaml", "    network_mode: host\n", "container-host-namespace"),
+    ("compose.yaml", "    cap_add:\n      - SYS_ADMIN\n", "container-extra-capabilities"),
+    ("compose.yaml", "    security_opt:\n      - seccomp:unconfined\n", "container-extra-capabilities"),
+    ("compose.yaml", "    volumes:\n      - /etc:/host\n", "container-mounts-system"),
+    ("compose.yaml", "    volumes:\n      - /:/host\n", "container-mounts-system"),
+    ("compose.yaml", "    user: root\n", "docker-runs-as-root"),
+    ("compose.yaml", "    image: redis\n", "docker-unpinned-image"),
+    ("Dockerfile", "FROM a:1\nRUN pip install --trusted-host x y\nUSER app\n", "docker-unverified-packages"),
+    ("Dockerfile", "FROM a:1\nRUN chmod -R 777 /srv\nUSER app\n", "docker-open-rights"),
     ("install.sh", "#!/bin/sh\nwget -qO- https://x | sudo sh\n", "download-piped-to-shell"),
     ("setup", "#!/usr/bin/env bash\nbash <(curl -s https://x)\n", "download-piped-to-shell"),
 ]
@@ -45,6 +53,11 @@ def test_the_mistake_is_found(tmp_path: Path, name: str, text: str, rule: str) -
         ),
         ("Dockerfile", "FROM scratch\nCOPY tool /tool\n"),
         ("compose.yaml", "services:\n  a:\n    image: x:1\n    # privileged: true\n"),
+        (
+            "compose.yaml",
+            "services:\n  a:\n    image: host:5000/x:1.2\n    user: app\n    cap_drop: [ALL]\n"
+            "    volumes:\n      - ./data:/data\n      - /etc/ssl/certs:/etc/ssl/certs:ro\n",
+        ),
         ("run.sh", "#!/bin/sh\ncurl -o x.tgz https://x && sha256sum -c x.sum\nls | sort\n"),
     ],
 )
