@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 from dashboard import access, stream
 from dashboard.pages import show
 from dashboard.refusals import refusals
-from projects.services import chain, events, rights
+from projects.services import chain, events, intents, rights
 
 PAGE = 200
 TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
@@ -36,6 +36,7 @@ def _page(request: HttpRequest, pk: int, report: object = None) -> HttpResponse:
         "wanted": wanted,
         "before": page[-1].seq if len(page) == PAGE else None,
         "report": report,
+        "in_doubt": intents.in_doubt(run.pk, page),
         "agents": stream.AGENTS,
         "families": stream.FAMILIES,
     }

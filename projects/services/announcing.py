@@ -7,9 +7,7 @@ from typing import Any
 
 from projects.models import Event
 from projects.services.events import emit
-from projects.services.intents import MARK
-
-FAILED = ":failed"
+from projects.services.intents import FAILED, MARK
 
 
 def announce_effect(

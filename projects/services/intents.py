@@ -7,13 +7,14 @@ first announcement took place, and the trail says so for ever.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from projects.models import Event
 
-MARK = ":intent"  # after the key of the outcome
+MARK = ":intent"  # after the key of the outcome; with a number from the second announcement on
+FAILED = ":failed"  # after the key of an announcement
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,25 @@ class IntentWatch:
         return tuple(sorted([*self._given_up, *self._waiting.values()], key=lambda intent: intent.seq))
 
 
-def open_intents(run_id: int) -> tuple[Intent, ...]:
-    """Announced effects of a run that have no outcome: under way now, or cut short."""
-    watch = IntentWatch()
-    rows = Event.objects.filter(run_id=run_id, key__isnull=False).order_by("seq")
-    for row in rows.values_list("seq", "key", "type", "summary", "payload").iterator(chunk_size=1000):
-        watch.see_parts(*row)  # type: ignore[arg-type]
-    return watch.left()
+def in_doubt(run_id: int, rows: Iterable[Event]) -> set[int]:
+    """Which of these rows of a run announce an effect that has no outcome, by their numbers; one query."""
+    announced = [
+        row for row in rows if row.key and isinstance(row.payload, dict) and row.payload.get("phase") == "intent"
+    ]
+    wanted = {name for row in announced for name in (_about(row), f"{row.key}{FAILED}", _next(str(row.key)))}
+    there = set(Event.objects.filter(run_id=run_id, key__in=wanted).values_list("key", flat=True)) if wanted else set()
+    return {
+        row.seq
+        for row in announced
+        if f"{row.key}{FAILED}" not in there and (_next(str(row.key)) in there or _about(row) not in there)
+    }
+
+
+def _about(row: Event) -> str:
+    return str(row.payload.get("of") or str(row.key).partition(MARK)[0])
+
+
+def _next(key: str) -> str:
+    """The key that the next announcement of the same effect has."""
+    about, _, number = key.partition(MARK)
+    return f"{about}{MARK}/{int(number.strip('/') or 1) + 1:03}" if number.strip("/").isdecimal() or not number else key
