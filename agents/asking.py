@@ -10,6 +10,7 @@ from typing import Any
 
 from agents.capabilities import Step, is_outside, require, secrets_in_text, without_secrets
 from agents.effects import effect
+from agents.firewall.outgoing import Watch, judge_reply, planted
 from agents.llm.base import Cancelled, Message
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages
@@ -87,8 +88,11 @@ def ask(
     attempt: int = 0,
     schema: dict[str, Any] | None = None,
     temperature: float | None = None,
+    canary: str = "",
 ) -> Answer:
     """Ask and return the reply; raises LLMError, OverBudget or Stopped.
+
+    A reply that gives the `canary` or the prompt away, plain or disguised, is withheld: it comes back empty.
 
     A reply that was already given under `key` (before a crash) is taken from the record: nothing is paid twice.
     """
@@ -99,6 +103,8 @@ def ask(
     kept, saved = compact(messages, provider.window)
     shown, sources = guarded(spine, kept, provider, key=key, role=persona.name, attempt=attempt), untrusted(kept)
     sent = bare(shown)
+    asked = with_canary(sent, canary)
+    prompts = tuple(message["content"] for message in asked if message["role"] == "system")
     if saved:
         spine.emit(
             "context.compacted", summary=f"Older turns summed up, {saved} tokens saved", role=persona.name,
@@ -111,6 +117,7 @@ def ask(
         spine.delta(lane=persona.name, id=key, offset=written, text=text)
         written += len(text)
 
+    watch = Watch(prompts, show)
     started = time.monotonic()
     with effect(
         spine, "model.call", key=key, summary=f"asks {provider.model}: {step} …", role=persona.name, attempt=attempt,
@@ -118,11 +125,12 @@ def ask(
     ):  # fmt: skip
         try:
             completion = runner.complete(
-                provider, sent, schema=schema, max_tokens=persona.max_tokens, on_delta=show, cancelled=spine.stopped,
+                provider, asked, schema=schema, max_tokens=persona.max_tokens, on_delta=watch.feed, cancelled=spine.stopped,
                 temperature=persona.temperature if temperature is None else temperature,
             )  # fmt: skip
         except Cancelled as stop:
             raise Stopped("stopped in mid-sentence") from stop
+    watch.close()
     seconds = time.monotonic() - started
     usage = completion.usage
     spine.usage(
@@ -140,6 +148,14 @@ def ask(
         },
     )  # fmt: skip
     text = plain(completion.text)
+    leak = judge_reply(text, prompts)
+    if leak.decision == "deny":
+        text = ""
+        spine.emit(
+            "guard.blocked", role=persona.name, attempt=attempt, key=f"{key}:withheld", outcome="denied",
+            summary=f"The {persona.name}'s reply was withheld: {leak.reason}",
+            payload={"what": "reply", "reason": leak.reason, "rule": leak.rule, "decision": leak.decision, "layers": [leak.to_json()]},
+        )  # fmt: skip
     spine.emit(
         "thought", role=persona.name, attempt=attempt, key=key, summary=first_sentence(text, step),
         payload={
@@ -175,6 +191,14 @@ def guarded(
         left = ("prompt",) if secrets_in_text(message["content"] for message in messages) else ()
         require(replace(step, secrets=left))
     return messages
+
+
+def with_canary(messages: Sequence[Message], canary: str) -> list[Message]:
+    """The messages with the canary at the end of the system prompt; only what is sent has it, not what is kept."""
+    return [
+        {"role": "system", "content": planted(message["content"], canary)} if message["role"] == "system" else message
+        for message in messages
+    ]
 
 
 def plain(text: str) -> str:

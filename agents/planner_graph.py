@@ -108,13 +108,14 @@ class PlanContext:
     limits: Limits
     provider: Callable[[], Provider]
     runner: ModelRunner
+    canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
 
 
 def _say(
     ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None
 ) -> str:
     answer = ask(
-        spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(), persona=PLANNER,
+        canary=ctx.canary, spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(), persona=PLANNER,
         messages=messages, step=step, key=key, schema=schema,
     )  # fmt: skip
     return answer.text

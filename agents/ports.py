@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from agents.capabilities import Step, secrets_in_text
 from agents.effects import effect
+from agents.firewall import Guard
 from agents.gates.base import GateReport
 from agents.llm.base import Provider
 from agents.llm.runner import ModelRunner
@@ -202,6 +203,8 @@ class TaskContext:
     lessons: LessonStore
     gates: Callable[[Path, Sequence[str], Mapping[str, Any]], GateReport]
     needs_review: bool = True
+    canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
+    guard: Guard | None = None  # a second model that may only tighten the firewall's verdicts
     switched_off: frozenset[str] = frozenset()  # parts of the loop that a measurement does without
     _sandbox: Sandbox | None = field(default=None, repr=False)
     _packages: tuple[str, ...] = field(default=(), repr=False)

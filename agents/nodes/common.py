@@ -7,8 +7,9 @@ from typing import Any
 
 from agents.asking import ask
 from agents.context import existing_files, files_text, requirements_text
-from agents.firewall import FirewallContext, inspect
 from agents.llm.base import Message, ReplyTooLong
+from agents.nodes.keys import key_of as key_of  # for the nodes, which take all they share from here
+from agents.nodes.screening import screen
 from agents.nodes.steering import steers_tests
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.ports import TaskContext
@@ -19,12 +20,6 @@ from agents.state import TaskState
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
-
-
-def key_of(state: TaskState, name: str) -> str:
-    """The idempotency key of an effect of this node run: the same when the node runs again after a kill."""
-    task = state["task"]
-    return f"{task['key']}/g{task.get('generation', 1)}/{state['step']}/{name}"
 
 
 def is_test(path: str) -> bool:
@@ -73,7 +68,7 @@ def talk(
     for turn in range(ASK_AGAIN + 1):
         try:
             answer = ask(
-                spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(persona.name),
+                canary=ctx.canary, spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(persona.name),
                 persona=persona, messages=messages, step=step, key=key_of(state, f"{name}/{turn}"),
                 attempt=state["attempt"], temperature=FRESH_TEMPERATURE if fresh else None,
             )  # fmt: skip
@@ -148,31 +143,6 @@ def hear(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[l
         "sources": sorted({*sources_in(last), Source.PERSON.value}),
     }
     return [*messages[:-1], told], len(words)
-
-
-def screen(state: TaskState, ctx: TaskContext, persona: Persona, applied: Applied, turn: int) -> list[str]:
-    """The firewall between the model's words and their effect: reasons to refuse, empty when there are none."""
-    reasons = []
-    context = FirewallContext(workspace="/workspace", canaries=(), secrets=())
-    for path, content in applied.files.items():
-        checks = [inspect("path", path, context=context), inspect("output", content, context=context)]
-        if path.endswith(".py"):
-            checks.append(inspect("code", content, context=context))
-        for verdict in checks:
-            if verdict.decision == "allow" or verdict.rule == "code.unparsable":
-                continue  # a syntax error is a failed try with its own reward, found by the next step
-            # What only *may* be harmful is contained by the sandbox and judged again by the gates; it is shown here.
-            denied = verdict.decision == "deny"
-            ctx.spine.emit(
-                "guard.blocked" if denied else "system", role="runtime", attempt=state["attempt"],
-                key=key_of(state, f"guard/{persona.name}/{turn}/{path}/{verdict.rule}"),
-                summary=f"{'Blocked' if denied else 'Watched'}: {path}: {verdict.reason}"[:400],
-                payload={"what": path, "reason": verdict.reason, "rule": verdict.rule, "decision": verdict.decision},
-                outcome="denied" if denied else "contained",
-            )  # fmt: skip
-            if denied:
-                reasons.append(f"{path}: refused by the firewall: {verdict.reason}")
-    return reasons
 
 
 def record_decisions(state: TaskState, ctx: TaskContext, persona: Persona, reply: Reply) -> None:

@@ -127,7 +127,7 @@ def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[st
         name = "review" if not turn else f"review/{turn}"
         try:
             answer = ask(
-                spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
+                canary=ctx.canary, spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
                 messages=messages, step="review", key=key_of(state, name), attempt=state["attempt"], schema=VERDICT_SCHEMA,
             )  # fmt: skip
         except ReplyTooLong as endless:
