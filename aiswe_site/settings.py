@@ -204,6 +204,7 @@ CONTENT_SECURITY_POLICY = {
 OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default="") or "http://127.0.0.1:11434")
 MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
 MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
+GUARD_MODEL = env.str("AISWE_GUARD_MODEL", default="")  # a second model that may only tighten the firewall; "" = none
 SANDBOX_BACKEND = env.str("AISWE_SANDBOX", default="auto")
 PACKAGES_FILE = env.str("AISWE_PACKAGES_FILE", default="")  # adds to the allow-lists of packages, for all projects
 SANDBOX_READY = env.int("AISWE_SANDBOX_READY", default=1)  # of each kind, opened before a task asks; 0: none

@@ -15,7 +15,7 @@ from agents.ports import TaskContext
 from agents.state import TaskState, start_state
 from projects.engine.book import DatabaseBook
 from projects.engine.budgets import limits_of
-from projects.engine.models import label, provider_for, runner
+from projects.engine.models import canary_of, guard, label, provider_for, runner
 from projects.engine.places import home, repository_of
 from projects.engine.room import need_room
 from projects.engine.sandboxes import fitted, name_for
@@ -66,6 +66,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project), runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),
         supply=ProjectSupply(project), lessons=lessons(), gates=gates,
+        canary=canary_of(run), guard=guard(),
     )  # fmt: skip
     graph = build_graph().compile(checkpointer=DjangoSaver())
     thread = f"task-{task.pk}-g{task.generation}"

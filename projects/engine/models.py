@@ -7,7 +7,9 @@ from functools import cache
 
 from django.conf import settings
 
-from agents.llm.base import Provider
+from agents.firewall import Guard, ModelGuard
+from agents.firewall.outgoing import canary_for
+from agents.llm.base import Provider, Timeouts
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.llm.scripted_server import ScriptedOllama
@@ -51,3 +53,19 @@ def label(run: Run) -> None:
     if run.project.is_recording and not run.recording:
         Run.objects.filter(pk=run.pk).update(recording=True)
         run.recording = True
+
+
+def canary_of(run: Run) -> str:
+    """The token planted in the prompts of a run; nobody can tell it without the installation's own key."""
+    return canary_for(str(run.pk), settings.SECRET_KEY.encode())
+
+
+def guard() -> Guard | None:
+    """The guard model of the firewall, when one is configured."""
+    if not settings.GUARD_MODEL:
+        return None
+    provider = make_provider(
+        "ollama", server=settings.OLLAMA_URL, model=settings.GUARD_MODEL, window=settings.MODEL_WINDOW,
+        timeouts=Timeouts(connect=2.0, first_token=30.0, idle=20.0, total=60.0),
+    )  # fmt: skip
+    return ModelGuard(runner(), provider)

@@ -8,7 +8,7 @@ from typing import Any
 from agents.planner_graph import PlanContext, PlanState, build_plan_graph
 from agents.planning.plan import parse_plan, validate_plan
 from projects.engine.budgets import limits_of
-from projects.engine.models import label, provider_for, runner
+from projects.engine.models import canary_of, label, provider_for, runner
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
 from projects.models import Plan, Requirement, RequirementDocument, Run
@@ -67,6 +67,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
     context = PlanContext(
         project=project.slug, text=document.text, house_rules=project.house_rules, comment=rejected.comment if rejected else "",
         spine=spine, book=DatabasePlanBook(run, spine), limits=limits_of(project), provider=lambda: provider_for(project), runner=runner(),
+        canary=canary_of(run),
     )  # fmt: skip
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
     config: Any = {"configurable": {"thread_id": f"plan-{run.pk}"}, "recursion_limit": 50}

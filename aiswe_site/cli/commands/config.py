@@ -15,6 +15,7 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "OLLAMA_URL": ("AISWE_OLLAMA_URL", "the model server"),
     "MODEL": ("AISWE_MODEL", "the model"),
     "MODEL_WINDOW": ("AISWE_MODEL_WINDOW", "its context window, in tokens"),
+    "GUARD_MODEL": ("AISWE_GUARD_MODEL", "a second model that may tighten the firewall"),
     "SANDBOX_BACKEND": ("AISWE_SANDBOX", "auto, docker or bubblewrap"),
     "WORKER_CONCURRENCY": ("AISWE_WORKERS", "jobs at a time"),
     "LEASE_SECONDS": ("AISWE_LEASE_SECONDS", "how long a dead worker's task waits"),
