@@ -49,6 +49,11 @@ def effect_failed(run_id: int, *, key: str, words: str, **who: Any) -> Event | N
 
 
 def _announced(run_id: int, key: str) -> list[str]:
-    """Keys of the announcements of an effect and of their failures, in order. A range, so that the index is used."""
+    """Keys of the announcements of an effect and of their failures, in order.
+
+    A range, so that the index is used; looked at again, because databases do not agree on what lies in a range of text.
+    """
     rows = Event.objects.filter(run_id=run_id, key__gte=key + MARK, key__lt=key + MARK[:-1] + "u")
-    return [str(name) for name in rows.order_by("seq").values_list("key", flat=True)]
+    return [
+        name for name in map(str, rows.order_by("seq").values_list("key", flat=True)) if name.startswith(key + MARK)
+    ]
