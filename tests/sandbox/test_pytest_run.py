@@ -25,6 +25,13 @@ def test_a_green_run_is_ok_and_measured(box: Sandbox) -> None:
     assert report.uncovered == {"sign.py": [4, 5]}
 
 
+def test_a_file_rewritten_within_a_second_is_never_tested_stale(box: Sandbox) -> None:
+    for number in range(10, 30):
+        test = f"from answer import VALUE\ndef test_it(): assert VALUE == {number}\n"
+        box.put({"answer.py": f"VALUE = {number}\n".encode(), "test_answer.py": test.encode()})
+        assert run_pytest(box, coverage_of=None).ok, number
+
+
 def test_a_failure_carries_its_message_and_trace(box: Sandbox) -> None:
     box.put({"test_x.py": b"def test_good(): pass\ndef test_bad():\n    left = 1\n    assert left == 2\n"})
     report = run_pytest(box, coverage_of=None)
