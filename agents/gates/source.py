@@ -225,6 +225,9 @@ def _pieces(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, byte
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         tree.note("binary", Severity.INFO, path, "A binary file, not scanned.", "Nothing to do.")
         return
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        # Scanners read UTF-8; in another encoding a program would pass for noise.
+        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     if suffix in _JAVASCRIPT:
         yield "javascript", _JAVASCRIPT[suffix], data, ()
     elif suffix in _TYPESCRIPT:
