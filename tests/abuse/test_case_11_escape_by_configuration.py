@@ -6,12 +6,15 @@ then the probe inside must notice.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from sandbox import bubblewrap, docker, registry
 from sandbox.base import Backend, Sandbox, SandboxUnavailable, SandboxUnsafe
@@ -23,6 +26,7 @@ from sandbox.selftest import refuse_unsafe
 from tests.needs import missing
 
 SOCKET = "/var/run/docker.sock"
+VOLUME = "aiswe-test-case-11"
 # What docker-py is asked for beside ours, and the words of the refusal.
 CONTAINERS: dict[str, tuple[dict[str, Any], str]] = {
     "privileged": ({"privileged": True}, "it is privileged"),
@@ -41,16 +45,22 @@ CONTAINERS: dict[str, tuple[dict[str, Any], str]] = {
     "a group of the host": ({"group_add": ["0"]}, "extra groups"),
     "no limit of memory": ({"mem_limit": 0, "memswap_limit": 0}, "no limit of memory"),
     "no limit of processes": ({"pids_limit": 0}, "no limit of processes"),
-    "a volume that stays": ({"binds": {"kept": {"bind": "/kept", "mode": "rw"}}}, "a volume is inside"),
+    "a volume that stays": ({"binds": {VOLUME: {"bind": "/kept", "mode": "rw"}}}, "a volume is inside"),
 }  # fmt: skip
 
 
 @pytest.fixture
-def engine(docker_engine: str) -> str:
-    """The address of a Docker engine."""
+def engine(docker_engine: str) -> Iterator[str]:
+    """The address of a Docker engine; the volume that a test may have asked for is removed."""
     if docker_engine.startswith("!"):
         missing(docker_engine[1:])
-    return docker_engine
+    yield docker_engine
+    client = docker.connect()
+    try:
+        with contextlib.suppress(APIError):  # most tests ask for none
+            client.api.remove_volume(VOLUME)
+    finally:
+        client.close()
 
 
 @pytest.mark.docker
@@ -88,7 +98,7 @@ INSIDE: dict[str, tuple[dict[str, Any], str]] = {
     "a disk": ({"devices": ["/dev/null:/dev/vda:r"]}, "devices are the harmless ones: vda"),
     "no system call filter": ({"security_opt": ["seccomp=unconfined"]}, "system calls are filtered"),
     "a volume that stays": (
-        {"binds": {"kept": {"bind": "/kept", "mode": "rw"}}},
+        {"binds": {VOLUME: {"bind": "/kept", "mode": "rw"}}},
         r"mounts are the expected ones: /kept",
     ),
 }

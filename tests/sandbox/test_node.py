@@ -14,7 +14,7 @@ from sandbox.node_run import read_tap, run_node_tests
 from sandbox.selftest import refuse_unsafe
 from tests.sandbox.conftest import SMALL
 
-IMAGE = "aiswe-sandbox-node-test:1"
+IMAGE = f"aiswe-sandbox-node-test:{image_name().partition(':')[2]}"  # anew for each base
 TESTS = b"""
 const test = require('node:test');
 const assert = require('node:assert');
