@@ -129,7 +129,10 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _quoted(match: re.Match[str]) -> Iterator[Found]:
-    if match["op"] == "," and not match["close"]:
+    # A list holds names beside values only when the name is quoted; a path in a list is a neighbour, not a name.
+    if match["op"] == "," and (
+        not match["close"] or "/" in match.string[max(0, match.start() - 2) : match.end("name")]
+    ):
         return
     for kind, start, end, sure in _judged(match, match["name"]):
         # In a list of names and texts, or a comparison, only what is plainly random counts.
