@@ -7,9 +7,11 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -60,13 +62,16 @@ def download_wheels(wanted: Sequence[str], shelf: Shelf, scratch: Path, base: Ma
     with IndexProxy({"python": shelf}) as proxy:
         words = [*PIP, *platform_tags(), "--index-url", proxy.python, "--trusted-host", "127.0.0.1"]
         words += ["--constraint", str(constraints), "--dest", str(target), "--", *wanted]
-        done = run_tool(words, scratch, wanted)
+        # At the first refusal pip would try every older release of everything, which takes minutes and helps nobody.
+        done = run_tool(words, scratch, wanted, lambda: bool(shelf.troubles))
     if done.returncode:
         raise explained([*shelf.troubles, *proxy.troubles], done.stderr, wanted)
     return [_wheel(path, shelf) for path in sorted(target.iterdir())]
 
 
-def run_tool(words: Sequence[str], folder: Path, wanted: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def run_tool(
+    words: Sequence[str], folder: Path, wanted: Sequence[str], give_up: Callable[[], bool] = lambda: False
+) -> subprocess.CompletedProcess[str]:
     """Run an installer in `folder` with an environment of its own: no configuration, no proxy, no secret of this process."""
     configuration = [folder / ".user", folder / ".global"]  # empty; npm refuses to read one file twice
     for file in configuration:
@@ -76,15 +81,24 @@ def run_tool(words: Sequence[str], folder: Path, wanted: Sequence[str]) -> subpr
         "PIP_CONFIG_FILE": os.devnull, "NPM_CONFIG_USERCONFIG": str(configuration[0]), "NPM_CONFIG_GLOBALCONFIG": str(configuration[1]),
         "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1",
     }  # fmt: skip
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        return subprocess.run(
-            words, capture_output=True, text=True, errors="replace", timeout=FETCH_SECONDS, check=False, cwd=folder,
-            env=environment, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise IndexUnavailable(f"fetching {', '.join(wanted)} took longer than {FETCH_SECONDS:.0f} s") from None
+        process = subprocess.Popen(words, text=True, errors="replace", cwd=folder, env=environment, **pipes)
     except OSError as error:
         raise SandboxError(f"cannot fetch {', '.join(wanted)}: {words[0]} does not start: {error.strerror}") from None
+    ends = time.monotonic() + FETCH_SECONDS
+    with process:
+        while True:
+            try:
+                out, said = process.communicate(timeout=0.5)
+                return subprocess.CompletedProcess(words, process.returncode, out, said)
+            except subprocess.TimeoutExpired:
+                if give_up() or time.monotonic() > ends:
+                    process.kill()
+                    break
+    if give_up():
+        return subprocess.CompletedProcess(words, -9, "", "")
+    raise IndexUnavailable(f"fetching {', '.join(wanted)} took longer than {FETCH_SECONDS:.0f} s")
 
 
 def explained(troubles: Sequence[SandboxError], said: str, wanted: Sequence[str]) -> SandboxError:

@@ -8,13 +8,13 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from sandbox.base import PackageRefused
-from sandbox.supply.wheels import MAX_MEMBERS, MAX_RATIO, MAX_UNPACKED, copy, inner_path
+from sandbox.supply.wheels import ANY_RATIO, MAX_MEMBERS, MAX_RATIO, MAX_UNPACKED, copy, inner_path
 
 
 def unpack_tarball(tarball: Path, target: Path, room: int = MAX_UNPACKED) -> int:
     """Unpack a package below `target` without its topmost folder; the bytes written. Raises PackageRefused."""
     name, written = tarball.name, 0
-    room = min(room, MAX_RATIO * max(tarball.stat().st_size, 100_000))
+    room = min(room, max(ANY_RATIO, MAX_RATIO * tarball.stat().st_size))
     try:
         with tarfile.open(tarball, "r:gz") as archive:
             for count, member in enumerate(archive):

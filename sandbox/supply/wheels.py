@@ -15,7 +15,7 @@ from sandbox.supply.names import base_packages
 
 MAX_UNPACKED = 600 * 1024 * 1024
 MAX_MEMBERS = 60_000
-MAX_RATIO = 200  # unpacked to packed; source text stays far below
+MAX_RATIO, ANY_RATIO = 200, 8 * 1024 * 1024  # unpacked to packed, for members of more bytes than this
 # Every Python that starts imports these, and a test run reads `conftest`.
 SELF_STARTING = frozenset({"sitecustomize", "usercustomize", "conftest"})
 # The tools whose word is believed: a package that brings a module of this name would speak for them.
@@ -40,7 +40,8 @@ def unpack_wheel(wheel: Path, target: Path, room: int = MAX_UNPACKED, *, plugins
                 place = _place(name, member)
                 if place is None:
                     continue
-                if member.file_size > room - written or member.file_size > MAX_RATIO * max(member.compress_size, 1024):
+                bomb = member.file_size > max(ANY_RATIO, MAX_RATIO * member.compress_size)
+                if bomb or member.file_size > room - written:
                     raise PackageRefused(name, f"{member.filename[:80]!r} unpacks to too much")
                 if not plugins and place.name == "entry_points.txt" and TEST_PLUGIN.search(archive.read(member)):
                     continue

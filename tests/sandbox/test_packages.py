@@ -235,6 +235,14 @@ def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
         unpack_wheel(wheel, tmp_path / "target")
 
 
+def test_a_small_table_that_packs_very_well_is_no_bomb(tmp_path: Path) -> None:
+    wheel = tmp_path / "goodpkg-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("goodpkg/table.dat", "1000000000000.4\n" * 30_000)
+    unpack_wheel(wheel, tmp_path / "target")
+    assert (tmp_path / "target/goodpkg/table.dat").stat().st_size == 480_000
+
+
 def test_a_broken_archive_is_refused(tmp_path: Path) -> None:
     wheel = tmp_path / "goodpkg-1.0-py3-none-any.whl"
     wheel.write_bytes(b"PK\x03\x04 nonsense")
