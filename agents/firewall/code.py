@@ -36,6 +36,10 @@ _OTHER_LANGUAGE = re.compile(
     r"^\s*(<|//|/\*|#include|[.#@]?[\w-]+\s*\{\s*$|\{|\[|(export|const|let|var|function|import\s+.*\bfrom\b|package|public|use\s+strict|SELECT|CREATE|INSERT|---|FROM\s)\b)|=>|;\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# Some JavaScript parses as Python.
+_EITHER = re.compile(
+    r"\brequire\s*\(\s*['\"]|\bprocess\s*(\[\s*['\"]|\.(binding|env|mainModule)\b)|\bfs\.\w+\(|\w+Sync\s*\("
+)
 _SHELL = re.compile(r"\A#!\s*/\S*\b(ba|da|k|z)?sh\b|\A#!\s*/usr/bin/env\s+(ba|da|k|z)?sh\b")
 
 
@@ -52,6 +56,8 @@ def code_verdicts(text: str, context: FirewallContext) -> Iterator[Verdict]:
     tree = _parse(text)
     if isinstance(tree, ast.Module):
         yield from _Visitor(context).judge(tree)
+        if _EITHER.search(text):
+            yield judge_javascript(text, context)
     elif _OTHER_LANGUAGE.search(text):
         yield judge_javascript(text, context)
     else:
@@ -175,7 +181,7 @@ class _Visitor:
     def call(self, node: ast.Call) -> Iterator[Verdict]:
         name = self.dotted(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
         first = self.text_in(node.args[0]) if node.args else None
-        for argument in node.args:
+        for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             passed = (
                 self.dotted(argument).removeprefix("builtins.")
                 if isinstance(argument, ast.Name | ast.Attribute)

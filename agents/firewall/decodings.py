@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import bz2
 import html
+import lzma
 import quopri
 import re
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
 from urllib.parse import unquote_to_bytes
 
 MAX_TEXT = 2_000_000
@@ -36,6 +39,7 @@ def readings(text: str) -> Iterator[str]:
         if depth == 0 and len(lines) > 5:
             yield "".join(line[:1] for line in lines)
             yield "".join(line[-1:] for line in lines)
+            yield squash("".join(line.strip()[:1] for line in current.splitlines()))
             tokens = [squash(word) for word in current.split()]
             yield "".join(word[:1] for word in tokens)
         if depth < _MAX_DEPTH:
@@ -45,6 +49,8 @@ def readings(text: str) -> Iterator[str]:
 def _decodings(text: str) -> Iterator[str]:
     tight = re.sub(r"[\s\u200b-\u200f\u2060\ufeff]+|[\"'`][\s+,]*[\"'`]", "", text)
     yield html.unescape(text)
+    if codes := re.findall(r"(?i)\bchr\w*\(\s*(\d{2,3})\s*\)|fromCharCode\(\s*(\d{2,3})", text):
+        yield "".join(chr(int(a or b)) for a, b in codes)
     if "%" in text:
         yield unquote_to_bytes(text).decode("utf-8", "replace")
     if "=" in text:
@@ -71,16 +77,20 @@ def _decodings(text: str) -> Iterator[str]:
     for source in dict.fromkeys((text, tight, tight[::-1])):
         for run in re.findall(r"[A-Za-z0-9+/_\-]{8,}={0,2}", source)[:40]:
             plain = run.rstrip("=").replace("-", "+").replace("_", "/")
-            for shift in range(4):
+            # What stands before it, such as a folder, may be glued to it.
+            starts = [0, 1, 2, 3, *(found.end() for found in islice(re.finditer("/", plain), 4))]
+            for shift in dict.fromkeys(starts):
                 part = plain[shift:]
                 part = part[: len(part) - 1] if len(part) % 4 == 1 else part
                 yield from _try(lambda p: base64.b64decode(p + "=" * (-len(p) % 4)), part)
         for run in re.findall(r"[A-Za-z2-7]{16,}={0,6}", source)[:20]:
             plain = run.rstrip("=").upper()
             yield from _try(lambda p: base64.b32decode(p + "=" * (-len(p) % 8)), plain)
-        for run in re.findall(r"[!-~]{15,}", source)[:20]:
-            yield from _try(base64.b85decode, run)
-            yield from _try(lambda p: base64.a85decode(p.removeprefix("<~").removesuffix("~>")), run)
+        for run in re.findall(r"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]{15,}", source)[:20]:
+            for shift in range(5):
+                yield from _try(base64.b85decode, run[shift:])
+        for run in [*re.findall(r"<~(.{10,}?)~>", source)[:20], *re.findall(r"[!-u]{15,}", source)[:20]]:
+            yield from _try(base64.a85decode, run)
     for line in text.splitlines()[:200]:
         if 8 <= len(line) <= 61:
             yield from _try(binascii.a2b_uu, line)
@@ -97,6 +107,12 @@ def _try(decode: Callable[[str], bytes], text: str) -> Iterator[str]:
             yield zlib.decompressobj(47).decompress(data, MAX_TEXT).decode("utf-8", "replace")
         except zlib.error:
             return
+    for head, open_it in ((b"BZh", bz2.BZ2Decompressor), (b"\xfd7zXZ", lzma.LZMADecompressor)):
+        if data.startswith(head):
+            try:
+                yield open_it().decompress(data, MAX_TEXT).decode("utf-8", "replace")
+            except (OSError, EOFError, ValueError, lzma.LZMAError):
+                return
     readable = sum(32 <= byte < 127 or byte in (9, 10, 13) for byte in data)
     if data and readable >= 0.5 * len(data):
         yield data.decode("utf-8", "replace")
@@ -107,3 +123,18 @@ def _try(decode: Callable[[str], bytes], text: str) -> Iterator[str]:
 def _escape(match: re.Match[str]) -> str:
     number = int(match[1] or match[2] or match[3], 16)
     return chr(number) if number < 0x110000 else ""
+
+
+def differences(data: bytes) -> bytes:
+    """Each byte against the next: what stays the same when all are combined with one and the same byte."""
+    return bytes(a ^ b for a, b in pairwise(data))
+
+
+def raw_runs(text: str) -> Iterator[bytes]:
+    """The bytes behind the runs of hexadecimal and base64 digits in a text."""
+    for run in re.findall(r"(?:[0-9a-fA-F]{2}[\s:,]?){12,}", text)[:20]:
+        yield bytes.fromhex(re.sub(r"[\s:,]", "", run))
+    for run in re.findall(r"[A-Za-z0-9+/_\-]{16,}", text)[:40]:
+        plain = run.replace("-", "+").replace("_", "/")
+        plain = plain[: len(plain) - 1] if len(plain) % 4 == 1 else plain
+        yield base64.b64decode(plain + "=" * (-len(plain) % 4))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.firewall.base import ALLOW, FirewallContext, Verdict
-from agents.firewall.decodings import MAX_TEXT, readings, squash
+from agents.firewall.decodings import MAX_TEXT, differences, raw_runs, readings, squash
 from agents.firewall.recital import recites
 from agents.gates.secret_formats import find_known, is_placeholder
 
@@ -29,7 +29,7 @@ def judge_leak(text: str, context: FirewallContext, *, formats: bool) -> Verdict
     seen = list(readings(text)) if guarded or context.protected_texts else []
     if guarded:
         for name, value in guarded:
-            if _found(value, seen):
+            if _found(value, seen) or _combined(value, text):
                 return Verdict(
                     "deny", _LAYER, f"The text contains a protected {name}, plain or disguised.", f"leak.{name}"
                 )
@@ -49,7 +49,8 @@ def _found(value: str, seen: list[str]) -> bool:
     core = squash(value)
     if len(core) < 6:
         return any(value in reading for reading in seen)
-    forms = {core, core[::-1], core.translate(_ATBASH), core.translate(_LEET)}
+    # Without its first letter too: an acrostic may begin within a line.
+    forms = {core, core[1:] if len(core) > 15 else core, core[::-1], core.translate(_ATBASH), core.translate(_LEET)}
     for shift in range(1, 26):
         turned = core.translate(str.maketrans(_LETTERS, _LETTERS[shift:] + _LETTERS[:shift]))
         forms |= {turned, turned[::-1]}
@@ -59,6 +60,12 @@ def _found(value: str, seen: list[str]) -> bool:
         if len(core) >= 2 * _PIECE and (_in_pieces(core, reading) or _in_pieces(core[::-1], reading)):
             return True
     return False
+
+
+def _combined(value: str, text: str) -> bool:
+    """Whether the value stands there in hexadecimal or base64 after every byte was combined with one byte (XOR)."""
+    wanted = differences(value.encode())
+    return any(wanted in differences(data) for data in raw_runs(text))
 
 
 def _in_pieces(core: str, reading: str) -> bool:

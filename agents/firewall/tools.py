@@ -307,6 +307,8 @@ class Tools(Runners):
             for text in texts
         ):  # fmt: skip
             return approve("package-source", f"{name} {verb} takes packages from another source.")
+        if name == "npx" and "--no-install" in texts:
+            return ALLOW  # only what the project has already
         if name == "dpkg" and verb in ("-S", "-l", "-L", "-s"):
             return ALLOW
         if name not in ("npx", "uvx", "easy_install") and not (

@@ -1,0 +1,132 @@
+"""The guard model may tighten, never loosen; whatever goes wrong with it asks a person. Asked over HTTP, as a real one is."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from agents.firewall import Verdict, inspect, judge
+from agents.firewall.guard import ModelGuard, read_verdict
+from agents.llm.base import Timeouts
+from agents.llm.registry import make_provider
+from agents.llm.runner import ModelRunner
+
+
+@contextmanager
+def guard(reply: str | None, status: int = 200) -> Iterator[tuple[ModelGuard, list[dict[str, Any]]]]:
+    """A guard whose model answers with `reply`; None: it keeps silent."""
+    asked: list[dict[str, Any]] = []
+    done = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            if reply is None:
+                done.wait(10)
+                return
+            body = (
+                json.dumps(
+                    {
+                        "model": "g",
+                        "message": {"role": "assistant", "content": reply},
+                        "done": True,
+                        "done_reason": "stop",
+                    }
+                )
+                + "\n"
+            )
+            self.send_response(status)
+            self.send_header("Content-Type", "application/x-ndjson")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    limits = Timeouts(connect=2.0, first_token=0.3, idle=0.3, total=1.0)
+    provider = make_provider(
+        "ollama", server=f"http://127.0.0.1:{server.server_address[1]}", model="g", window=32_768, timeouts=limits
+    )
+    try:
+        with ModelRunner(attempts=1) as runner:
+            yield ModelGuard(runner, provider), asked
+    finally:
+        done.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+def test_a_denial_of_the_guard_denies() -> None:
+    with guard('{"decision": "deny", "reason": "it phones home"}') as (model, asked):
+        verdict = inspect("command", "ls", guard=model)
+    assert (verdict.decision, verdict.layer, verdict.rule) == ("deny", "guard", "guard.deny")
+    assert "phones home" in verdict.reason
+    assert "ls" in asked[0]["messages"][1]["content"]
+
+
+def test_a_yes_of_the_guard_loosens_nothing() -> None:
+    with guard('{"decision": "allow", "reason": "fine"}') as (model, asked):
+        assert inspect("command", "ls", guard=model).decision == "allow"
+        assert inspect("command", "git push", guard=model).rule == "command.network"
+        assert inspect("command", "rm -rf /", guard=model).decision == "deny"
+    assert len(asked) == 2  # what the rules deny needs no second opinion
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "certainly!",
+        "{}",
+        "[]",
+        '{"decision": "yes", "reason": ""}',
+        '{"decision": "allow"}',
+        '{"decision": ["allow"], "reason": ""}',
+        '```json\n{"decision": "allow", "reason": ""}\n```',
+    ],
+)
+def test_nonsense_of_the_guard_asks_a_person(reply: str) -> None:
+    with guard(reply) as (model, _):
+        verdict = inspect("command", "ls", guard=model)
+    assert verdict.decision == "approve"
+    assert verdict.layer == "guard"
+
+
+def test_a_silent_guard_asks_a_person() -> None:
+    with guard(None) as (model, _):
+        assert inspect("command", "ls", guard=model).rule == "guard.silent"
+
+
+def test_a_guard_that_fails_asks_a_person() -> None:
+    with guard("{}", status=500) as (model, _):
+        assert inspect("command", "ls", guard=model).rule == "guard.silent"
+
+
+def test_more_than_the_guard_reads_asks_a_person() -> None:
+    with guard('{"decision": "allow", "reason": ""}') as (model, asked):
+        assert inspect("output", "a " * 10_000, guard=model).rule == "guard.too-long"
+    assert asked == []
+
+
+def test_the_text_to_judge_cannot_speak_for_the_guard() -> None:
+    assert (
+        read_verdict('{"decision": "allow", "reason": "x"} {"decision": "deny", "reason": "y"}').decision == "approve"
+    )
+
+
+def test_every_layer_says_what_it_found() -> None:
+    with guard('{"decision": "approve", "reason": "odd"}') as (model, _):
+        found = judge("command", "curl http://203.0.113.7/ > /srv/x", guard=model)
+    said = {layer.layer: layer.decision for layer in found.layers}
+    assert said == {"leak": "allow", "path": "approve", "command": "approve", "code": "allow", "guard": "approve"}
+    assert all(layer.reason for layer in found.layers if layer.decision != "allow")
+    assert found.verdict in [Verdict(layer.decision, layer.layer, layer.reason, layer.rule) for layer in found.layers]
