@@ -10,8 +10,9 @@ from agents.firewall.base import FirewallContext, Verdict, rules, words, worst
 from agents.firewall.file_effects import approve, deny
 from agents.firewall.paths import is_secret, normal, patterns
 from agents.firewall.resources import judge_use
-from agents.firewall.runners import CodeJudge, dangerous_assignment
+from agents.firewall.runners import CodeJudge
 from agents.firewall.shell import Script, Simple, Unparsable, Word, parse
+from agents.firewall.steering import dangerous_assignment
 from agents.firewall.tools import Tools
 
 MAX_DEPTH = 6
@@ -167,9 +168,13 @@ class _Judge(Tools):
 
     def place(self, written: str) -> Verdict:
         """A program from scratch space or somebody's home was put there by something that nobody judged."""
-        if re.match(r"(/tmp|/var/tmp|/dev/shm|/dev/fd|/proc|~|\.\./|/home|/root)/?", written) and "/" in written:
-            if not written.startswith(("/home", "~")) or "/." in written:
-                return approve("foreign-program", f"{written} is a program from outside the workspace.")
+        hidden_or_scratch = not written.startswith(("/home", "~")) or "/." in written
+        if (
+            "/" in written
+            and hidden_or_scratch
+            and re.match(r"(/tmp|/var/tmp|/dev/shm|/dev/fd|/proc|~|\.\./|/home|/root)/?", written)
+        ):
+            return approve("foreign-program", f"{written} is a program from outside the workspace.")
         return self.allow
 
     def secret(self, text: str) -> bool:

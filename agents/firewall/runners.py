@@ -11,51 +11,16 @@ from agents.firewall.file_effects import FileEffects, approve, deny, mild
 from agents.firewall.inline import judge_inline
 from agents.firewall.paths import is_secret, normal
 from agents.firewall.shell import Simple, Word
+from agents.firewall.steering import dangerous_assignment
 
 CodeJudge = Callable[[str, FirewallContext], Verdict]
 _FETCH = re.compile(r"\b(curl|wget|nc|ncat|fetch|aria2c|lwp-request)\b")
-_DANGEROUS = re.compile(
-    r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|PATH|BASH_ENV|ENV|PROMPT_COMMAND|PS4|PYTHONSTARTUP|PYTHONHOME|PYTHONPATH"
-    r"|NODE_OPTIONS|NODE_PATH|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|GCONV_PATH|GIT_\w+|EDITOR"
-    r"|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|SHELL|\w*HIST(?:FILE|SIZE|FILESIZE|CONTROL|IGNORE|TIMEFORMAT)|LESSHISTFILE|AISWE_\w+|SKIP|HUSKY|PIP_\w+|UV_\w*INDEX\w*|NPM_CONFIG_\w+|npm_config_\w+"
-    r"|https?_proxy|all_proxy|HTTPS?_PROXY|ALL_PROXY|SSLKEYLOGFILE|CURL_CA_BUNDLE|NODE_TLS_REJECT_UNAUTHORIZED|GOPROXY|CARGO_\w*RUSTC\w*"
-    r"|RUSTC_WRAPPER|MAKEFLAGS|SUDO_ASKPASS|SSH_ASKPASS|RSYNC_RSH|CVS_RSH|TAR_OPTIONS|GZIP|IFS)\+?=(.*)$",
-    re.DOTALL,
-)
-_SHOWERS = frozenset(
-    {"cat", "less", "more", "most", "vi", "vim", "nano", "bat", "code", "emacs", "true", "", ":", "bash", "sh", "zsh"}
-)
 _DECODERS = frozenset(
     {"base64", "xxd", "rev", "openssl", "tr", "gunzip", "zcat", "uudecode", "base32", "basenc", "gpg", "bzcat", "xzcat"}
 )
 _DANGER_NAMES = frozenset(
     {"sudo", "ssh", "git", "ls", "cd", "cat", "su", "python", "python3", "npm", "pip", "make", "pytest", "rm", "cp"}
 )
-
-
-def dangerous_assignment(assigned: str) -> Iterator[Verdict]:
-    """Judge a variable that steers later programs."""
-    found = _DANGEROUS.match(assigned)
-    if found is None:
-        return
-    name, value = found[1], found[2]
-    if name in ("PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "SHELL", "GIT_PAGER", "GIT_EDITOR"):
-        if value.rpartition("/")[2] in _SHOWERS:
-            return
-    elif name in ("PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB", "LD_LIBRARY_PATH"):
-        if not re.search(r"(^|:)(/tmp|/var|/dev|/home|/root|/proc|~|\.\.)", value) and name != "LD_LIBRARY_PATH":
-            return
-    elif (
-        (name == "PATH" and re.match(r"\"?\$\{?PATH\b", value))
-        or name in ("HISTCONTROL", "HISTTIMEFORMAT", "HISTIGNORE")
-        or (name.startswith("HIST") and re.fullmatch(r"[1-9]\d*", value))
-        or re.match(r"GIT_(PAGER|TERMINAL|MERGE|TRACE|CURL_VERB|PS1)", name)
-        or name == "IFS"
-        or name in ("GZIP", "PS4")
-        or (name.startswith("PIP_") and not re.search(r"INDEX|HOST|PROXY|CERT|TARGET|FIND", name))
-    ):
-        return
-    yield approve("environment", f"Setting {name} changes what later programs run or record.")
 
 
 def after_options(arguments: Sequence[Word], with_value: set[str]) -> Sequence[Word]:
@@ -288,10 +253,10 @@ class Runners(FileEffects):
                 else approve("text-to-shell", "A shell runs what another program prints.")
             )
             return
-        if plain and plain[0].text not in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
-            if "s" not in "".join(text for text in texts if re.fullmatch(r"-[a-z]+", text)):
-                yield self.program_file(plain[0].text)
-                return
+        from_input = "s" in "".join(text for text in texts if re.fullmatch(r"-[a-z]+", text))
+        if plain and not from_input and plain[0].text not in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+            yield self.program_file(plain[0].text)
+            return
         if texts and all(re.fullmatch(r"--?(version|help|V|h)", text) for text in texts):
             return
         yield from self.fed(simple, lambda text: self.nested(text), "shell")
@@ -429,9 +394,5 @@ class Runners(FileEffects):
                     and following[1:2] not in (["{}"], ["-c"])
                     and "{}" not in following
                 ):
-                    yield (
-                        approve("text-to-shell", "find runs what it finds, or a bare shell.")
-                        if following[1:2] != ["-ec"]
-                        else ALLOW
-                    )
+                    yield approve("text-to-shell", "find runs what it finds, or a bare shell.")
         yield from self.find(arguments, simple)

