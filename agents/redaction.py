@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import codecs
-import dataclasses
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -253,25 +252,6 @@ def configure(secrets: Mapping[str, str] | Iterable[str]) -> None:
 def redact(value: Any) -> Any:
     """Redact with the configured secrets; see `Redactor.redact`."""
     return _current.redact(value)
-
-
-def redact_strings(value: Any) -> Any:
-    """The same plain data, tuples and dataclasses kept as they are, with every secret in its strings replaced.
-
-    For state that must come back as what it was; events go through `redact`, which makes JSON of anything.
-    """
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping) and type(value) is dict:
-        return {key: redact_strings(item) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(redact_strings, value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changed = {
-            field.name: redact_strings(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init
-        }
-        return dataclasses.replace(value, **changed)
-    return value
 
 
 KINDS: frozenset[str] = frozenset(entry.kind for entry in FORMATS)

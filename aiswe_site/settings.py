@@ -28,6 +28,7 @@ def kept_secret(name: str) -> str:
 
 DEBUG = env.bool("AISWE_DEBUG", default=False)
 SECRET_KEY = env.str("AISWE_SECRET_KEY", default="") or kept_secret("secret_key")
+SECRET_KEY_FALLBACKS = env.list("AISWE_SECRET_KEY_FALLBACKS", default=[])  # older keys, while sessions and runs use them
 ALLOWED_HOSTS = env.list("AISWE_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("AISWE_ORIGINS", default=[])
 HTTPS = env.bool("AISWE_HTTPS", default=False)  # set behind a TLS proxy: secure cookies, HSTS

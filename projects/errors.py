@@ -9,6 +9,10 @@ class IllegalMove(ProjectsError):
     """The state machine has no such move."""
 
 
+class Unsealable(ProjectsError):
+    """Sealed bytes cannot be opened with the secrets at hand."""
+
+
 class LostRace(ProjectsError):
     """Somebody else changed the row first; look again."""
 

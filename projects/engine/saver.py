@@ -26,11 +26,12 @@ from langgraph.checkpoint.base import (
     writes_sort_key,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from agents.redaction import redact_strings
 from projects.models import GraphCheckpoint, GraphWrite
 from projects.services.canonical import clean_json
+from projects.services.sealing import Seal
 
 WRITE_COLUMNS = ["thread_id", "ns", "checkpoint_id", "task_id", "idx"]
 
@@ -39,12 +40,12 @@ class DjangoSaver(BaseCheckpointSaver[str]):
     """LangGraph's checkpoint interface over the Django ORM.
 
     The graph's state is plain data, so only LangGraph's own safe types are ever built from stored bytes; anything else
-    comes back as data, and secrets do not come back at all. One worker per thread_id at a time is the caller's promise
-    (the task's lease).
+    comes back as data. It is sealed before it is stored: a run goes on with exactly what it had, and the tables show
+    nothing of it. One worker per thread_id at a time is the caller's promise (the task's lease).
     """
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
-        super().__init__(serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
+        super().__init__(serde=serde or EncryptedSerializer(Seal(), JsonPlusSerializer(allowed_msgpack_modules=None)))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The named checkpoint of a thread, or its newest."""
@@ -114,8 +115,7 @@ class DjangoSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Store a checkpoint; storing it again replaces it."""
         thread, ns = _place(config)
-        values = redact_strings(checkpoint["channel_values"])
-        kind, blob = self.serde.dumps_typed({**checkpoint, "channel_values": values})
+        kind, blob = self.serde.dumps_typed(checkpoint)
         row = GraphCheckpoint(
             thread_id=thread,
             ns=ns,
@@ -145,7 +145,7 @@ class DjangoSaver(BaseCheckpointSaver[str]):
         thread, ns = _place(config)
         rows = []
         for index, (channel, value) in enumerate(writes):
-            kind, blob = self.serde.dumps_typed(redact_strings(value))
+            kind, blob = self.serde.dumps_typed(value)
             rows.append(
                 GraphWrite(
                     thread_id=thread,

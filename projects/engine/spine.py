@@ -17,6 +17,7 @@ from projects.models import Event, Run, Task, Usage
 from projects.services import announcing, events, leases, usage
 from projects.services.doorbell import announce_delta
 from projects.services.locks import lock_run
+from projects.services.replies import keep_reply, kept_reply
 
 MOST_STREAMS = 16  # replies that may be written at the same time
 LOOK_AGAIN = 0.4  # seconds between looks at the brake; five questions a second need not be five queries
@@ -65,13 +66,16 @@ class DatabaseSpine:
         duration_ms: int = 0,
         key: str | None = None,
     ) -> Mark:
-        event = self.fenced(
-            lambda: events.emit(
+        def write() -> Event:
+            if type == "thought" and key is not None and isinstance(output := (blobs or {}).get("output"), str):
+                keep_reply(self._run_id, key, output)
+            return events.emit(
                 self._run_id, type, summary=summary, role=role, actor=self._actor, task_id=self._task_id, attempt=attempt,
                 payload=payload, blobs=blobs, outcome=outcome, error_signature=error_signature, tokens=tokens,
                 duration_ms=duration_ms, key=key,
-            )
-        )  # fmt: skip
+            )  # fmt: skip
+
+        event: Event = self.fenced(write)
         return Mark(event.seq, event.hash)
 
     def intend(
@@ -103,7 +107,9 @@ class DatabaseSpine:
         event = Event.objects.filter(run_id=self._run_id, key=key, type="thought").first()
         if event is None:
             return None
-        output = events.event_blobs(event).get("output")
+        output = kept_reply(self._run_id, key)
+        if output is None:  # a run from before replies were kept sealed
+            output = events.event_blobs(event).get("output")
         return (output, bool(event.payload.get("truncated"))) if isinstance(output, str) else None
 
     def delta(self, *, lane: str, id: str, offset: int, text: str) -> None:

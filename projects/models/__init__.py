@@ -1,7 +1,7 @@
 """The tables, one module a subject."""
 
 from projects.models.accounts import ApiToken, BrowserSession, RecoveryCode, SecondFactor, Tries
-from projects.models.checkpoints import GraphCheckpoint, GraphWrite
+from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
 from projects.models.plan import Plan
 from projects.models.project import Membership, Project
@@ -26,6 +26,7 @@ __all__ = [
     "Requirement",
     "RequirementDocument",
     "Run",
+    "SealedReply",
     "SecondFactor",
     "SiteEvent",
     "Task",

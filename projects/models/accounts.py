@@ -27,8 +27,8 @@ class SecondFactor(models.Model):
     """A person's authenticator app. There is a row only once a code from it was accepted."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
-    # The app and we must both know it, so it cannot be stored as a hash.
-    secret = models.CharField(max_length=64)
+    # The app and we must both know it, so it cannot be stored as a hash; it is sealed (projects/services/sealing.py).
+    secret = models.CharField(max_length=255)
     last_step = models.BigIntegerField(default=0, help_text="The newest 30 s step a code was accepted for.")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -43,3 +43,17 @@ class GraphWrite(models.Model):
 
     def __str__(self) -> str:
         return f"{self.thread_id} {self.channel}"
+
+
+class SealedReply(models.Model):
+    """A model's exact words, sealed, until its run has ended; the event of the thought shows them redacted."""
+
+    run = models.ForeignKey("projects.Run", models.CASCADE, related_name="+")
+    key = models.CharField(max_length=200)
+    blob = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "key"], name="sealed_reply_once")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.key}"

@@ -17,6 +17,7 @@ from projects.services.canonical import clean_line
 from projects.services.events import emit
 from projects.services.leases import lost
 from projects.services.locks import lock_run
+from projects.services.replies import forget_replies
 
 TASK_EVENTS: dict[str, tuple[str, str]] = {
     Task.Status.QUEUED: ("task.queued", ""),
@@ -132,6 +133,8 @@ def move_run(run: Run, to: str, *, reason: str = "", actor: str = "") -> Event:
         lock_run(run.pk)
         if not Run.objects.filter(pk=run.pk, status=old).update(**changes):
             raise LostRace(f"Run {run.pk} is no longer {old}. Look again.")
+        if to in Run.OVER:
+            forget_replies(run.pk)
         record("run", run.pk, old, str(to), reason=reason, actor=actor)
         kind, outcome = RUN_EVENTS[to]
         if to == Run.Status.RUNNING and not first:

@@ -11,8 +11,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from pyotp.exceptions import OTPVerificationError
 
-from projects.errors import BadInput
+from projects.errors import BadInput, Unsealable
 from projects.models import RecoveryCode, SecondFactor
+from projects.services.sealing import seal, unseal
 from projects.services.sitelog import note
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def turn_on(user: User, secret: str, code: str) -> list[str]:
         raise BadInput("That is not the code the app shows now. Check the clock of the phone and try the next code.")
     try:
         with transaction.atomic():
-            SecondFactor.objects.create(user=user, secret=secret, last_step=step)
+            SecondFactor.objects.create(user=user, secret=seal(secret.encode()).decode(), last_step=step)
             codes = _renew(user)
             note(user, "second_factor.on", user.get_username())
     except IntegrityError as twice:
@@ -97,7 +98,10 @@ def check(user: User, code: str) -> bool:
     factor = SecondFactor.objects.filter(user=user).first()
     if factor is None:
         return False
-    step = _step(factor.secret, code)
+    try:
+        step = _step(unseal(factor.secret.encode()).decode(), code)
+    except Unsealable:
+        step = None  # the session secret was changed: a recovery code, or the operator, helps
     if step is not None:
         # A code that somebody read over the shoulder is worth nothing: its step must be newer than the last one.
         return bool(SecondFactor.objects.filter(pk=factor.pk, last_step__lt=step).update(last_step=step))
