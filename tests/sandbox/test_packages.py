@@ -44,7 +44,7 @@ def supply(tmp_path: Path, index: LocalIndex) -> PackageSupply:
 
 # -- names ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    "line", ["requests", "Requests>=2,<3", "flask[async]==3.0", "beautifulsoup4 # parser", "PyYAML", "ruamel.yaml"]
+    "line", ["requests", "Requests>=2,<3", "celery[redis]==5.4", "beautifulsoup4 # parser", "PyYAML", "ruamel.yaml"]
 )
 def test_a_known_name_is_allowed(tmp_path: Path, line: str) -> None:
     assert PackageSupply(tmp_path).check(line).judgement is Judgement.ALLOWED
