@@ -205,6 +205,7 @@ class TaskContext:
     needs_review: bool = True
     canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
     guard: Guard | None = None  # a second model that may only tighten the firewall's verdicts
+    lessons_across_projects: bool = False  # else a lesson stays in the project it was learned in
     switched_off: frozenset[str] = frozenset()  # parts of the loop that a measurement does without
     _sandbox: Sandbox | None = field(default=None, repr=False)
     _packages: tuple[str, ...] = field(default=(), repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agents.memory.base import Lesson
+from agents.memory.base import NoLessons as NoLessons
 from agents.ports import Answer, Mark, Spent
 
 
@@ -90,20 +90,3 @@ class NoBook:
     def merge_turn(self, held: Callable[[], None]) -> None:
         """Nobody else merges."""
         held()
-
-
-class NoLessons:
-    """Implements agents.memory.base.LessonStore without a memory."""
-
-    problem = ""
-
-    def add(self, lesson: Lesson) -> None:
-        """Forgotten at once."""
-
-    def by_signature(self, signature: str, limit: int = 3) -> list[Lesson]:
-        """None."""
-        return []
-
-    def similar(self, text: str, limit: int = 3) -> list[Lesson]:
-        """None."""
-        return []

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import fcntl
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from agents.memory.base import Lesson
+from agents.memory.base import MANY, Lesson, Near, NoLessons, Showing, Track
 from agents.memory.embedding import EMBEDDER, embed
+from agents.memory.words import likeness
 from agents.redaction import redact
 
-THRESHOLD = 0.65  # cosine similarity; ACA-3 asks for 0.6 to 0.7
+__all__ = ["THRESHOLD", "ChromaLessons", "NoLessons"]
+
+THRESHOLD = 0.65  # similarity; ACA-3 asks for 0.6 to 0.7
+COMPARED = 2_000  # lessons whose words are compared with a question
 
 
 class ChromaLessons:
     """A LessonStore on Chroma; the collection is named after the embedder, because spaces must not be mixed."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, threshold: float = THRESHOLD) -> None:
+        self._folder, self._threshold = folder, threshold
         self._lock = threading.Lock()
+        self._writing = threading.Lock()  # reading a row and writing it anew is one step
         self._collection: Any = None
+        self._showings: Any = None
         self._owner: IO[str] | None = None
         self.problem = ""
 
@@ -47,65 +54,125 @@ class ChromaLessons:
             from chromadb.config import Settings
 
             client = chromadb.PersistentClient(str(self._folder), settings=Settings(anonymized_telemetry=False))
+            self._showings = client.get_or_create_collection("showings", embedding_function=None)
             self._collection = client.get_or_create_collection(
                 f"lessons.{EMBEDDER}", embedding_function=None, metadata={"hnsw:space": "cosine"}
             )
             return self._collection
 
     def add(self, lesson: Lesson) -> None:
+        """Keep a lesson, redacted; one that was known keeps its origin and whether a person switched it off."""
         collection = self._open()
-        if collection is not None:
-            collection.upsert(
-                ids=[lesson.id],
-                documents=[redact(lesson.text)],
-                metadatas=[redact(lesson.to_json())],
-                embeddings=embed([lesson.text]),
-            )
+        if collection is None:
+            return
+        lesson = Lesson(**redact(lesson.to_json()))
+        with self._writing:
+            known = _lessons(collection.get(ids=[lesson.id], include=["metadatas"]))
+            if known:
+                best = max(known[0].reward, lesson.reward)
+                lesson = replace(known[0], reward=best, learned_at=max(known[0].learned_at, lesson.learned_at))
+            self._write(collection, lesson)
 
-    def by_signature(self, signature: str, limit: int = 3) -> list[Lesson]:
+    def _write(self, collection: Any, lesson: Lesson) -> None:
+        collection.upsert(
+            ids=[lesson.id], documents=[lesson.text], metadatas=[lesson.to_json()], embeddings=embed([lesson.text])
+        )
+
+    def by_signature(self, signature: str, limit: int = MANY) -> list[Lesson]:
+        """Lessons from the very same failure, best reward first."""
         collection = self._open()
         if collection is None or not signature:
             return []
-        found = collection.get(where={"signature": signature}, limit=50, include=["metadatas"])
-        lessons = [_lesson(row) for row in found["metadatas"] or []]
+        lessons = _lessons(collection.get(where={"signature": signature}, limit=MANY, include=["metadatas"]))
         return sorted(lessons, key=lambda lesson: (-lesson.reward, lesson.id))[:limit]
 
-    def similar(self, text: str, limit: int = 3) -> list[Lesson]:
+    def similar(self, text: str, limit: int = MANY) -> list[Near]:
+        """Lessons like the text, by the nearer of two measures: hashed vectors, and words weighed by how rare they are."""
         collection = self._open()
         if collection is None or not text.strip() or not collection.count():
             return []
         found = collection.query(
-            query_embeddings=embed([text]), n_results=min(limit * 4, 20), include=["metadatas", "distances"]
+            query_embeddings=embed([text]), n_results=min(MANY, collection.count()), include=["metadatas", "distances"]
         )
-        rows = zip(found["metadatas"][0], found["distances"][0], strict=True)
-        near = [(1.0 - distance, _lesson(row)) for row, distance in rows if 1.0 - distance >= THRESHOLD]
-        return [lesson for _, lesson in sorted(near, key=lambda pair: (-pair[0] - 0.1 * pair[1].reward, pair[1].id))][
-            :limit
-        ]
+        best: dict[str, Near] = {}
+        for row, distance in zip(found["metadatas"][0], found["distances"][0], strict=True):
+            lesson = _lesson(row)
+            best[lesson.id] = Near(lesson, 1.0 - distance)
+        lessons = _lessons(collection.get(limit=COMPARED, include=["metadatas"]))
+        for texts in (
+            [one.failure for one in lessons],
+            [one.topic for one in lessons],
+            [one.text for one in lessons],
+        ):
+            for lesson, like in zip(lessons, likeness(text, texts), strict=True):
+                if lesson.id not in best or like > best[lesson.id].similarity:
+                    best[lesson.id] = Near(lesson, like, "words")
+        near = [one for one in best.values() if one.similarity >= self._threshold]
+        return sorted(near, key=lambda one: (-one.similarity, -one.lesson.reward, one.lesson.id))[:limit]
+
+    def record(self, showings: Sequence[Showing]) -> None:
+        """Keep what came of showing lessons; the first word on a lesson in an attempt stands."""
+        if self._open() is None:
+            return
+        for showing in showings:
+            name = f"{showing.lesson}|{showing.attempt}"
+            with self._writing:
+                if not self._showings.get(ids=[name], include=[])["ids"]:
+                    row = {
+                        "lesson": showing.lesson,
+                        "attempt": showing.attempt,
+                        "passed": showing.passed,
+                        "at": showing.at,
+                    }
+                    # Chroma wants a vector with every row; nobody asks for likeness here.
+                    self._showings.add(ids=[name], metadatas=[row], embeddings=[[1.0]])
+
+    def tracks(self, ids: Sequence[str]) -> Mapping[str, Track]:
+        """The track record of these lessons."""
+        if self._open() is None or not ids:
+            return {}
+        rows = self._showings.get(where={"lesson": {"$in": list(ids)}}, include=["metadatas"])["metadatas"] or []
+        tracks: dict[str, Track] = {}
+        for row in rows:
+            old, passed = tracks.get(row["lesson"], Track()), bool(row["passed"])
+            tracks[row["lesson"]] = Track(
+                old.shown + 1, old.helped + passed, max(old.helped_at, float(row["at"]) if passed else 0.0)
+            )
+        return tracks
+
+    def all(self) -> list[Lesson]:
+        """Every lesson, newest first."""
+        collection = self._open()
+        if collection is None:
+            return []
+        return sorted(
+            _lessons(collection.get(include=["metadatas"])), key=lambda lesson: (-lesson.learned_at, lesson.id)
+        )
+
+    def switch(self, id: str, *, by: str, why: str = "") -> bool:
+        """Switch a lesson off, or on again; it is kept either way."""
+        collection = self._open()
+        if collection is None:
+            return False
+        with self._writing:
+            known = _lessons(collection.get(ids=[id], include=["metadatas"]))
+            if known:
+                self._write(collection, replace(known[0], disabled_by=by[:150], disabled_why=redact(why)[:300]))
+            return bool(known)
 
     def close(self) -> None:
         """Give the directory back."""
         with self._lock:
-            self._collection = None
+            self._collection = self._showings = None
             if self._owner is not None:
                 self._owner.close()
                 self._owner = None
 
 
 def _lesson(row: Mapping[str, Any]) -> Lesson:
-    return Lesson(**{name: row[name] for name in Lesson.__dataclass_fields__})
+    """A row as a lesson; rows from before a field existed have its default."""
+    return Lesson(**{name: row[name] for name in Lesson.__dataclass_fields__ if name in row})
 
 
-class NoLessons:
-    """A store for runs without memory."""
-
-    problem = "Memory is switched off."
-
-    def add(self, lesson: Lesson) -> None:
-        """Forget it."""
-
-    def by_signature(self, signature: str, limit: int = 3) -> list[Lesson]:
-        return []
-
-    def similar(self, text: str, limit: int = 3) -> list[Lesson]:
-        return []
+def _lessons(answer: Mapping[str, Any]) -> list[Lesson]:
+    return [_lesson(row) for row in answer["metadatas"] or []]

@@ -35,7 +35,7 @@ def test_a_lesson_is_found_by_its_signature_best_reward_first(store):
 def test_a_like_text_finds_it_and_an_unlike_one_does_not(store):
     store.add(lesson(1))
     near = store.similar("the sqlite3 connection was used in another thread: open a connection per request")
-    assert [found.id for found in near] == ["l1"]
+    assert [found.lesson.id for found in near] == ["l1"]
     assert store.similar("render a chart of monthly sales in the browser") == []
 
 
@@ -74,3 +74,9 @@ def test_vectors_have_length_one_and_depend_on_words_alone():
     assert math.isclose(math.dist(one, two), 0.0, abs_tol=1e-9)
     assert math.isclose(sum(v * v for v in one), 1.0)
     assert empty == [0.0] * DIMENSIONS
+
+
+def test_rows_from_before_a_field_was_added_are_read(store):
+    old = {name: value for name, value in lesson(1).to_json().items() if name not in ("failure", "topic", "learned_at")}
+    store._open().upsert(ids=["l1"], documents=["x"], metadatas=[old], embeddings=embed(["x"]))
+    assert store.by_signature("s1") == [lesson(1)]

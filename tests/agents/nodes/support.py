@@ -16,7 +16,7 @@ from agents.graph import RECURSION_LIMIT, build_graph
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.llm.scripted_server import ScriptedOllama
-from agents.memory.base import Lesson
+from agents.memory.base import Lesson, NoLessons, Showing
 from agents.ports import Limits, Mark, OverBudget, Spent, TaskContext
 from agents.state import start_state
 from agents.workspace.repository import Repository
@@ -123,13 +123,14 @@ class MemoryBook:
         held()
 
 
-class MemoryLessons:
-    """Lessons in a list."""
+class MemoryLessons(NoLessons):
+    """Lessons in a list, found by signature."""
 
     problem = ""
 
     def __init__(self) -> None:
         self.kept: list[Lesson] = []
+        self.showings: list[Showing] = []
 
     def add(self, lesson: Lesson) -> None:
         self.kept.append(lesson)
@@ -137,8 +138,8 @@ class MemoryLessons:
     def by_signature(self, signature: str, limit: int = 3) -> list[Lesson]:
         return [lesson for lesson in self.kept if lesson.signature == signature][:limit]
 
-    def similar(self, text: str, limit: int = 3) -> list[Lesson]:
-        return []
+    def record(self, showings: Sequence[Showing]) -> None:
+        self.showings.extend(showings)
 
 
 def clean_gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> GateReport:
