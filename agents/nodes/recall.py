@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agents.nodes.common import key_of
+from agents.nodes.remembering import recalled
 from agents.nodes.supply import plain_name
 from agents.ports import TaskContext
 from agents.state import TaskState
@@ -19,12 +19,7 @@ def recall(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     base = ctx.repository.head()
     ctx.repository.worktree(ctx.worktree_name, base)
     task = state["task"]
-    lessons = [lesson.to_json() for lesson in ctx.lessons.similar(f"{task['title']}\n{task.get('description', '')}")]
-    if lessons:
-        ctx.spine.emit(
-            "memory.recall", summary=f"Recalled {len(lessons)} lesson{'s' if len(lessons) > 1 else ''}",
-            payload={"lessons": lessons}, key=key_of(state, "recall"),
-        )  # fmt: skip
+    lessons = recalled(state, ctx, text=f"{task['title']}\n{task.get('description', '')}")
     if all(plain_name(name) in base_packages() for name in task.get("packages", [])):
         # Ready by the time the first tests are: the model writes for seconds, the sandbox starts meanwhile.
         ctx.sandbox(()).warm_up()

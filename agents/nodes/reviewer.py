@@ -51,7 +51,7 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     if passed:
         reward = REWARD_LINT if style else REWARD_CLEAN
         close_attempt(state, ctx, state["report"], "passed", reward, tree.diff(state["base"]))
-        return changed | {"verdict": "pass"}
+        return changed | {"verdict": "pass", "reward": reward}
     close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
     fixable = [finding for finding in report.findings if finding.tool != "style"]
     if fixable and round_ < GATE_ROUNDS:

@@ -1,0 +1,128 @@
+"""Lessons in a task: found for a failure, judged by what the attempt with them came to, learned when a cure was proved.
+
+All of it stands still when "memory" is switched off. What a lesson says was written by a model: it is shown as data,
+kept short, and one that speaks to agents instead of about code is not kept at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agents.memory.base import Lesson, Showing
+from agents.memory.choosing import find_lessons
+from agents.nodes.keys import key_of
+from agents.oddities import odd
+from agents.ports import TaskContext
+from agents.redaction import redact
+from agents.repair.signature import error_kind, normalise
+from agents.state import TaskState
+
+LINE = 300  # characters of a lesson's cause, and of its fix
+FAILURES_READ = 3  # of one report
+
+
+def failure_words(report: Mapping[str, Any]) -> str:
+    """What failed in a few words, without numbers and places: what a later failure is compared with."""
+    lines = []
+    for failure in (report.get("failures") or [])[:FAILURES_READ]:
+        message = str(failure.get("message", "")).strip().split("\n")[0][:200]
+        kind = error_kind(str(failure.get("traceback") or message))
+        lines.append(normalise(message if message.startswith(kind) else f"{kind}: {message}"))
+    return "\n".join(dict.fromkeys(lines))
+
+
+def recalled(
+    state: TaskState, ctx: TaskContext, *, text: str, signature: str = "", summary: str = "Recalled"
+) -> list[dict[str, Any]]:
+    """Lessons for a task or a failure, as plain data; put on record with why they were chosen."""
+    if "memory" in ctx.switched_off:
+        return []
+    found = find_lessons(
+        ctx.lessons, project=ctx.project, signature=signature, text=text, across=ctx.lessons_across_projects
+    )
+    if not found:
+        return []
+    best = found[0]
+    record = f", helped {best.track.helped} of {best.track.shown}" if best.track.shown else ""
+    ctx.spine.emit(
+        "memory.recall", attempt=state["attempt"], key=key_of(state, "recall"), error_signature=signature,
+        summary=f"{summary} (by {best.by}{record}): {best.lesson.cause}"[:400], payload={"lessons": [one.to_json() for one in found]},
+    )  # fmt: skip
+    return [one.to_json() for one in found]
+
+
+def recalled_for_failure(state: TaskState, ctx: TaskContext) -> list[dict[str, Any]]:
+    """Lessons for the newest failure: the very same one first, then what is like it."""
+    signature = state["signatures"][-1] if state["signatures"] else ""
+    return recalled(
+        state, ctx, signature=signature, text=failure_words(state["report"]), summary="This failure was met before"
+    )
+
+
+def ids(lessons: Sequence[Mapping[str, Any]]) -> list[str]:
+    """For the state: which lessons the next attempt was shown."""
+    return [str(lesson["id"]) for lesson in lessons]
+
+
+def judged(state: TaskState, ctx: TaskContext, passed: bool) -> None:
+    """Write down whether the attempt that was shown lessons passed its tests (SWE-MEM-3): what does not help sinks."""
+    shown: list[str] = state.get("shown", [])
+    if not shown or "memory" in ctx.switched_off:
+        return
+    task, number = state["task"], state["attempt"]
+    attempt = f"{ctx.project}/{ctx.run}/{task['key']}/{task.get('generation', 1)}/{number}"
+    ctx.lessons.record([Showing(lesson, attempt, passed, time.time()) for lesson in shown])
+    many = f"{len(shown)} lesson{'s' if len(shown) > 1 else ''}"
+    ctx.spine.emit(
+        "memory.judged", attempt=number, key=key_of(state, "lessons"), outcome="ok" if passed else "fail",
+        summary=f"Try {number} with {many} {'passed' if passed else 'failed'}", payload={"shown": list(shown), "passed": passed},
+    )  # fmt: skip
+
+
+def confirmed(state: TaskState) -> dict[str, Any]:
+    """What a try that passed has proved: its diagnosis and the failure this was about; empty when it had none.
+
+    Called before the state has the report of the try that passed.
+    """
+    diagnosis = state["diagnosis"]
+    if not (diagnosis.get("cause") and state["signatures"] and state["strategy"] in ("repair", "fresh")):
+        return {}
+    return {
+        "signature": state["signatures"][-1], "cause": diagnosis["cause"],
+        "fix": diagnosis.get("plan") or diagnosis.get("hypothesis", ""), "failure": failure_words(state["report"]),
+        "attempt": state["attempt"],
+    }  # fmt: skip
+
+
+def learned(state: TaskState, ctx: TaskContext) -> None:
+    """Keep what was proved, now that it is merged, so that the same failure is cheaper next time (SWE-FR-10)."""
+    proof: dict[str, Any] = state.get("learned", {})
+    if not proof or "memory" in ctx.switched_off:
+        return
+    cause, fix = _line(proof["cause"]), _line(proof["fix"])
+    if why := odd(f"{cause}\n{fix}"):
+        ctx.spine.emit(
+            "memory.refused", attempt=proof["attempt"], key=key_of(state, "lesson"), error_signature=proof["signature"], outcome="denied",
+            summary=f"Not learned: the diagnosis {why}", payload={"reason": why},
+        )  # fmt: skip
+        return
+    lesson = Lesson(
+        id=hashlib.sha256(f"{ctx.project}|{proof['signature']}|{cause}".encode()).hexdigest()[:32], signature=proof["signature"],
+        cause=cause, fix=fix, reward=float(state.get("reward", 1.0)), project=ctx.project, task=state["task"]["key"], run=ctx.run,
+        failure=redact(proof["failure"]), topic=_line(state["task"]["title"]), attempt=proof["attempt"], learned_at=time.time(),
+    )  # fmt: skip
+    ctx.lessons.add(lesson)
+    tries = len(state["failures"])
+    ctx.spine.emit(
+        "memory.write", role="runtime", attempt=state["attempt"], key=key_of(state, "lesson"), error_signature=lesson.signature,
+        summary=f"Learned from {tries} failed {'try' if tries == 1 else 'tries'}: {lesson.cause}"[:400],
+        payload={"lessons": [lesson.to_json()]},
+    )  # fmt: skip
+
+
+def _line(text: str) -> str:
+    """One line, redacted before it is cut: half a secret is not recognised."""
+    return " ".join(str(redact(text)).split())[:LINE]
