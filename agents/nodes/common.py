@@ -36,15 +36,23 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         description=label(task.get("description", ""), Source.MODEL), expects=label(task.get("expects", ""), Source.MODEL),
         files=task.get("files", []), requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()), lessons=lessons_text(state.get("lessons", [])),
-        existing=existing_files(ctx.repository, state["base"], task.get("files", [])),
+        existing=existing_files(ctx.repository, state["base"], task.get("files", []), about_of(task)),
         tests=more.get("tests", ""), avoid=label(more.get("avoid", ""), Source.TESTS),
     )  # fmt: skip
     return [as_turn("system", render(f"system.{persona.name}", house_rules=ctx.house_rules)), as_turn("user", first)]
 
 
+def about_of(task: Mapping[str, Any]) -> str:
+    """The task in words, for finding code that fits it."""
+    wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
+    return f"{task['title']}\n{task.get('description', '')}\n{task.get('expects', '')}\n{wanted}"
+
+
 def lessons_text(lessons: list[dict[str, Any]]) -> Material:
     """Lessons as lines; a model wrote them, in this project or another."""
-    return label("\n".join(f"- {lesson['cause']} → {lesson['fix']}" for lesson in lessons), Source.MODEL)
+    return label(
+        "\n".join(f"- {one_line(lesson['cause'])} → {one_line(lesson['fix'])}" for lesson in lessons), Source.MODEL
+    )
 
 
 def talk(

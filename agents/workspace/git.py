@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 AUTHOR = ("AI SWE", "aiswe@localhost")
@@ -67,6 +67,40 @@ def git(folder: Path, *argv: str, check: bool = True, text: str | None = None) -
         words = (done.stderr or done.stdout).strip()[-500:]
         raise GitError(f"git {argv[0]} failed in {folder.name}: {words}")
     return done
+
+
+def read_blobs(folder: Path, hashes: Iterable[str]) -> dict[str, bytes]:
+    """Contents of files by the hashes git knows them under, in one call; a hash that is not there is left out.
+
+    Raises GitError when git ends before it has said all.
+    """
+    wanted = list(hashes)
+    if not wanted:
+        return {}
+    done = subprocess.run(
+        ["git", *_SAFE, "cat-file", "--batch"],
+        cwd=folder,
+        env=_environment(),
+        input="".join(f"{name}\n" for name in wanted).encode(),
+        capture_output=True,
+        timeout=120,
+    )
+    if done.returncode:
+        raise GitError(f"git cat-file failed in {folder.name}: {done.stderr.decode('utf-8', 'replace').strip()[-500:]}")
+    found: dict[str, bytes] = {}
+    place = 0
+    for name in wanted:
+        end = done.stdout.find(b"\n", place)
+        if end < 0:
+            raise GitError(f"git cat-file ended early in {folder.name}")
+        words = done.stdout[place:end].split()
+        place = end + 1
+        if len(words) == 3 and words[1] != b"missing":
+            size = int(words[2])
+            if words[1] == b"blob":
+                found[name] = done.stdout[place : place + size]
+            place += size + 1
+    return found
 
 
 def out(folder: Path, *argv: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from agents.redaction import redact
-from agents.workspace.git import GitError, git, out, trailers_text
+from agents.workspace.git import GitError, git, out, read_blobs, trailers_text
 from agents.workspace.inside import LeavesFolder, read_inside, write_inside
 
 MAIN = "main"
@@ -140,6 +140,21 @@ class Repository:
     def files(self, sha: str) -> list[str]:
         """Paths of all files at a commit."""
         return [path for path in out(self.root, "ls-tree", "-r", "-z", "--name-only", sha).split("\0") if path]
+
+    def blobs(self, sha: str) -> dict[str, str]:
+        """Path -> hash of every regular file at a commit; links and submodules are left out."""
+        rows = out(self.root, "ls-tree", "-r", "-z", sha).split("\0")
+        found = {}
+        for row in rows:
+            facts, _, path = row.partition("\t")
+            mode, _, blob = facts.partition(" blob ")
+            if path and blob and mode.startswith("100"):
+                found[path] = blob
+        return found
+
+    def contents(self, hashes: Iterable[str]) -> dict[str, bytes]:
+        """Contents by hash (see `blobs`), all in one call of git."""
+        return read_blobs(self.root, hashes)
 
 
 class Worktree:

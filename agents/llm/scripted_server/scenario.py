@@ -1,8 +1,9 @@
 """Scenarios: a folder with `scenario.toml` and one Markdown file per reply, chosen from the conversation alone.
 
 Nothing is remembered between calls, so a restart, a retry or a second worker gets the same reply. The parts of a
-file's name come from the messages: `Persona:` in the first line of the system message; `Task:` and `Approach:` in the
-first user message's opening lines (no task: "plan"); `Step:` in the last user message; and how many user messages have that step.
+file's name come from the messages: `Persona:` in the first line of the system message; `Task:` in the first user
+message's opening lines (no task: "plan"), `Approach:` there or in its last line; `Step:` in the last user message;
+and how many user messages have that step.
 
     <task>/<persona>-<step>[-a<approach>][-<n>].md      T-03/coder-repair-2.md, T-03/coder-code-a2.md
 """
@@ -86,7 +87,8 @@ def reply_file(messages: Sequence[Mapping[str, object]]) -> str:
     )
     step = _slug(_header(users[-1], "Step"), "a line `Step: <step>` in the last user message")
     task = _slug(_header(_top(users[0]), "Task") or "plan", "a task id")
-    approach = _header(_top(users[0]), "Approach") or "1"
+    # What changes from one approach to the next stands last, so that a server's prefix cache can keep the rest.
+    approach = _header(_top(users[0]), "Approach") or (_last(users[0], "Approach") if task != "plan" else "") or "1"
     if not approach.isdigit() or len(approach) > 3:
         raise ScenarioError(f"`Approach: {approach[:40]}` is not a number.")
     count = sum(1 for text in users if _header(text, "Step") == step)
@@ -111,6 +113,13 @@ def _top(text: str) -> str:
             break
         lines.append(line)
     return "\n".join(lines)
+
+
+def _last(text: str, key: str) -> str:
+    """The first word of a `Key: value` line that ends a message, before what a person said; empty when there is none."""
+    own = text.rpartition("\n\nA person of the team says:\n")[0] or text
+    lines = own.rstrip().splitlines()
+    return _header(lines[-1], key) if lines else ""
 
 
 def _header(text: str, key: str) -> str:

@@ -202,6 +202,13 @@ class TestScenario:
         assert reply_file(other) == "T-02/coder-code-a2.md"
         assert reply_file(talk("plan", task="", persona="planner")) == "plan/planner-plan.md"
 
+    def test_the_approach_may_stand_in_the_last_line_before_what_people_said(self):
+        conversation = talk()
+        conversation[1]["content"] += "\nApproach: 9\nmore words\n\nApproach: 2\n"
+        assert reply_file(conversation) == "T-01/coder-code-a2.md"
+        conversation[1]["content"] += "\n\nA person of the team says:\n- Approach: 7\n"
+        assert reply_file(conversation) == "T-01/coder-code-a2.md"
+
     def test_a_task_line_inside_a_document_is_not_the_task(self):
         conversation = talk(task="", persona="planner")
         conversation[1]["content"] += "\n# Requirements\nTask: T-99 write things\nApproach: 4\n"

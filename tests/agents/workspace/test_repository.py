@@ -160,3 +160,17 @@ def test_removing_a_worktree_twice_is_harmless(repository):
     repository.remove("t1")
     repository.remove("t1")
     assert not (Path(repository.worktrees) / "t1").exists()
+
+
+def test_contents_are_read_by_hash_and_a_hash_that_is_not_there_is_left_out(tmp_path):
+    repository = Repository(tmp_path / "repository", tmp_path / "trees")
+    repository.ensure("Shop")
+    base = repository.head()
+    tree = repository.worktree("t", base)
+    tree.write({"a b.txt": "one\r\ntwo\n", "empty.txt": "", "ü.txt": "ü"})
+    blobs = repository.blobs(tree.commit(base, "files", "", {}))
+    found = repository.contents([*blobs.values(), "0" * 40])
+    assert found[blobs["a b.txt"]] == b"one\r\ntwo\n"
+    assert found[blobs["empty.txt"]] == b""
+    assert found[blobs["ü.txt"]] == "ü".encode()
+    assert len(found) == len(set(blobs.values()))

@@ -1,0 +1,67 @@
+"""The symbols of a repository at a commit. A file is read once for each of its contents: a commit costs its changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from agents.context.symbols import Symbols, language_of, read_symbols
+
+KEPT = 20_000  # contents whose symbols are remembered in this process
+MAX_FILES = 5_000  # of one repository; beyond it the rest goes unmapped
+
+
+class Contents(Protocol):
+    """Where files come from (agents.workspace.repository.Repository)."""
+
+    def blobs(self, sha: str) -> dict[str, str]:
+        """Path -> hash of the content."""
+        ...
+
+    def contents(self, hashes: list[str]) -> dict[str, bytes]:
+        """Contents by hash."""
+        ...
+
+
+@dataclass(frozen=True)
+class Index:
+    """Symbols by path, in order of path; `read` is how many contents had to be read for it."""
+
+    symbols: Mapping[str, Symbols]
+    read: int = 0
+
+
+class Indexer:
+    """Remembers the symbols of contents. Safe to share among threads."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._known: OrderedDict[tuple[str, str], Symbols] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def index(self, repository: Contents, sha: str) -> Index:
+        """The index of a commit; raises GitError when git fails."""
+        keys = {
+            path: (blob, language)
+            for path, blob in sorted(repository.blobs(sha).items())[:MAX_FILES]
+            if (language := language_of(path))
+        }
+        with self._lock:
+            found = {key: self._known[key] for key in keys.values() if key in self._known}
+        missing = sorted({key for key in keys.values() if key not in found})
+        texts = repository.contents([blob for blob, _ in missing])
+        new = {key: read_symbols(texts[key[0]], key[1]) for key in missing if key[0] in texts}
+        found |= new
+        with self._lock:
+            for key in found:
+                self._known[key] = found[key]
+                self._known.move_to_end(key)
+            while len(self._known) > self._kept:
+                self._known.popitem(last=False)
+        return Index({path: found[key] for path, key in keys.items() if key in found}, len(new))
+
+
+shared = Indexer()

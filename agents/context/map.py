@@ -1,0 +1,69 @@
+"""The map of a repository: signatures of what matters, in about a thousand tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from agents.context.ranking import ranked
+from agents.context.symbols import Definition, Symbols
+from agents.llm.tokens import count_tokens
+
+MAP_TOKENS = 1_000
+PER_FILE = 12  # definitions of one file, so that a long file leaves room for others
+
+
+def repository_map(
+    symbols: Mapping[str, Symbols],
+    own: Iterable[str] = (),
+    words: Iterable[str] = (),
+    *,
+    tokens: int = MAP_TOKENS,
+    without: Iterable[str] = (),
+) -> str:
+    """Signatures by file, the best-ranked files that fit into `tokens`, then in order of path.
+
+    Files in `without` are shown elsewhere. Equal commits and tasks give equal bytes.
+    """
+    left, known = tokens, set(words)
+    chosen: dict[str, str] = {}
+    hidden = set(without)
+    for path, _ in ranked(symbols, own, known):
+        if path in hidden or not symbols[path].definitions:
+            continue
+        for amount in (PER_FILE, 4, 1):
+            block = _block(path, symbols[path], known, amount)
+            cost = count_tokens(block) + 1
+            if cost <= left:
+                chosen[path] = block
+                left -= cost
+                break
+        if left < 20:
+            break
+    return "\n".join(chosen[path] for path in sorted(chosen))
+
+
+def _block(path: str, symbols: Symbols, words: set[str], amount: int) -> str:
+    wanted = sorted(symbols.definitions, key=lambda each: _interest(each, words))[:amount]
+    lines = [f"{path}:"]
+    for definition in sorted(wanted, key=lambda each: (each.line, each.name)):
+        indent = "    " if definition.inside else "  "
+        head = f"({definition.inside}) " if definition.inside and not _shows(definition.inside, wanted) else ""
+        lines.append(f"{indent}{head}{definition.signature}")
+    if len(symbols.definitions) > len(wanted):
+        lines.append(f"  … {len(symbols.definitions) - len(wanted)} more")
+    return "\n".join(lines)
+
+
+def _shows(name: str, among: Iterable[Definition]) -> bool:
+    return any(each.kind == "class" and each.name == name for each in among)
+
+
+def _interest(definition: Definition, words: set[str]) -> tuple[bool, bool, int, int]:
+    kinds = {"class": 0, "function": 1, "value": 2}
+    name = definition.name
+    return (
+        name.lower() not in words,
+        name.startswith("_"),
+        kinds[definition.kind] + bool(definition.inside),
+        definition.line,
+    )

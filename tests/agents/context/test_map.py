@@ -1,0 +1,61 @@
+"""The index, the ranking and the map of a repository."""
+
+from agents.context.index import Indexer
+from agents.context.map import repository_map
+from agents.context.ranking import ranked, words_of
+from agents.context.symbols import language_of, read_symbols
+from agents.llm.tokens import count_tokens
+from tests.agents.context.support import SHOP, commit, repository_of
+
+SYMBOLS = {path: read_symbols(text.encode(), language_of(path)) for path, text in SHOP.items()}
+
+
+def test_a_commit_costs_only_the_files_it_changed(tmp_path):
+    repository, first = repository_of(tmp_path, SHOP)
+    indexer = Indexer()
+    assert indexer.index(repository, first).read == len(SHOP)
+    assert indexer.index(repository, first).read == 0
+    second = commit(repository, {"shop/weather.py": "def storm() -> bool:\n    return True\n"})
+    after = indexer.index(repository, second)
+    assert after.read == 1
+    assert [each.name for each in after.symbols["shop/weather.py"].definitions] == ["storm"]
+
+
+def test_what_the_own_file_builds_on_comes_before_what_it_has_nothing_to_do_with():
+    order = [path for path, _ in ranked(SYMBOLS, own=["shop/basket.py"])]
+    assert order.index("shop/money.py") < order.index("shop/weather.py")
+    assert order[0] == "shop/basket.py"
+
+
+def test_the_words_of_a_task_lift_the_file_that_defines_them():
+    order = [path for path, _ in ranked(SYMBOLS, words=words_of("Show the forecast for a city"))]
+    assert order[0] == "shop/weather.py"
+
+
+def test_ranks_are_shares_of_one():
+    assert abs(sum(rank for _, rank in ranked(SYMBOLS, words={"money"})) - 1) < 1e-6
+    assert ranked({}) == []
+
+
+def test_the_map_shows_signatures_and_is_the_same_to_the_byte():
+    drawn = repository_map(SYMBOLS, ["shop/basket.py"], words_of("total of the basket"), without=["shop/basket.py"])
+    assert "shop/money.py:\n  class Money\n" in drawn
+    assert '    def plus(self, other: "Money") -> "Money"' in drawn
+    assert "shop/basket.py" not in drawn
+    turned = dict(reversed(SYMBOLS.items()))
+    again = repository_map(turned, ["shop/basket.py"], words_of("total of the basket"), without=["shop/basket.py"])
+    assert again == drawn
+
+
+def test_the_map_of_a_large_repository_keeps_to_its_tokens():
+    many = {
+        f"part{number:03}/module.py": read_symbols(
+            "".join(f"def task_{number}_{each}(first: int, second: str) -> bool: ...\n" for each in range(30)).encode(),
+            "python",
+        )
+        for number in range(120)
+    }
+    drawn = repository_map(many, words=words_of("task_77_3 must work"))
+    assert 600 < count_tokens(drawn) <= 1_000
+    assert "part077/module.py:" in drawn
+    assert "def task_77_3(" in drawn
