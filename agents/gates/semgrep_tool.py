@@ -42,11 +42,24 @@ def rules_json() -> str:
         if file.name != "shared.yaml":
             rules.extend(yaml.safe_load(f"{shared}\n{file.read_text(encoding='utf-8')}")["rules"])
     for rule in rules:
-        # What a cleaning call gives back is clean; a sink among its arguments (`len(db.execute(text))`) is still one.
-        for cleaner in rule.get("pattern-sanitizers", ()):
-            if not cleaner.get("by-side-effect"):
-                cleaner["exact"] = True
+        if "pattern-sanitizers" in rule:
+            rule["pattern-sanitizers"] = [exact for one in rule["pattern-sanitizers"] for exact in _exact(one)]
     return json.dumps({"rules": rules})
+
+
+def _exact(cleaner: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a cleaning call gives back is clean; a sink among its arguments (`len(db.execute(text))`) is still one.
+
+    `exact` says so, but for the engine the exact place of `name = clean(text)` is the whole statement, which
+    therefore is named too.
+    """
+    if cleaner.get("by-side-effect"):
+        return [cleaner]
+    if "pattern" in cleaner:
+        return [{**cleaner, "exact": True}, {"pattern": f"$ASSIGNED = {cleaner['pattern']}", "exact": True}]
+    first, *conditions = cleaner["patterns"]
+    assigned = {"pattern": f"$ASSIGNED = {first['pattern']}"}
+    return [{**cleaner, "exact": True}, {"patterns": [assigned, *conditions], "exact": True}]
 
 
 def find_semgrep() -> Path | None:
