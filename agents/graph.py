@@ -1,6 +1,6 @@
 """The map of one task's work, read like a table of contents. The caller compiles it with a checkpointer.
 
-recall → write tests → code → apply → verify ─ pass → gates → review → merge → learn
+recall → write tests → code → apply → verify ─ pass → mutants → gates → review → merge → learn
                          ▲        fail → repair (2) → adjudicate on a repeat → fresh approach → … → escalate
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from agents.nodes import coder, ending, merger, recall, reviewer, tester, verify
+from agents.nodes import coder, ending, merger, mutation, recall, reviewer, tester, verify
 from agents.ports import TaskContext
 from agents.state import TaskState
 
@@ -31,10 +31,10 @@ def after_tests(state: TaskState) -> Literal["code", "escalate"]:
 
 def after_verify(
     state: TaskState, runtime: Runtime[TaskContext]
-) -> Literal["gates", "repair", "fresh", "adjudicate", "escalate"]:
+) -> Literal["gates", "mutate", "repair", "fresh", "adjudicate", "escalate"]:
     """Passed goes on; a failure is repaired, argued about or approached anew until a limit is reached."""
     if state["verdict"] == "pass":
-        return "gates"
+        return "mutate" if mutation.due(state, runtime.context) else "gates"
     limits = runtime.context.limits
     if state["repairs"] >= limits.max_retries or state["iteration"] >= limits.max_iterations:
         return "escalate"
@@ -46,6 +46,11 @@ def after_verify(
         settled = signatures[-1] in state["adjudicated"] or state["task"].get("tests_given")
         return "fresh" if settled else "adjudicate"
     return "fresh" if state["repairs_here"] >= REPAIRS_HERE else "repair"
+
+
+def after_mutation(state: TaskState) -> Literal["gates", "strengthen"]:
+    """Tests that notice nothing go back to who wrote them."""
+    return "strengthen" if state["verdict"] == "weak" else "gates"
 
 
 def after_adjudication(state: TaskState) -> Literal["apply", "fresh"]:
@@ -69,7 +74,7 @@ def after_review(state: TaskState) -> Literal["merge", "answer_review", "escalat
 
 def after_merge(
     state: TaskState, runtime: Runtime[TaskContext]
-) -> Literal["learn", "resolve", "repair", "fresh", "adjudicate", "escalate", "gates"]:
+) -> Literal["learn", "resolve", "repair", "fresh", "adjudicate", "escalate", "gates", "mutate"]:
     """A conflict goes to the coder, a suite that broke on the new base is repaired like any failure."""
     if state["verdict"] == "merged":
         return "learn"
@@ -86,6 +91,8 @@ def build_graph() -> StateGraph[TaskState, TaskContext, Any, Any]:
     graph.add_node("code", coder.code)
     graph.add_node("apply", verify.apply)
     graph.add_node("verify", verify.verify)
+    graph.add_node("mutate", mutation.mutate)
+    graph.add_node("strengthen", tester.strengthen)
     graph.add_node("repair", coder.repair)
     graph.add_node("adjudicate", tester.adjudicate)
     graph.add_node("fresh", coder.fresh)
@@ -104,6 +111,8 @@ def build_graph() -> StateGraph[TaskState, TaskContext, Any, Any]:
         graph.add_conditional_edges(writer, after_files)
     graph.add_edge("apply", "verify")
     graph.add_conditional_edges("verify", after_verify)
+    graph.add_conditional_edges("mutate", after_mutation)
+    graph.add_edge("strengthen", "apply")
     graph.add_conditional_edges("adjudicate", after_adjudication)
     graph.add_conditional_edges("gates", after_gates)
     graph.add_conditional_edges("review", after_review)

@@ -31,6 +31,8 @@ class TaskState(TypedDict, total=False):
     diagnosis: dict[str, str]
     failures: list[str]  # one line per failed try, for the next approach and the escalation
     best: dict[str, Any]  # reward, passed, files, tests of the best try so far
+    best_here: dict[str, Any]  # the best failed try of this approach, to go back to (agents.search.best)
+    mutation: dict[str, Any]  # done, rounds, survivors: whether the tests notice small mistakes
     gate_rounds: int
     review_rounds: int
     conflict: dict[str, str]  # path -> text with markers
@@ -39,6 +41,13 @@ class TaskState(TypedDict, total=False):
     lessons: list[dict[str, Any]]
     commit: str
     escalation: str
+    tried: list[dict[str, Any]]  # failed candidates: hash, attempt, failure, signature, tests, compiles
+    unfounded: bool  # the last diagnosis named a line that nobody had shown
+    shown: list[str]  # lessons that the coming attempt was shown
+    learned: dict[
+        str, Any
+    ]  # a cure that a test run proved: signature, cause, fix, failure, attempt; kept once it is merged
+    reward: float  # of the try that passed the gates (SWE-MEM-3)
 
 
 def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
@@ -46,6 +55,6 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
     return TaskState(
         task=task, step=0, base="", approach=1, iteration=0, repairs=0, repairs_here=0, attempt=attempts_before, strategy="first",
         tester=[], coder=[], tests={}, files={}, packages=list(task.get("packages", [])), report={}, signatures=[],
-        adjudicated=[], adjudications=0, diagnosis={}, failures=[], best={}, gate_rounds=0, review_rounds=0,
-        conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="",
+        adjudicated=[], adjudications=0, diagnosis={}, failures=[], best={}, best_here={}, mutation={},
+        gate_rounds=0, review_rounds=0, conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="", tried=[], unfounded=False, shown=[], learned={}, reward=1.0,
     )  # fmt: skip

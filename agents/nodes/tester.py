@@ -31,6 +31,27 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, An
     return changed | {"tests": applied.files, "verdict": ""}
 
 
+def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """The tests let every small mistake through: once, the tester is shown which, and writes tests that notice them."""
+    ctx = runtime.context
+    shown = label("\n".join(state["mutation"]["survivors"]), Source.MODEL, "diff")
+    messages: list[Message] = [*state["tester"], as_turn("user", render("task.mutants", survivors=shown))]
+    messages, _, applied = talk(
+        state, ctx, TESTER, messages, step="strengthen", accept=is_test, current=state["tests"], need_files=False
+    )
+    # Whatever came back is run: with no new test the suite passes as it did, and its weakness stays on record.
+    return {
+        "step": state["step"] + 1,
+        "tester": messages,
+        "iteration": state["iteration"] + 1,
+        "tests": state["tests"] | applied.files,
+        "strategy": "strengthened",
+        "diagnosis": {},
+        "signatures": [],
+        "verdict": "",
+    }
+
+
 def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """The same failure twice: the tester must argue from the requirement whether test or code is wrong."""
     ctx = runtime.context

@@ -1,0 +1,94 @@
+"""Run a few mutants of a change against its tests, in the sandbox where they just passed."""
+
+from __future__ import annotations
+
+import ast
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import zip_longest
+
+from agents.mutation.lines import changed_lines
+from agents.trials.mutants import mutants
+from sandbox.base import Sandbox
+from sandbox.pytest_run import run_pytest
+
+MAX_MUTANTS = 12
+ENOUGH = 3  # of which one was noticed: the suite can fail, and the next task need not wait
+SECONDS = 10.0  # for all of them together
+ONE_SECONDS = 4.0  # a mutant may loop for ever, which counts as noticed
+DIFF_LINES = 24
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A file with one small mistake; `diff` shows it."""
+
+    path: str
+    text: str
+    diff: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """How many mutants were run, how many of them a test noticed, and those that none did."""
+
+    ran: int
+    noticed: int
+    survivors: tuple[Mutant, ...]
+    seconds: float
+
+    @property
+    def blind(self) -> bool:
+        """True when the tests noticed nothing at all."""
+        return self.ran > 0 and self.noticed == 0
+
+
+def mutants_of(
+    files: Mapping[str, str], base: Mapping[str, str], *, seed: str, limit: int = MAX_MUTANTS
+) -> list[Mutant]:
+    """Up to `limit` mutants of the lines that differ from `base`, from each Python file in turn; the same for the same seed."""
+    lists = []
+    for path, text in sorted(files.items()):
+        if path.endswith(".py"):
+            lines = changed_lines(base.get(path), text)
+            number = random.Random(f"{seed}/{path}").randrange(2**31)  # noqa: S311 - a draw that can be repeated, no secret
+            try:
+                plain = ast.unparse(ast.parse(text)) + "\n"
+                found = mutants(text, seed=number, limit=limit, lines=lines)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+            lists.append([Mutant(path, wrong, _diff(path, plain, wrong)) for wrong in found])
+    return [mutant for row in zip_longest(*lists) for mutant in row if mutant is not None][:limit]
+
+
+def check(sandbox: Sandbox, found: Sequence[Mutant], files: Mapping[str, str], tests: Sequence[str]) -> Result:
+    """Run the test files against each mutant until ENOUGH are judged and one was noticed, or the time is used up.
+
+    /workspace holds what it held before when this returns. Raises SandboxUnavailable.
+    """
+    began, ran, noticed = time.monotonic(), 0, 0
+    survivors: list[Mutant] = []
+    for mutant in found:
+        left = SECONDS - (time.monotonic() - began)
+        if left <= 0 or (ran >= ENOUGH and noticed):
+            break
+        sandbox.put({mutant.path: mutant.text.encode()})
+        try:
+            report = run_pytest(sandbox, ["-x", *sorted(tests)], seconds=min(ONE_SECONDS, left), coverage_of=None)
+        finally:
+            sandbox.put({mutant.path: files[mutant.path].encode()})
+        if report.timed_out and left < ONE_SECONDS:
+            break  # our time was up, which says nothing about the mutant
+        ran += 1
+        noticed += not report.ok
+        if report.ok:
+            survivors.append(mutant)
+    return Result(ran, noticed, tuple(survivors), time.monotonic() - began)
+
+
+def _diff(path: str, before: str, after: str) -> str:
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), path, path, n=2, lineterm=""))
+    return "\n".join(lines[:DIFF_LINES])

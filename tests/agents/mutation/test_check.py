@@ -1,0 +1,70 @@
+"""Mutants of a change run against its tests in the sandbox."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from agents.mutation.check import ENOUGH, MAX_MUTANTS, check, mutants_of
+from sandbox.registry import load_backend
+
+CODE = "def area(a, b):\n    if a < 0 or b < 0:\n        raise ValueError('negative')\n    return a * b\n"
+GOOD = "import pytest\nfrom shape import area\n\n\ndef test_area():\n    assert area(3, 4) == 12\n"
+BLIND = "import shape\n\n\ndef test_it_is_there():\n    assert shape.area\n"
+TESTS = "tests/test_shape.py"
+
+
+def test_mutants_are_programs_with_one_change_and_the_same_for_the_same_seed():
+    found = mutants_of({"shape.py": CODE}, {}, seed="T-01")
+    assert 3 <= len(found) <= MAX_MUTANTS
+    assert found == mutants_of({"shape.py": CODE}, {}, seed="T-01")
+    assert len({mutant.text for mutant in found}) == len(found)
+    for mutant in found:
+        ast.parse(mutant.text)
+        assert mutant.diff.count("\n+") >= 2 or mutant.diff.count("\n-") >= 2
+
+
+def test_lines_that_the_base_had_are_left_alone():
+    after = CODE + "\n\ndef more(a):\n    return a + 1\n"
+    for mutant in mutants_of({"shape.py": after}, {"shape.py": CODE}, seed="s"):
+        assert "return a * b" in mutant.text
+        assert "if a < 0 or b < 0" in mutant.text
+
+
+def test_pages_data_and_text_that_is_no_program_have_no_mutants():
+    assert mutants_of({"a.html": "<p>1</p>", "b.py": "def (", "c.py": ""}, {}, seed="s") == []
+
+
+def test_several_files_take_turns():
+    found = mutants_of({"a.py": CODE, "b.py": CODE}, {}, seed="s", limit=4)
+    assert [mutant.path for mutant in found] == ["a.py", "b.py", "a.py", "b.py"]
+
+
+@pytest.mark.bubblewrap
+def test_a_suite_that_notices_is_told_from_one_that_is_blind_and_the_code_is_put_back():
+    files = {"shape.py": CODE}
+    found = mutants_of(files, {}, seed="T-01")
+    with load_backend("bubblewrap").open() as sandbox:
+        sandbox.put({"shape.py": CODE.encode(), TESTS: GOOD.encode()})
+        sharp = check(sandbox, found, files, [TESTS])
+        assert sharp.noticed >= 1
+        assert not sharp.blind
+        assert sharp.ran >= ENOUGH
+        sandbox.put({TESTS: BLIND.encode()})
+        blind = check(sandbox, found, files, [TESTS])
+        assert blind.blind
+        assert len(blind.survivors) == blind.ran == len(found)
+        assert sandbox.get(["shape.py"]) == {"shape.py": CODE.encode()}
+
+
+@pytest.mark.bubblewrap
+def test_a_mutant_that_loops_for_ever_counts_as_noticed(monkeypatch):
+    monkeypatch.setattr("agents.mutation.check.ONE_SECONDS", 1.0)
+    code = "def count(n):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n"
+    looping = [m for m in mutants_of({"c.py": code}, {}, seed="s", limit=40) if "i += 0" in m.text]
+    test = "from c import count\n\n\ndef test_count():\n    assert count(3) == 3\n"
+    with load_backend("bubblewrap").open() as sandbox:
+        sandbox.put({"c.py": code.encode(), "tests/test_c.py": test.encode()})
+        result = check(sandbox, looping, {"c.py": code}, ["tests/test_c.py"])
+    assert (result.ran, result.noticed) == (1, 1)
