@@ -51,7 +51,7 @@ def prepare(folder: str) -> int:
     project = make_project(name, by=make_user(name), model=write_scenario(Path(folder), small_replies("T-01")))
     document = make_document(project)
     content = json.loads(small_plan("T-01"))
-    content["tasks"][0]["packages"] = ["flask"]
+    content["tasks"][0]["packages"] = ["bottle"]
     plan = plans.propose_plan(document, content=content)
     plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
     return int(runs.start_build(plan, by=owner_of(project)).pk)
@@ -107,7 +107,7 @@ def work(point: str = "", moment: str = "") -> None:
 
     verify.run_pytest = quiet_pytest  # type: ignore[assignment]
     folder = Path(os.environ["AISWE_HOME"])
-    ProjectSupply.fetch = lambda self, names: PackageSet(folder, tuple(names), {"flask.whl": "0" * 64})  # type: ignore[method-assign]
+    ProjectSupply.fetch = lambda self, names: PackageSet(folder, tuple(names), {"bottle.whl": "0" * 64})  # type: ignore[method-assign]
     if point:
         crash_at(point, moment)
     driver = Driver(Patch)

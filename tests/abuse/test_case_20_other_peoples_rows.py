@@ -275,7 +275,7 @@ def test_a_question_about_another_projects_task_is_not_reached_through_ones_own(
 EXTRA = {
     "is_superuser": "on", "is_staff": "on", "user": "1", "by": "1", "project": "1", "project_id": "1", "owner": "1",
     "created_by": "1", "role": "manager", "status": "approved", "slug": "taken", "model": "scripted:household",
-    "sandbox_backend": "docker", "decided_by": "1", "limits": '{"parallel_tasks": 64}', "parallel_tasks": "64",
+    "decided_by": "1", "limits": '{"parallel_tasks": 64}', "parallel_tasks": "64",
     "content_hash": "0", "lease_owner": "eve", "last_seq": "0", "pk": "1", "id": "1",
 }  # fmt: skip
 
