@@ -22,7 +22,10 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Usage:
-    """What one call cost. `reused_tokens` is None when the server does not say what its cache saved."""
+    """What one call cost. `reused_tokens` is None when the server does not say what its cache saved.
+
+    `estimated` is true when the server did not count and the tokens are our own estimate.
+    """
 
     prompt_tokens: int
     completion_tokens: int
@@ -30,6 +33,7 @@ class Usage:
     eval_s: float
     model: str
     reused_tokens: int | None = None
+    estimated: bool = False
 
     @property
     def tokens_per_s(self) -> float:

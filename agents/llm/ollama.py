@@ -37,6 +37,7 @@ from agents.llm.transport import RECORDED_HEADER, OllamaTransport
 
 DEFAULT_SERVER = "http://127.0.0.1:11434"
 DEFAULT_MODEL = "qwen2.5-coder:7b"
+END_S = 0.2  # how long the end of an answer may come after its last line
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _TOO_LONG = re.compile(r"context (?:length|window|size)|input (?:length|is too long)", re.I)
 
@@ -143,6 +144,10 @@ class OllamaProvider:
                         parts.append(text)
                         yield Delta(text)
                     if chunk.done:
+                        with suppress(TimeoutError):
+                            # Only an answer that was read to its end leaves a connection that can be used again.
+                            async with asyncio.timeout(END_S):
+                                await anext(stream, None)
                         await self._check_window(messages, chunk.prompt_eval_count)
                         yield Completion(
                             "".join(parts), _usage(chunk, self.model), chunk.done_reason or "stop", self.recorded

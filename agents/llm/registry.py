@@ -8,7 +8,9 @@ from typing import Any, cast
 from agents.llm.base import LLMError, Provider
 
 PROVIDERS: dict[str, str] = {
+    "gemini": "agents.llm.gemini.GeminiProvider",
     "ollama": "agents.llm.ollama.OllamaProvider",
+    "openai": "agents.llm.openai.OpenAIProvider",
     "scripted": "agents.llm.scripted.ScriptedProvider",
 }
 

@@ -16,7 +16,7 @@ import httpx
 from agents.llm.base import MAX_REPLY_BYTES, ModelUnavailable, ReplyTooLong
 
 RECORDED_HEADER = "X-Recorded"
-_BUSY = {429: "is busy", 502: "is not reachable behind its gateway", 503: "is overloaded", 504: "is not answering"}
+BUSY = {429: "is busy", 502: "is not reachable behind its gateway", 503: "is overloaded", 504: "is not answering"}
 _MAX_RETRY_AFTER = 3600.0
 
 
@@ -64,10 +64,10 @@ class OllamaTransport(httpx.AsyncHTTPTransport):
         """Send, look at the headers, and hand the body on with its cap."""
         response = await super().handle_async_request(_strict(request))
         self._on_recorded(RECORDED_HEADER in response.headers)
-        if response.status_code in _BUSY:
+        if response.status_code in BUSY:
             await response.aclose()
             raise ModelUnavailable(
-                f"The model server {_BUSY[response.status_code]} (HTTP {response.status_code}).",
+                f"The model server {BUSY[response.status_code]} (HTTP {response.status_code}).",
                 retry_after_seconds(response.headers.get("Retry-After")),
             )
         if isinstance(response.stream, httpx.AsyncByteStream):

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-FaultKind = Literal["hang", "stall", "drip", "close", "garbage", "half_json", "error_line", "flood", "status"]
+FaultKind = Literal[
+    "hang", "stall", "drip", "close", "cut", "garbage", "half_json", "half_char", "error_line", "flood", "status",
+    "keep_alive", "no_end", "silent_end",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,10 @@ class Fault:
 
     hang: no answer at all · stall: silence after `after` pieces · drip: `seconds` between pieces · close: hang up
     after `after` pieces · garbage: bytes that are no JSON · half_json: hang up in the middle of a line · error_line:
-    an error after `after` pieces · flood: `size` bytes of text · status: HTTP `status` with `retry_after`.
+    an error after `after` pieces · flood: `size` bytes of text · status: HTTP `status` with `retry_after`, `words` and
+    `reason` · cut: a proper end after `after` pieces, without the mark of one · half_char: every byte in a chunk of its
+    own · keep_alive: comments between the pieces · no_end: all of the text, but no mark of its end · silent_end: silence
+    after the reason of the end.
     """
 
     kind: FaultKind
@@ -26,6 +32,8 @@ class Fault:
     size: int = 2_500_000
     status: int = 503
     retry_after: float | None = None
+    words: str = ""
+    reason: str = ""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Fault:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import select
 import socket
 import time
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote
 
-from agents.llm.scripted_server import play
+from agents.llm.scripted_server import other, play
+from agents.llm.scripted_server.dialects import as_json
 from agents.llm.scripted_server.faults import Fault
 from agents.llm.scripted_server.pace import EMBED_DIMS, embed
 from agents.llm.tokens import count_tokens
@@ -23,17 +26,33 @@ _MAX_BODY = 20_000_000
 _LOOK_S = 0.05  # how often a waiting call looks whether its client is still there
 
 
+_GEMINI = re.compile(r"/v1beta/models/([^/:?]+):(\w+)")
+_PLAYED = (play.chat, play.generate, play.openai_chat, play.gemini_chat)  # they take their faults themselves
+
+
 class ClientGone(Exception):
     """The client hung up, or the server is stopping: there is nobody to talk to."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Speaks Ollama's protocol; `/_scripted/…` is for those who drive the recording."""
+    """Speaks Ollama's protocol, OpenAI's below /v1 and Gemini's below /v1beta; `/_scripted/…` drives the recording."""
 
     protocol_version = "HTTP/1.1"
     server_version = "ScriptedOllama"
     sys_version = ""
     seen: SeenRequest
+    fault: Fault | None = None
+
+    @property
+    def route(self) -> str:
+        """The address without the model in it and without a query; faults are ordered by it."""
+        return _GEMINI.sub(r"/v1beta:\2", self.path.partition("?")[0])
+
+    @property
+    def asked_model(self) -> str:
+        """The model named in the address, where the protocol has it there."""
+        match = _GEMINI.match(self.path)
+        return unquote(match[1]) if match else ""
 
     @property
     def desk(self) -> Desk:
@@ -48,18 +67,23 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer what Ollama answers to GET."""
-        self.seen = self.desk.saw(self.command, self.path, {})
+        self.seen = self.desk.saw(self.command, self.path, {}, self.client_address[1])
         answers: dict[str, Any] = {
             "/api/version": self._version,
             "/api/tags": self._tags,
             "/api/ps": self._ps,
             "/_scripted/stats": lambda: dict(self.desk.counts),
             "/_scripted/requests": self._requests,
+            "/v1/models": lambda: other.openai_models(self),
         }
+        if self.path.startswith("/v1") and not other.let_in(self):
+            return
         if self.path == "/":
             self._send(200, b"Ollama is running", "text/plain; charset=utf-8")
         elif self.path in answers:
             self.send_json(200, answers[self.path]())
+        elif self.path.startswith("/v1beta/models/"):
+            other.gemini_model(self)
         else:
             self.send_json(404, {"error": "not found"})
         self.seen.outcome = "done"
@@ -76,15 +100,23 @@ class Handler(BaseHTTPRequestHandler):
             "/api/embed": Handler._embed,
             "/api/show": Handler._show,
             "/_scripted/faults": Handler._order_fault,
+            "/v1/chat/completions": play.openai_chat,
+            "/v1/embeddings": other.openai_embed,
+            "/v1beta:generateContent": play.gemini_chat,
+            "/v1beta:streamGenerateContent": play.gemini_chat,
+            "/v1beta:batchEmbedContents": other.gemini_embed,
         }
-        route = routes.get(self.path)
+        self.fault = None
+        route = routes.get(self.route)
         if route is None:
             self.send_json(404, {"error": "not found"})
             return
         try:
-            if self.path not in ("/api/chat", "/api/generate") and (fault := self.desk.faults.take(self.path)):
-                play.break_before(self, fault)
-                if fault.kind == "status":
+            if self.path.startswith("/v1") and not other.let_in(self, body):
+                return
+            if route not in _PLAYED and (fault := self.desk.faults.take(self.route)):
+                dialect = other.dialect_of(self)
+                if play.break_before(self, fault, dialect):
                     return
             route(self, body)
             if self.seen.outcome == "open":
@@ -102,21 +134,28 @@ class Handler(BaseHTTPRequestHandler):
             self.seen.outcome = "refused"
         self._send(status, json.dumps(data).encode(), "application/json; charset=utf-8", headers)
 
-    def begin_stream(self) -> None:
-        """Start a chunked answer of JSON lines."""
+    def begin_stream(self, kind: str = "application/x-ndjson") -> None:
+        """Start a chunked answer."""
         self.send_response(200)
-        self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Content-Type", kind)
         self.send_header(RECORDED_HEADER, self.desk.scenario.name)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
 
     def send_raw(self, data: bytes) -> None:
-        """One chunk of a stream."""
-        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+        """One chunk of a stream; a chunk for every byte when the fault wants it so."""
+        bytewise = self.fault is not None and self.fault.kind == "half_char"
+        for part in [data[at : at + 1] for at in range(len(data))] if bytewise else [data]:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+
+    def fault_in_tail(self) -> None:
+        """Go silent between the reason of the end and the end, when the fault wants it so."""
+        if self.fault is not None and self.fault.kind == "silent_end":
+            self.wait(86_400.0)
 
     def send_line(self, data: dict[str, Any]) -> None:
         """One JSON line of a stream."""
-        self.send_raw(json.dumps(data).encode() + b"\n")
+        self.send_raw(as_json(data) + b"\n")
 
     def end_stream(self) -> None:
         """The last chunk."""
@@ -147,7 +186,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _read_body(self) -> dict[str, Any] | None:
         """The JSON object sent, written down as seen; None when it was none and has been answered."""
-        self.seen = self.desk.saw("POST", self.path, {})
+        self.seen = self.desk.saw("POST", self.path, {}, self.client_address[1])
         length = self.headers.get("Content-Length") or "0"
         if not length.isdecimal() or int(length) > _MAX_BODY:
             self.close_connection = True

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from agents.llm.scripted_server.dialects import (
+    GARBAGE,
+    Asked,
+    Dialect,
+    Figures,
+    GeminiDialect,
+    OllamaDialect,
+    OpenAIDialect,
+)
 from agents.llm.scripted_server.faults import Fault
 from agents.llm.scripted_server.pace import pieces, prompt_tokens, render
 from agents.llm.scripted_server.scenario import ReplyMissing, ScenarioError
@@ -15,23 +22,28 @@ if TYPE_CHECKING:
     from agents.llm.scripted_server.handler import Handler
 
 _FOREVER = 86_400.0
-_DEFAULT_WINDOW = 4096  # what a real server takes when the client asks for nothing
 
 
 def chat(http: Handler, body: dict[str, Any]) -> None:
     """POST /api/chat."""
-    given = body.get("messages")
-    messages = [m for m in given if isinstance(m, dict)] if isinstance(given, list) else []
-    _answer(http, body, messages, lambda text: {"message": {"role": "assistant", "content": text}})
+    model = http.desk.scenario.model
+    _answer(http, body, OllamaDialect(http, model, lambda text: {"message": {"role": "assistant", "content": text}}))
 
 
 def generate(http: Handler, body: dict[str, Any]) -> None:
     """POST /api/generate: the same replies, with the prompt as the only user message."""
-    messages: list[dict[str, Any]] = [
-        {"role": "system", "content": body.get("system") or ""},
-        {"role": "user", "content": body.get("prompt") or ""},
-    ]
-    _answer(http, body, messages, lambda text: {"response": text})
+    body = {"prompt": "", **{key: value for key, value in body.items() if key != "messages"}}
+    _answer(http, body, OllamaDialect(http, http.desk.scenario.model, lambda text: {"response": text}))
+
+
+def openai_chat(http: Handler, body: dict[str, Any]) -> None:
+    """POST /v1/chat/completions."""
+    _answer(http, body, OpenAIDialect(http, http.desk.scenario.model))
+
+
+def gemini_chat(http: Handler, body: dict[str, Any]) -> None:
+    """POST /v1beta/models/NAME:streamGenerateContent."""
+    _answer(http, body, GeminiDialect(http, http.desk.scenario.model))
 
 
 def pull(http: Handler, body: dict[str, Any]) -> None:
@@ -48,55 +60,57 @@ def pull(http: Handler, body: dict[str, Any]) -> None:
     http.end_stream()
 
 
-def break_before(http: Handler, fault: Fault) -> None:
-    """The faults that come before any text: silence, or an HTTP error."""
+def break_before(http: Handler, fault: Fault, dialect: Dialect) -> bool:
+    """The faults that come before any text: silence, or an HTTP error. True when the call is over."""
     http.seen.outcome = "fault"
+    http.fault = fault
     if fault.kind == "hang":
         http.wait(_FOREVER)
-    if fault.kind == "status":
-        headers = {} if fault.retry_after is None else {"Retry-After": f"{fault.retry_after:g}"}
-        http.send_json(fault.status, {"error": "server busy, please try again"}, headers)
-        http.seen.outcome = "fault"
+    if fault.kind != "status":
+        return False
+    headers = {} if fault.retry_after is None else {"Retry-After": f"{fault.retry_after:g}"}
+    dialect.refuse(fault.status, fault.words or "server busy, please try again", headers, reason=fault.reason)
+    http.seen.outcome = "fault"
+    return True
 
 
-def _answer(http: Handler, body: dict[str, Any], messages: list[dict[str, Any]], wrap: Any) -> None:
+def _answer(http: Handler, body: dict[str, Any], dialect: Dialect) -> None:
     desk, seen = http.desk, http.seen
-    fault = desk.faults.take(http.path)
-    if fault is not None:
-        break_before(http, fault)
-        if fault.kind == "status":
-            return
-    if body.get("model") != desk.scenario.model:
-        http.send_json(404, {"error": f"model '{body.get('model')}' not found"})
+    fault = desk.faults.take(http.route)
+    if fault is not None and break_before(http, fault, dialect):
+        return
+    asked = dialect.asked(body)
+    if asked.model != desk.scenario.model:
+        dialect.refuse(404, f"model '{asked.model}' not found", reason="model_not_found")
         return
     try:
-        seen.file, text = desk.scenario.reply(messages)
+        seen.file, text = desk.scenario.reply(asked.messages)
     except ScenarioError as error:
         if isinstance(error, ReplyMissing):
             seen.file = error.file
-        http.send_json(500, {"error": str(error)})
+        dialect.refuse(500, str(error))
         return
-    window = min(_number(_options(body).get("num_ctx"), _DEFAULT_WINDOW), desk.window)
-    prompt = render(messages)
+    window = desk.window if asked.window is None else min(asked.window, desk.window)
+    prompt = render(asked.messages)
     tokens, _ = prompt_tokens(prompt, 0)
     if tokens >= window:
-        if body.get("truncate") is False:
-            http.send_json(400, {"error": "the input length exceeds the context length"})
+        if not asked.shorten:
+            dialect.too_long(tokens, window)
             return
-        prompt = _shortened(messages, window)
+        prompt = _shortened(asked.messages, window)
     started = time.monotonic()
     while not desk.take_slot():
         http.wait(0.001)
     try:
-        _play(http, body, wrap, prompt, text, fault, window, started)
+        _play(http, asked, dialect, prompt, text, fault, window, started)
     finally:
         desk.free_slot()
 
 
 def _play(
     http: Handler,
-    body: dict[str, Any],
-    wrap: Any,
+    asked: Asked,
+    dialect: Dialect,
     prompt: str,
     text: str,
     fault: Fault | None,
@@ -111,48 +125,39 @@ def _play(
     http.wait(desk.reading.delay(seen.prompt_tokens - seen.reused_tokens))
     writing = time.monotonic()
     pace = desk.writing.copy()
-    limit = _number(_options(body).get("num_predict"), 0)
     words = pieces(text)
-    cut = 0 < limit < len(words)
-    words = words[:limit] if cut else words
-    streaming = body.get("stream", True)
-    if streaming:
-        http.begin_stream()
-    head = {"model": desk.scenario.model}
+    cut = 0 < asked.limit < len(words)
+    words = words[: asked.limit] if cut else words
+    if asked.streaming:
+        dialect.begin()
     for word in words:
         http.wait(pace.delay())
-        if fault is not None and streaming and _break_at(http, fault, seen.reply_tokens, wrap, head):
+        if fault is not None and asked.streaming and _break_at(http, fault, seen.reply_tokens, dialect):
             return
-        if streaming:
-            http.send_line({**head, "created_at": _now(), **wrap(word), "done": False})
+        if asked.streaming:
+            dialect.word(word)
         seen.reply_tokens += 1
         desk.count(reply_tokens=1)
     desk.cache.extend(prompt, f"{prompt}<|assistant|>\n{''.join(words)}\n")
     end = time.monotonic()
-    last = {
-        **head,
-        "created_at": _now(),
-        **wrap("" if streaming else "".join(words)),
-        "done": True,
-        "done_reason": "length" if cut else "stop",
-        "total_duration": _ns(end - started),
-        "load_duration": 0,
-        "prompt_eval_count": seen.prompt_tokens,
-        "prompt_eval_duration": _ns(writing - reading),
-        "eval_count": len(words),
-        "eval_duration": _ns(end - writing),
-    }
-    if streaming:
-        http.send_line(last)
-        http.end_stream()
-    else:
-        http.send_json(200, last)
+    figures = Figures(
+        seen.prompt_tokens, seen.reused_tokens, len(words), cut, writing - reading, end - writing, end - started
+    )
+    if not asked.streaming:
+        dialect.whole("".join(words), figures)
+        return
+    if fault is None or fault.kind != "no_end":
+        dialect.end(figures)
+    http.end_stream()
 
 
-def _break_at(http: Handler, fault: Fault, sent: int, wrap: Any, head: dict[str, Any]) -> bool:
+def _break_at(http: Handler, fault: Fault, sent: int, dialect: Dialect) -> bool:
     """Do what the fault asks for at this point of the reply; true when the reply is over."""
     if fault.kind == "drip":
         http.wait(fault.seconds)
+        return False
+    if fault.kind == "keep_alive":
+        dialect.keep_alive()
         return False
     if sent < fault.after:
         return False
@@ -160,18 +165,20 @@ def _break_at(http: Handler, fault: Fault, sent: int, wrap: Any, head: dict[str,
         http.wait(_FOREVER)
     elif fault.kind == "close":
         http.hang_up()
+    elif fault.kind == "cut":
+        http.end_stream()
     elif fault.kind == "garbage":
-        http.send_raw(b"\x00\xff<html>502 Bad Gateway</html>}{\n")
+        http.send_raw(GARBAGE)
         http.end_stream()
     elif fault.kind == "half_json":
-        http.send_raw(b'{"model": "x", "message": {"role": "assis')
+        http.send_raw(dialect.half)
         http.end_stream()
     elif fault.kind == "error_line":
-        http.send_line({"error": "llama runner process has terminated: exit status 2"})
+        dialect.crash()
         http.end_stream()
     elif fault.kind == "flood":
         for _ in range(0, fault.size, 10_000):
-            http.send_line({**head, **wrap("0123456789" * 1000), "done": False})
+            dialect.word("0123456789" * 1000)
         http.end_stream()
     else:
         return False
@@ -186,20 +193,3 @@ def _shortened(messages: list[dict[str, Any]], window: int) -> str:
     while len(rest) > 1 and prompt_tokens(render([*system, *rest]), 0)[0] >= window:
         rest.pop(0)
     return render([*system, *rest])
-
-
-def _options(body: dict[str, Any]) -> Mapping[str, Any]:
-    given = body.get("options")
-    return given if isinstance(given, dict) else {}
-
-
-def _number(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and value > 0 else default
-
-
-def _ns(seconds: float) -> int:
-    return max(1, int(seconds * 1e9))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat().replace("+00:00", "Z")

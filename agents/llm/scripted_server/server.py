@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -33,6 +34,7 @@ class SeenRequest:
     prompt_tokens: int = 0
     reused_tokens: int = 0
     reply_tokens: int = 0
+    port: int = 0  # of the client's end: the same one means the same connection
 
 
 @dataclass
@@ -46,6 +48,8 @@ class Desk:
     cache: PrefixCache
     slots: threading.Semaphore
     window: int
+    key: str = ""  # what the protocols that know keys must be shown; empty: anybody is let in
+    refuses: frozenset[str] = frozenset()  # parameters that the OpenAI-shaped routes do not know
     requests: deque[SeenRequest] = field(default_factory=lambda: deque(maxlen=_KEEP_REQUESTS))
     counts: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -54,9 +58,9 @@ class Desk:
     at_once: int = 0
     most_at_once: int = 0
 
-    def saw(self, method: str, path: str, body: dict[str, Any]) -> SeenRequest:
+    def saw(self, method: str, path: str, body: dict[str, Any], port: int = 0) -> SeenRequest:
         """Write down a call."""
-        request = SeenRequest(method, path, body, time.time())
+        request = SeenRequest(method, path, body, time.time(), port=port)
         with self.lock:
             self.requests.append(request)
             self.counts["requests"] += 1
@@ -124,7 +128,9 @@ class ScriptedOllama:
     """A recorded model on 127.0.0.1: `with ScriptedOllama(folder) as url:`.
 
     Speeds are tokens per second (writing: of each call, reading: of all together), 0 is without delay; `parallel` calls are answered at a time,
-    the others wait. `faults` takes orders, `requests` is what came in (the last thousand), `stats()` the totals.
+    the others wait. `faults` takes orders, `requests` is what came in (the last thousand), `stats()` the totals. It
+    speaks Ollama's protocol, and the OpenAI- and Gemini-shaped ones below /v1 and /v1beta; with a `key` those two let in
+    only who shows it, and the first of them refuses the parameters in `refuses`, as many compatible servers do.
     """
 
     def __init__(
@@ -136,6 +142,8 @@ class ScriptedOllama:
         parallel: int = 1,
         port: int = 0,
         window: int = DEFAULT_WINDOW,
+        key: str = "",
+        refuses: Iterable[str] = (),
     ) -> None:
         self.faults = Faults()
         self._port = port
@@ -149,6 +157,8 @@ class ScriptedOllama:
             cache=PrefixCache(parallel),
             slots=threading.Semaphore(parallel),
             window=window,
+            key=key,
+            refuses=frozenset(refuses),
         )
 
     def __enter__(self) -> str:

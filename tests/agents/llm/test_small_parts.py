@@ -76,10 +76,10 @@ class TestRegistry:
     def test_names_make_providers(self):
         assert type(make_provider("ollama")) is OllamaProvider
         assert type(make_provider("scripted", server="http://127.0.0.1:1")) is ScriptedProvider
-        assert known_providers() == ["ollama", "scripted"]
+        assert known_providers() == ["gemini", "ollama", "openai", "scripted"]
 
     def test_an_unknown_name_lists_the_known_ones(self):
-        with pytest.raises(UnknownProvider, match=r"'chatty'.*ollama, scripted"):
+        with pytest.raises(UnknownProvider, match=r"'chatty'.*gemini, ollama, openai, scripted"):
             make_provider("chatty")
 
 
