@@ -12,7 +12,9 @@ from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, ta
 from agents.personas import CODER
 from agents.ports import TaskContext
 from agents.provenance import Source, as_turn, label, render
-from agents.repair.feedback import counts_text, trace_text
+from agents.repair.evidence import is_shown
+from agents.repair.feedback import counts_text, trace_text, whole_trace
+from agents.repair.known import where_text
 from agents.state import TaskState
 
 
@@ -22,6 +24,7 @@ def _candidate(
     """Ask the coder for files and make them the candidate of the next attempt."""
     current = {**_base_files(state, ctx), **state["files"]}
     messages, heard = hear(state, ctx, messages)
+    shown = messages[-1]["content"]
     messages, reply, applied = talk(
         state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
     )
@@ -33,18 +36,21 @@ def _candidate(
         "diagnosis": {},
         "heard": heard,
         "verdict": "",
+        "unfounded": False,
     }
     if reply.diagnosis is not None and strategy != "first":
         diagnosis = {
             "cause": reply.diagnosis.cause, "evidence": reply.diagnosis.evidence,
             "hypothesis": reply.diagnosis.hypothesis, "plan": reply.diagnosis.plan,
         }  # fmt: skip
+        found = is_shown(diagnosis["evidence"], f"{shown}\n{whole_trace(state['report'])}")
         ctx.spine.emit(
             "diagnosis", role="coder", attempt=state["attempt"] + 1, key=key_of(state, "diagnosis"),
-            summary=diagnosis["cause"][:400] or "No cause was named", payload=diagnosis,
+            summary=diagnosis["cause"][:400] or "No cause was named", payload=diagnosis | {"evidence_found": found},
             error_signature=state["signatures"][-1] if state["signatures"] else "",
         )  # fmt: skip
         changed["diagnosis"] = diagnosis
+        changed["unfounded"] = bool(diagnosis["evidence"]) and not found
     if applied.refused:
         reason = applied.refused[0][1]
         return changed | {"verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
@@ -82,8 +88,9 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "task.repair",
         lessons=lessons_text([one.to_json() for one in known]),
         counts=counts_text(state["report"]),
-        trace=label(trace_text(state["report"]), Source.TESTS) if told else "",
+        trace=label(f"{where_text(state['report'])}\n\n{trace_text(state['report'])}".strip(), Source.TESTS) if told else "",
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
+        unfounded=told and state.get("unfounded", False),
     )
     messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
     changed = _candidate(state, runtime.context, messages, step="repair", strategy="repair")

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from agents.memory.base import Lesson
 from agents.nodes.common import key_of
 from agents.ports import TaskContext
+from agents.repair.escalation import escalation_text
 from agents.state import TaskState
 
 
@@ -39,10 +40,7 @@ def escalate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     ctx = runtime.context
     why = state["escalation"] or exhausted(state, ctx)
     best = state["best"]
-    lines = [why, "", *state["failures"]]
-    if best:
-        lines += ["", f"Best attempt: try {best['attempt']}, {best['passed']} tests passed, reward {best['reward']}."]
-    text = "\n".join(lines).strip()
+    text = escalation_text(state, why)
     blobs = (
         {f"best:{path}": content for path, content in {**best.get("tests", {}), **best.get("files", {})}.items()}
         if best

@@ -12,6 +12,8 @@ from agents.nodes.common import key_of
 from agents.nodes.supply import settle_packages
 from agents.ports import TaskContext
 from agents.repair.feedback import counts_text
+from agents.repair.known import problem_of
+from agents.repair.repeats import USED_UP, already_tried, remembered
 from agents.repair.signature import error_kind, signature_of
 from agents.state import TaskState
 from agents.workspace.repository import Worktree
@@ -57,7 +59,6 @@ def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "packages": settled.packages,
         "files": {**state["files"], **settled.files},
         "verdict": "",
-        "report": {},
     }
     if settled.refused:
         report = _pseudo_report("packages", "\n".join(settled.refused))
@@ -137,7 +138,9 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
             **{part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")},
             "problem": report.get("problem", ""),
             "failures": [
-                {"nodeid": f.get("nodeid", ""), "message": str(f.get("message", ""))[:1000]} for f in (report.get("failures") or [])[:20]
+                {"nodeid": f.get("nodeid", ""), "message": str(f.get("message", ""))[:1000], "kind": known.kind, "place": known.place}
+                for f in (report.get("failures") or [])[:20]
+                for known in (problem_of(f),)
             ],
         },
     )  # fmt: skip
@@ -162,6 +165,9 @@ def _refused_package(state: TaskState, ctx: TaskContext, refusal: PackageRefused
 def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Run the tests; judge the diagnosis that led here; keep the best try."""
     ctx = runtime.context
+    earlier = already_tried(state) if state["verdict"] != "refused" else None
+    if earlier is not None:
+        return _repeated(state, ctx, earlier)
     if state["verdict"] == "refused":
         report = state["report"] | {"signature": signature_of(state["report"]), "compiles": True}
         tree = ctx.repository.open(ctx.worktree_name)
@@ -180,14 +186,44 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         changed["best"] = {
             "reward": reward,
             "passed": report.get("passed", 0),
+            "ran": sum(int(report.get(part, 0)) for part in ("passed", "failed", "errors")),
             "files": state["files"],
             "tests": state["tests"],
             "attempt": number,
         }
     if passed:
         return changed
-    line = f"try {number} ({state['strategy']}): {failure_line(report)}"
-    return changed | {"signatures": [*state["signatures"], report["signature"]], "failures": [*state["failures"], line]}
+    failure = failure_line(report)
+    return changed | {
+        "signatures": [*state["signatures"], report["signature"]],
+        "failures": [*state["failures"], f"try {number} ({state['strategy']}): {failure}"],
+        "tried": remembered(state, report, failure),
+    }
+
+
+def _repeated(state: TaskState, ctx: TaskContext, earlier: dict[str, Any]) -> dict[str, Any]:
+    """The very candidate of an earlier try: its failure is known, so it is not run; the approach is given up."""
+    number, before = state["attempt"], earlier["attempt"]
+    words = f"the very code of try {before}, which failed with {earlier['failure']}; it was not run again"
+    ctx.spine.emit(
+        "repeat", role="runtime", attempt=number, key=key_of(state, "repeat"), outcome="fail",
+        summary=f"Try {number} is {words}"[:400], error_signature=earlier["signature"],
+        payload={"of": before, "hash": earlier["hash"], "failure": earlier["failure"]},
+    )  # fmt: skip
+    judge(state, ctx, False)
+    report = earlier["tests"] | {
+        "signature": earlier["signature"],
+        "failures": [{"nodeid": f"try {before}", "message": words, "traceback": ""}],
+    }
+    reward = REWARD_TESTS_FAIL if earlier["compiles"] else REWARD_NO_COMPILE
+    close_attempt(state, ctx, report, "failed", reward, ctx.repository.open(ctx.worktree_name).diff(state["base"]))
+    return {
+        "step": state["step"] + 1,
+        "verdict": "fail",
+        "repairs_here": USED_UP,
+        "signatures": [*state["signatures"], earlier["signature"]],
+        "failures": [*state["failures"], f"try {number} ({state['strategy']}): {words}"],
+    }
 
 
 def failure_line(report: dict[str, Any]) -> str:
@@ -197,7 +233,7 @@ def failure_line(report: dict[str, Any]) -> str:
         return str(report.get("problem") or "no test ran")
     first = failures[0]
     kind = error_kind(str(first.get("traceback", "")))
-    return f"{kind} in {first.get('nodeid') or 'collection'}: {str(first.get('message', ''))[:160]}"
+    return f"{kind} in {first.get('nodeid') or 'collection'}: {' '.join(str(first.get('message', '')).split())[:160]}"
 
 
 def close_attempt(

@@ -43,3 +43,10 @@ def trace_text(report: Mapping[str, Any]) -> str:
     if not failures:
         blocks.append(quoted(clip(str(report.get("output", "")), TRACE_CHARS), "text"))
     return "\n\n".join(blocks)
+
+
+def whole_trace(report: Mapping[str, Any]) -> str:
+    """All that a run said, uncut: what evidence is looked for in."""
+    failures = report.get("failures") or []
+    parts = [str(failure.get(part, "")) for failure in failures for part in ("nodeid", "message", "traceback")]
+    return "\n".join([*parts, str(report.get("output", ""))])

@@ -112,11 +112,10 @@ def test_the_coder_may_not_change_a_test(bench):
 
 
 def test_what_never_passes_is_escalated_after_exactly_the_allowed_repairs(bench):
-    repairs = {f"coder-repair{suffix}": DIAGNOSIS.format(cause="?") + (BAD, WORSE)[i % 2]
-               for i, suffix in enumerate(("", "-2", "-a2", "-a2-2", "-a3", "-a3-2"))}  # fmt: skip
-    bench.replies |= repairs | {"coder-code": BAD, "coder-code-a2": WORSE, "coder-code-a3": WORSE}
-    bench.replies["tester-adjudicate"] = "Verdict: code\nReason: FR-01 is clear\n"
-    bench.replies["tester-adjudicate-2"] = "Verdict: code\nReason: FR-01 is clear\n"
+    names = ("code", "repair", "repair-2", "code-a2", "repair-a2", "repair-a2-2")
+    for number, name in enumerate(names, 1):  # each a wrong sum of its own: the same words again would be no new try
+        wrong = code("calc.py", f"def add(a: int, b: int) -> int:\n    return a + b + {number}")
+        bench.replies[f"coder-{name}"] = wrong if "code" in name else DIAGNOSIS.format(cause="?") + wrong
     final = bench.run()
     assert final["verdict"] == "escalated"
     assert "5 of 5 repairs" in final["escalation"]
@@ -135,7 +134,28 @@ def test_the_same_failure_twice_forces_another_approach(bench):
     final = bench.run()
     assert final["verdict"] == "merged"
     assert final["approach"] == 2
+    assert len(bench.spine.of("test.result")) == 2  # the same code was not run a second time
+    (repeat,) = bench.spine.of("repeat")
+    assert repeat["payload"]["of"] == 1
+    assert "assert -1 == 5" in repeat["payload"]["failure"]
     assert [attempt["strategy"] for attempt in bench.book.attempts.values()] == ["first", "repair", "fresh"]
+
+
+def test_the_coder_is_told_where_it_failed_and_that_its_evidence_is_invented(bench):
+    made_up = DIAGNOSIS.format(cause="c").replace("Evidence: assert", "Evidence: TypeError: add() takes 3 arguments")
+    bench.replies |= {
+        "coder-code": BAD,
+        "coder-repair": made_up + WORSE,
+        "coder-repair-2": DIAGNOSIS.format(cause="c") + GOOD,
+    }
+    assert bench.run()["verdict"] == "merged"
+    assert [event["payload"]["evidence_found"] for event in bench.spine.of("diagnosis")] == [False, True]
+    first, second = (e["blobs"]["prompt"][-1] for e in bench.spine.of("thought") if e["payload"]["step"] == "repair")
+    assert "Where: tests/test_calc.py:5 (AssertionError)" in first
+    assert "evidence you named" not in first
+    assert "The evidence you named last time is not in the trace" in second
+    (failure,) = bench.spine.of("test.result")[0]["payload"]["failures"]
+    assert (failure["place"], failure["kind"]) == ("tests/test_calc.py:5", "AssertionError")
 
 
 def test_an_answer_without_files_is_asked_again_then_escalated(bench):

@@ -43,6 +43,7 @@ def test_the_same_input_gives_the_same_bytes():
             counts="1 failed",
             trace=label("y", Source.TESTS),
             repeated=False,
+            unfounded=False,
         )
 
     assert shown() == shown()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from agents.repair.traces.base import Frame, Problem, problem, relative
+from agents.repair.traces.base import WORKSPACE, Frame, Problem, problem, relative
 from agents.repair.traces.python import ERROR, frame_of, outermost, tracebacks, with_code
 
+MAX_BLOCK = 200_000  # characters of one failure
+MAX_LINE = 2_000
 _TITLE = re.compile(r"^_{3,} (.{1,600}?) _{3,}$")
 _SECTION = re.compile(r"^={3,} (.{1,200}?) ={3,}$")
 _PLACE = re.compile(r"^(?:E\s+)?(?P<file>[^\s:][^:\n]{0,1024}):(?P<line>\d{1,9}): ?(?P<rest>.*)$")
@@ -40,6 +42,12 @@ def read_pytest(text: str, root: str) -> list[Problem]:
         test = next((name for name in names if name.endswith(("::" + bare.replace(".", "::"), bare))), bare)
         found.append(_problem(test, lines, root))
     return found
+
+
+def read_block(test: str, text: str, root: str = WORKSPACE) -> Problem:
+    """The problem in one failure's own text, as a report keeps it; kind "Failure" when it names no error. Never raises."""
+    lines = [line[:MAX_LINE] for line in text[:MAX_BLOCK].splitlines()]
+    return _problem(test, lines, root)
 
 
 def _blocks(text: str) -> tuple[list[tuple[str, list[str]]], list[str]]:
