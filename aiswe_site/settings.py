@@ -28,7 +28,9 @@ def kept_secret(name: str) -> str:
 
 DEBUG = env.bool("AISWE_DEBUG", default=False)
 SECRET_KEY = env.str("AISWE_SECRET_KEY", default="") or kept_secret("secret_key")
-SECRET_KEY_FALLBACKS = env.list("AISWE_SECRET_KEY_FALLBACKS", default=[])  # older keys, while sessions and runs use them
+SECRET_KEY_FALLBACKS = env.list(
+    "AISWE_SECRET_KEY_FALLBACKS", default=[]
+)  # older keys, while sessions and runs use them
 ALLOWED_HOSTS = env.list("AISWE_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("AISWE_ORIGINS", default=[])
 HTTPS = env.bool("AISWE_HTTPS", default=False)  # set behind a TLS proxy: secure cookies, HSTS
@@ -206,6 +208,11 @@ OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default=
 MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
 MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
 GUARD_MODEL = env.str("AISWE_GUARD_MODEL", default="")  # a second model that may only tighten the firewall; "" = none
+MEMORY = env.bool("AISWE_MEMORY", default=True)  # lessons are recalled and learned
+LESSON_THRESHOLD = env.float(
+    "AISWE_LESSON_THRESHOLD", default=0.65
+)  # least likeness of a lesson, 0…1; ACA-3: 0.6 to 0.7
+SHARE_LESSONS = env.bool("AISWE_SHARE_LESSONS", default=False)  # a project sees what the others learned
 SANDBOX_BACKEND = env.str("AISWE_SANDBOX", default="auto")
 PACKAGES_FILE = env.str("AISWE_PACKAGES_FILE", default="")  # adds to the allow-lists of packages, for all projects
 SANDBOX_READY = env.int("AISWE_SANDBOX_READY", default=1)  # of each kind, opened before a task asks; 0: none

@@ -2,7 +2,19 @@
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from dashboard.views import account, accounts, approvals, audit, plans, projects, requirements, runs, system, tasks
+from dashboard.views import (
+    account,
+    accounts,
+    approvals,
+    audit,
+    memory,
+    plans,
+    projects,
+    requirements,
+    runs,
+    system,
+    tasks,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.home, name="projects"),
@@ -56,6 +68,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("audit/<int:pk>", audit.detail, name="audit-run"),
     path("audit/<int:pk>/verify", audit.verify, name="audit-verify"),
     path("audit/<int:pk>/export.<str:fmt>", audit.export, name="audit-export"),
+    path("memory", memory.index, name="memory"),
+    path("memory/<slug:id>", memory.switch, name="lesson-switch"),
     path("system", system.doctor, name="system"),
     path("demo", system.start_demo, name="demo"),
     path("api/v1/", include("dashboard.api.urls")),

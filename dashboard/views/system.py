@@ -20,6 +20,7 @@ SHORTCUTS = (
     ("g p", "Go to Projects"),
     ("g i", "Go to Approvals"),
     ("g r", "Go to Runs"),
+    ("g m", "Go to Memory"),
     ("g a", "Go to Audit"),
     ("g s", "Go to System"),
     ("j / k", "Next / previous row of the stream"),

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+from django.conf import settings
 
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.graph import RECURSION_LIMIT, build_graph
-from agents.memory.chroma import ChromaLessons
 from agents.ports import TaskContext
 from agents.state import TaskState, start_state
 from projects.engine.book import DatabaseBook
 from projects.engine.budgets import limits_of
 from projects.engine.models import canary_of, guard, label, provider_for, runner
-from projects.engine.places import home, repository_of
+from projects.engine.places import repository_of
 from projects.engine.room import need_room
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
 from projects.engine.supply import ProjectSupply
 from projects.models import Task
+from projects.models.project import ASKS_AT_GATES
+from projects.services.lessons import store
 from sandbox.registry import open_backend
 
 
-@cache
-def lessons() -> ChromaLessons:
-    """The memory of this process."""
-    return ChromaLessons(home() / "chroma")
+lessons = store  # the memory of this process
 
 
 def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> GateReport:
@@ -66,7 +65,8 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project), runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),
         supply=ProjectSupply(project), lessons=lessons(), gates=gates,
-        canary=canary_of(run), guard=guard(),
+        canary=canary_of(run), guard=guard(), asks_about_reach=project.autonomy in ASKS_AT_GATES, lessons_across_projects=settings.SHARE_LESSONS,
+        switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),
     )  # fmt: skip
     graph = build_graph().compile(checkpointer=DjangoSaver())
     thread = f"task-{task.pk}-g{task.generation}"

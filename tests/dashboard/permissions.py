@@ -77,6 +77,7 @@ MORE = {"text": "More.", "kind": "functional"}
 SETTINGS = {"max_retries": "3", "autonomy": "plan_gates"}
 DISPOSED = {"disposition": "accepted", "reason": "known", "days": "7"}
 NOT_MINE = dict.fromkeys(MEMBERS - {"ada"}, 404)
+NO_LESSON = dict.fromkeys(SIGNED_IN, 404)
 IN = dict.fromkeys(SIGNED_IN, 302)  # somebody signed in needs no sign-in
 
 TABLE: list[Row] = [
@@ -107,6 +108,8 @@ TABLE: list[Row] = [
     _any("runs"),
     _any("approvals"),
     _any("audit"),
+    _any("memory"),
+    Row("lesson-switch", "POST", NOBODY, 404, ("no-such-lesson",), {"to": "off"}, but=NO_LESSON),  # tests/dashboard/test_memory.py
     _any("system"),
     _any("system", "POST", 302),
     _any("demo", "POST", 422),

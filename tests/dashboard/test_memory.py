@@ -1,0 +1,106 @@
+"""The memory page: where a lesson is from, what came of it, and who may switch it off."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from agents.memory.base import Lesson, Showing
+from projects.models import SiteEvent
+from projects.services import lessons
+from tests.dashboard.story import Story, tell
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def story(enqueued: list[Any]) -> Story:
+    return tell()
+
+
+@pytest.fixture(autouse=True)
+def memory(settings: Any, tmp_path: Any) -> Iterator[None]:
+    settings.AISWE_HOME = tmp_path / "home"
+    lessons.store.cache_clear()
+    yield
+    lessons.store().close()
+    lessons.store.cache_clear()
+
+
+def learn(story: Story, id: str = "one", **changes: Any) -> None:
+    values = {
+        "id": id, "signature": "s", "cause": "a <b>price</b> was a float", "fix": "make prices Decimal", "reward": 1.0,
+        "project": story.project.slug, "task": "T-01", "run": str(story.run.pk), "attempt": 2, "learned_at": time.time(),
+    }  # fmt: skip
+    lessons.store().add(Lesson(**values | changes))
+
+
+def read(client: Client, person: Any, query: str = "") -> str:
+    client.force_login(person)
+    return client.get(reverse("memory") + query).content.decode()
+
+
+def test_an_empty_memory_says_when_something_will_be_there(story: Story, client: Client) -> None:
+    assert "Nothing learned yet" in read(client, story.owner)
+
+
+def test_a_lesson_shows_its_origin_and_its_track_record_and_no_markup_of_a_model(story: Story, client: Client) -> None:
+    learn(story)
+    lessons.store().record([Showing("one", f"a/{number}", number < 2, time.time()) for number in range(3)])
+    text = read(client, story.owner)
+    assert "2 of 3" in text
+    assert reverse("run", args=[story.run.pk]) in text
+    assert "try 2" in text
+    assert "a &lt;b&gt;price&lt;/b&gt; was a float" in text
+
+
+def test_lessons_of_projects_one_is_no_member_of_do_not_exist(story: Story, client: Client) -> None:
+    learn(story)
+    stranger = make_user("eve")
+    assert "make prices Decimal" not in read(client, stranger)
+    assert client.post(reverse("lesson-switch", args=["one"]), {"to": "off", "why": "x"}).status_code == 404
+
+
+def test_a_lesson_is_switched_off_with_a_reason_that_stays_and_on_again(story: Story, client: Client) -> None:
+    learn(story)
+    client.force_login(story.owner)
+    address = reverse("lesson-switch", args=["one"])
+    assert client.post(address, {"to": "off", "why": " "}).status_code == 422
+    assert client.post(address, {"to": "off", "why": "it is wrong"}).status_code == 302
+    assert "it is wrong" in read(client, story.owner, "?state=disabled")
+    assert "make prices" not in read(client, story.owner, "?state=active")
+    assert client.post(address, {"to": "off", "why": "again"}).status_code == 409
+    assert client.post(address, {"to": "on"}).status_code == 302
+    assert "make prices" in read(client, story.owner, "?state=active")
+    trail = SiteEvent.objects.filter(action__startswith="lesson.").order_by("seq")
+    assert [(row.action, row.actor, row.detail["why"]) for row in trail] == [
+        ("lesson.off", "ada", "it is wrong"),
+        ("lesson.on", "ada", ""),
+    ]
+
+
+def test_who_may_only_look_cannot_switch(story: Story, client: Client) -> None:
+    learn(story)
+    viewer = make_user("vera", role="viewer", project=story.project)
+    assert "disabled>Switch off" in read(client, viewer)
+    assert client.post(reverse("lesson-switch", args=["one"]), {"to": "off", "why": "x"}).status_code == 403
+    assert not lessons.store().all()[0].disabled_by
+
+
+def test_with_workers_of_their_own_a_page_leaves_the_memory_to_them(
+    story: Story, client: Client, settings: Any
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    assert "The workers own the memory" in read(client, story.owner)
+    assert not (settings.AISWE_HOME / "chroma").exists()
+
+
+def test_a_run_that_is_gone_is_no_link(story: Story, client: Client) -> None:
+    learn(story, run="999999")
+    assert reverse("run", args=[999_999]) not in read(client, story.owner)
