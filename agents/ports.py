@@ -203,6 +203,7 @@ class TaskContext:
     lessons: LessonStore
     gates: Callable[[Path, Sequence[str], Mapping[str, Any]], GateReport]
     needs_review: bool = True
+    asks_about_reach: bool = False  # a person says yes to network and subprocesses before a merge (ACA-6)
     canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
     guard: Guard | None = None  # a second model that may only tighten the firewall's verdicts
     lessons_across_projects: bool = False  # else a lesson stays in the project it was learned in

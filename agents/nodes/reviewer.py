@@ -11,6 +11,7 @@ from agents.context import requirements_text
 from agents.gates.feedback import feedback_text
 from agents.llm.base import ReplyTooLong
 from agents.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, key_of, one_line, unusable
+from agents.nodes.consent import consent
 from agents.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.personas import REVIEWER
 from agents.ports import TaskContext, Waiting
@@ -49,6 +50,10 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     style = any(finding.tool == "style" for finding in report.findings)
     changed: dict[str, Any] = {"step": state["step"] + 1}
     if passed:
+        agreed, about = consent(state, ctx)
+        if agreed != "approved":
+            close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
+            return changed | _unwanted(state, about)
         reward = REWARD_LINT if style else REWARD_CLEAN
         close_attempt(state, ctx, state["report"], "passed", reward, tree.diff(state["base"]))
         return changed | {"verdict": "pass", "reward": reward}
@@ -72,6 +77,18 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     if answer == "pending":
         raise Waiting(f"needs you: the review gate blocks {state['task']['key']}")
     return changed | {"verdict": "escalate", "escalation": f"The review gate blocks: {'; '.join(report.reasons)[:800]}"}
+
+
+def _unwanted(state: TaskState, about: str) -> dict[str, Any]:
+    """A person does not want what the code reaches for: back to the coder, who is not asked for ever."""
+    if state["gate_rounds"] >= GATE_ROUNDS:
+        return {"verdict": "escalate", "escalation": f"A person refused what the code reaches for: {about[:800]}"}
+    return {
+        "verdict": "findings",
+        "gate_rounds": state["gate_rounds"] + 1,
+        "report": state["report"]
+        | {"gate_feedback": f"A person of the team does not want this; do without it:\n{about}"},
+    }
 
 
 def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:

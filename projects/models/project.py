@@ -25,6 +25,8 @@ class Autonomy(models.TextChoices):
 
 # Levels at which requirements and plans need no person's yes.
 NO_APPROVAL = (Autonomy.GATES_ONLY, Autonomy.NONE)
+# Levels at which code that reaches outside is merged only after a person's yes.
+ASKS_AT_GATES = (Autonomy.PLAN_AND_GATES, Autonomy.GATES_ONLY)
 
 
 class Role(models.TextChoices):
