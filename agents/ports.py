@@ -222,6 +222,15 @@ class TaskContext:
         self._packages = wanted
         return self._sandbox
 
+    def at_hand(self) -> Sandbox:
+        """The sandbox as it stands, or one without packages: nothing is fetched for it."""
+        return self._sandbox or self.sandbox(())
+
+    @property
+    def at_hand_packages(self) -> tuple[str, ...]:
+        """What the sandbox at hand has beside what always stands ready."""
+        return self._packages if self._sandbox is not None else ()
+
     def packages(self, packages: Sequence[str]) -> PackageSet:
         """These packages, fetched and unpacked; raises PackageRefused, and IndexUnavailable while no index answers."""
         return self._fetched(tuple(sorted(packages)))

@@ -9,6 +9,7 @@ from agents.asking import ask
 from agents.context import existing_files, files_text, requirements_text
 from agents.llm.base import Message, ReplyTooLong
 from agents.nodes.keys import key_of as key_of  # for the nodes, which take all they share from here
+from agents.nodes.libraries import absent
 from agents.nodes.screening import screen
 from agents.nodes.steering import steers_tests
 from agents.personas import FRESH_TEMPERATURE, Persona
@@ -93,6 +94,9 @@ def talk(
         if persona.name == "coder":
             reasons += [f"{path}: {why}" for path, text in applied.files.items() if (why := steers_tests(path, text))]
         reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn)
+        if persona.name == "coder" and not turn and not reasons:
+            # Said once: after that the test run judges.
+            reasons = absent(state, ctx, applied)
         # The same files again are an answer too: the writer holds on to what was judged.
         if not (applied.files or reply.files or reply.edits) and need_files and not reasons:
             reasons = [*reply.problems, "no file was found in it"]
