@@ -129,7 +129,7 @@ class ChromaLessons:
 
     def tracks(self, ids: Sequence[str]) -> Mapping[str, Track]:
         """The track record of these lessons."""
-        if self._open() is None or not ids:
+        if not ids or self._open() is None:
             return {}
         rows = self._showings.get(where={"lesson": {"$in": list(ids)}}, include=["metadatas"])["metadatas"] or []
         tracks: dict[str, Track] = {}

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from agents.context import files_text
 from agents.llm.base import Message
 from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, talk, tests_text
+from agents.nodes.remembering import ids, recalled_for_failure
 from agents.personas import CODER
 from agents.ports import TaskContext
 from agents.provenance import Source, as_turn, label, render
@@ -37,6 +38,7 @@ def _candidate(
         "heard": heard,
         "verdict": "",
         "unfounded": False,
+        "shown": [],
     }
     if reply.diagnosis is not None and strategy != "first":
         diagnosis = {
@@ -71,22 +73,17 @@ def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """The first version."""
     ctx = runtime.context
     messages = opening(state, ctx, CODER, "code", tests=tests_text(state))
-    return _candidate(state, ctx, messages, step="code", strategy="first")
+    return _candidate(state, ctx, messages, step="code", strategy="first") | {"shown": ids(state["lessons"])}
 
 
 def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Diagnosis and repaired files in one answer, from the whole trace."""
     signatures = state["signatures"]
-    known = runtime.context.lessons.by_signature(signatures[-1]) if signatures else []
-    if known:
-        runtime.context.spine.emit(
-            "memory.recall", attempt=state["attempt"], key=key_of(state, "recall"), error_signature=signatures[-1],
-            summary=f"This failure was met before: {known[0].cause}"[:400], payload={"lessons": [one.to_json() for one in known]},
-        )  # fmt: skip
+    known = recalled_for_failure(state, runtime.context)
     told = "diagnosis" not in runtime.context.switched_off
     prompt = render(
         "task.repair",
-        lessons=lessons_text([one.to_json() for one in known]),
+        lessons=lessons_text(known),
         counts=counts_text(state["report"]),
         trace=label(f"{where_text(state['report'])}\n\n{trace_text(state['report'])}".strip(), Source.TESTS) if told else "",
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
@@ -94,7 +91,8 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     )
     messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
     changed = _candidate(state, runtime.context, messages, step="repair", strategy="repair")
-    return changed | {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1}
+    counted = {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1}
+    return changed | counted | {"shown": ids(known)}
 
 
 def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
@@ -109,6 +107,7 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "repairs": state["repairs"] + 1,
         "repairs_here": 0,
         "files": changed.get("files", {}),
+        "shown": ids(state["lessons"]),
     }
 
 

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from langgraph.runtime import Runtime
 
-from agents.memory.base import Lesson
 from agents.nodes.common import key_of
+from agents.nodes.remembering import learned
 from agents.ports import TaskContext
 from agents.repair.escalation import escalation_text
 from agents.state import TaskState
 
 
 def learn(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
-    """Keep the diagnosis that was confirmed, so that the same failure is cheaper next time (SWE-FR-10)."""
+    """Keep the diagnosis that was confirmed, and put the worktree away."""
     ctx = runtime.context
-    diagnosis, failures = state["diagnosis"], state["failures"]
-    signature = state["signatures"][-1] if state["signatures"] else ""
-    if diagnosis.get("cause") and signature and state["strategy"] in ("repair", "fresh"):
-        name = hashlib.sha256(f"{signature}|{diagnosis['cause']}".encode()).hexdigest()[:32]
-        lesson = Lesson(
-            id=name, signature=signature, cause=diagnosis["cause"][:600], fix=(diagnosis.get("plan") or diagnosis.get("hypothesis", ""))[:600],
-            reward=1.0, project=ctx.project, task=state["task"]["key"], run=ctx.run,
-        )  # fmt: skip
-        ctx.lessons.add(lesson)
-        ctx.spine.emit(
-            "memory.write", role="runtime", attempt=state["attempt"], key=key_of(state, "lesson"), error_signature=signature,
-            summary=f"Learned from {len(failures)} failed {'try' if len(failures) == 1 else 'tries'}: {lesson.cause}"[:400],
-            payload={"lessons": [lesson.to_json()]},
-        )  # fmt: skip
+    learned(state, ctx)
     ctx.repository.remove(ctx.worktree_name)
     return {"step": state["step"] + 1, "verdict": "merged"}
 

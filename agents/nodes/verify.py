@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 
 from agents.effects import effect
 from agents.nodes.common import key_of
+from agents.nodes.remembering import confirmed, judged
 from agents.nodes.supply import settle_packages
 from agents.ports import TaskContext
 from agents.repair.feedback import counts_text
@@ -192,7 +193,7 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
             "attempt": number,
         }
     if passed:
-        return changed
+        return changed | {"learned": confirmed(state) or state.get("learned", {})}
     failure = failure_line(report)
     return changed | {
         "signatures": [*state["signatures"], report["signature"]],
@@ -249,6 +250,10 @@ def close_attempt(
 
 
 def judge(state: TaskState, ctx: TaskContext, passed: bool) -> None:
-    """Confirmed when the failure it explained is gone, refuted when the same one came back or another took its place."""
+    """Confirmed when the failure it explained is gone, refuted when the same one came back or another took its place.
+
+    The lessons that the try was shown are judged with it.
+    """
+    judged(state, ctx, passed)
     if state["diagnosis"]:
         ctx.book.judge_diagnosis(state["attempt"], "confirmed" if passed else "refuted")

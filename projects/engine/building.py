@@ -27,7 +27,6 @@ from projects.models.project import ASKS_AT_GATES
 from projects.services.lessons import store
 from sandbox.registry import open_backend
 
-
 lessons = store  # the memory of this process
 
 

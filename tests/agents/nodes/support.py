@@ -167,8 +167,10 @@ class Bench:
     supply: Any = None  # else the product's own, with no index to answer
     spine: MemorySpine = field(default_factory=MemorySpine)
     book: MemoryBook = field(default_factory=MemoryBook)
-    lessons: MemoryLessons = field(default_factory=MemoryLessons)
+    lessons: Any = field(default_factory=MemoryLessons)
     saver: InMemorySaver = field(default_factory=InMemorySaver)
+    switched_off: frozenset[str] = frozenset()
+    across: bool = False  # lessons of other projects are allowed
 
     @property
     def repository(self) -> Repository:
@@ -191,7 +193,7 @@ class Bench:
                 project="test", run="1", house_rules="", spine=self.spine, book=self.book, limits=self.limits,
                 repository=self.repository, worktree_name="t", provider=lambda persona: provider, runner=runner,
                 backend=open_backend("bubblewrap"), supply=self.supply or PackageSupply(self.folder / "packages"), lessons=self.lessons,
-                gates=self.gates,
+                gates=self.gates, switched_off=self.switched_off, lessons_across_projects=self.across,
             )  # fmt: skip
             try:
                 yield context
