@@ -3,6 +3,7 @@
 from agents.gates.secret_kinds.shape import UUID, begun, free, token, whole
 
 FORMATS = (
+    token("aiswe-api-token", r"aiswe_[0-9a-f]{10}_[A-Za-z0-9_\-]{43}", "aiswe_"),  # our own
     token("github-token", r"gh[pousr]_[A-Za-z0-9]{36,255}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     token("github-fine-grained-token", r"github_pat_[A-Za-z0-9_]{50,255}", "github_pat_"),
     begun(
