@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 
 from agents.nodes import coder, ending, merger, mutation, recall, reviewer, tester, verify
 from agents.ports import TaskContext
+from agents.search.policy import short_of_tokens
 from agents.state import TaskState
 
 REPAIRS_HERE = 2  # most of the gain is in the first two; then a fresh sample beats a third repair
@@ -45,7 +46,9 @@ def after_verify(
         # Tests that were given with the task are not the tester's to judge.
         settled = signatures[-1] in state["adjudicated"] or state["task"].get("tests_given")
         return "fresh" if settled else "adjudicate"
-    return "fresh" if state["repairs_here"] >= REPAIRS_HERE else "repair"
+    if state["repairs_here"] >= REPAIRS_HERE:
+        return "fresh"
+    return "fresh" if short_of_tokens(state, limits, runtime.context.spine.spent()) else "repair"
 
 
 def after_mutation(state: TaskState) -> Literal["gates", "strengthen"]:

@@ -16,6 +16,7 @@ from agents.provenance import Source, as_turn, label, render
 from agents.repair.evidence import is_shown
 from agents.repair.feedback import counts_text, trace_text, whole_trace
 from agents.repair.known import where_text
+from agents.search.best import better_before
 from agents.state import TaskState
 
 
@@ -77,10 +78,14 @@ def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
 
 
 def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
-    """Diagnosis and repaired files in one answer, from the whole trace."""
+    """Diagnosis and repaired files in one answer, from the whole trace; a try that made it worse is taken back first."""
+    ctx = runtime.context
+    back = _taken_back(state, ctx)
+    undone = state["failures"][-1] if back else ""
+    state = {**state, **back}
     signatures = state["signatures"]
-    known = recalled_for_failure(state, runtime.context)
-    told = "diagnosis" not in runtime.context.switched_off
+    known = recalled_for_failure(state, ctx)
+    told = "diagnosis" not in ctx.switched_off
     prompt = render(
         "task.repair",
         lessons=lessons_text(known),
@@ -88,11 +93,29 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         trace=label(f"{where_text(state['report'])}\n\n{trace_text(state['report'])}".strip(), Source.TESTS) if told else "",
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
         unfounded=told and state.get("unfounded", False),
+        undone=label(undone, Source.TESTS),
     )
     messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
-    changed = _candidate(state, runtime.context, messages, step="repair", strategy="repair")
+    changed = _candidate(state, ctx, messages, step="repair-back" if undone else "repair", strategy="repair")
     counted = {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1}
-    return changed | counted | {"shown": ids(known)}
+    return back | changed | counted | {"shown": ids(known)}
+
+
+def _taken_back(state: TaskState, ctx: TaskContext) -> TaskState:
+    """The parts of the state as they were at the better try before this one; empty when there is none."""
+    before = None if "best" in ctx.switched_off else better_before(state)
+    if before is None:
+        return TaskState()
+    report = before["report"]
+    ctx.spine.emit(
+        "attempt.taken_back", role="runtime", attempt=state["attempt"], key=key_of(state, "taken-back"), error_signature=report["signature"],
+        summary=f"Try {state['attempt']} made it worse: back to try {before['attempt']} ({counts_text(report).rstrip('.')})",
+        payload={"to": before["attempt"], "worse": {part: state["report"].get(part, 0) for part in ("passed", "failed", "errors")}},
+    )  # fmt: skip
+    return TaskState(
+        files=before["files"], packages=before["packages"], report=report, coder=state["coder"][: before["turns"]],
+        signatures=[*state["signatures"], report["signature"]],
+    )  # fmt: skip
 
 
 def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:

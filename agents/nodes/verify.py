@@ -16,6 +16,7 @@ from agents.repair.feedback import counts_text
 from agents.repair.known import problem_of
 from agents.repair.repeats import USED_UP, already_tried, remembered
 from agents.repair.signature import error_kind, signature_of
+from agents.search.best import best_here
 from agents.state import TaskState
 from agents.workspace.repository import Worktree
 from sandbox.base import PackageRefused
@@ -193,7 +194,8 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
             "attempt": number,
         }
     if passed:
-        return changed | {"learned": confirmed(state) or state.get("learned", {})}
+        return changed | {"best_here": {}, "learned": confirmed(state) or state.get("learned", {})}
+    changed["best_here"] = best_here(state, report)
     failure = failure_line(report)
     return changed | {
         "signatures": [*state["signatures"], report["signature"]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,7 @@ class Counted:
     generated: int = 0
     calls: int = 0
     first_call: int = 0
+    on_first: Callable[[int], None] = field(default=lambda tokens: None)
     _earlier: list[list[Message]] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
@@ -94,7 +95,9 @@ class Counted:
         async for item in self.inner.stream(messages, **options):
             if isinstance(item, Completion):
                 self.generated += item.usage.completion_tokens
-                self.first_call = self.first_call or self.used
+                if not self.first_call:
+                    self.first_call = self.used
+                    self.on_first(self.first_call)
             yield item
 
 
@@ -198,16 +201,22 @@ def _shoot(
     timed: Any = _Timed(backend, outcome)
     many = settings.strategy == "loop"
     limits = Limits(
-        max_retries=8 if many else 0, max_iterations=15 if many else 1, task_tokens=budget, run_tokens=UNLIMITED
-    )
+        max_retries=8 if many else 0, max_iterations=15 if many else 1, run_tokens=UNLIMITED,
+        task_tokens=_ceiling(settings, counted.first_call) if counted.first_call else budget,
+    )  # fmt: skip
     supply: Any = NoSupply(place / "packages")
-    spine = MemorySpine(lambda: _over(settings, counted))
+    spine = MemorySpine(lambda: counted.used)
     context = TaskContext(
         project="trial", run="1", house_rules="", spine=spine, book=MemoryBook(), limits=limits, repository=repository,
         worktree_name="t", provider=lambda persona: counted, runner=runner, backend=timed, supply=supply,
         lessons=lessons, gates=gates or (lambda root, paths, dispositions: GateReport("pass", (), {}, ())), needs_review=False,
         switched_off=settings.off,
     )  # fmt: skip
+
+    def known(first_call: int) -> None:
+        context.limits = replace(limits, task_tokens=_ceiling(settings, first_call))
+
+    counted.on_first = known
     state: Any = start_state(
         {
             "key": "T-01", "title": task.id, "description": task.text, "expects": "", "files": sorted(task.reference), "packages": [],
@@ -232,13 +241,11 @@ def _shoot(
     outcome.resolved = outcome.verdict == "merged"
 
 
-def _over(settings: Settings, counted: Counted) -> int:
-    """What counts against the limit, so that it stops a call that would go over: the next is about as large as the first.
+def _ceiling(settings: Settings, first_call: int) -> int:
+    """Where the engine stops to ask. A budget in calls stops a call that would go over, as plain retry's does: the next
 
-    With a budget in calls the limit is only known after the first call: until then nothing is used up.
+    is taken to be as large as the first, so a call may begin while that much is left. It is known after the first call.
     """
     if settings.budget_calls is None:
-        return counted.used
-    if not counted.first_call:
-        return 0
-    return UNLIMITED if counted.used + counted.first_call > settings.budget_calls * counted.first_call else 0
+        return settings.budget or UNLIMITED
+    return int(settings.budget_calls * first_call) - first_call + 1

@@ -44,6 +44,7 @@ def test_the_same_input_gives_the_same_bytes():
             trace=label("y", Source.TESTS),
             repeated=False,
             unfounded=False,
+            undone="",
         )
 
     assert shown() == shown()
