@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sandbox": ("sandbox", "Run a command in the sandbox, or probe its walls."),
     "packages": ("packages", "Ask whether a package may be used, and what is known about it."),
     "audit": ("audit", "Verify and export the audit trail of a run."),
+    "export": ("export", "Take rewarded tries away as training data."),
     "config": ("config", "Show the settings in force and where they come from."),
 }
 

@@ -1,0 +1,88 @@
+"""aiswe export: what runs leave that other programs can use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aiswe_site.cli import django, output
+from aiswe_site.cli.options import as_option
+from aiswe_site.cli.problems import CliError, WrongUse
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from projects.models import Run
+
+
+@click.group()
+def command() -> None:
+    """Take away what runs leave, for other programs."""
+
+
+@command.command()
+@click.argument("run", type=int, required=False)
+@click.option("--all", "everything", is_flag=True, help="Every build of the projects in which you may.")
+@click.option(
+    "--format", "form", type=click.Choice(["sft", "dpo", "grpo"]), required=True,
+    help="sft: chats that passed; dpo: a better and a worse answer; grpo: every answer with its reward.",
+)  # fmt: skip
+@click.option(
+    "--output", "-o", "target", type=click.Path(dir_okay=False, path_type=Path), help="File to write instead of stdout."
+)
+@as_option
+@output.json_option
+def trajectories(
+    run: int | None, everything: bool, form: str, target: Path | None, user: str, as_json: bool
+) -> None:  # fmt: skip
+    """Print the coder's rewarded tries as chats to fine-tune a model on, one JSON line each, as TRL reads them.
+
+    Secrets are taken out. You need the right audit.export. With --json: one array.
+    """
+    if (run is None) != everything:
+        raise WrongUse("Name one run, or all of them.", "`aiswe export trajectories RUN`, or `--all`.")
+    django.start()
+    from projects.errors import NotAllowed
+    from projects.models import Run
+    from projects.services.trajectories import export_trajectories
+
+    who = django.acting_user(user)
+    try:
+        runs = _allowed(who) if run is None else [django.row(Run, run, "run")]
+        lines = export_trajectories(runs, form, by=who)
+    except NotAllowed as refusal:
+        way_out = "Name somebody who may with --as; `aiswe config admin NAME` makes one who may do everything."
+        raise CliError(str(refusal), way_out) from refusal
+    text = "[\n" + ",\n".join(lines) + "\n]\n" if as_json else "\n".join(lines) + "\n"
+    if target is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            target.write_text(text, encoding="utf-8")
+        except OSError as wrong:
+            raise WrongUse(
+                f"{target} cannot be written: {wrong.strerror}.", "Name a file in a folder that is there."
+            ) from wrong
+    recorded = [one.pk for one in runs if one.recording]
+    output.note(f"{len(lines)} lines, {form}." + (f" In {target}." if target else ""))
+    if recorded:
+        names = ", ".join(map(str, recorded[:10]))
+        output.note(f"The words of run {names} are a recording, not a model's: its lines say recording: true.")
+
+
+def _allowed(who: User) -> list[Run]:
+    """The builds that this person may take away."""
+    from projects.errors import NotAllowed
+    from projects.models import Run
+    from projects.services.rights import can, roles_that_may
+    from projects.services.trajectories import RIGHT
+
+    every = list(Run.objects.filter(kind=Run.Kind.BUILD).select_related("project").order_by("pk"))
+    allowed = [run for run in every if can(who, run.project, RIGHT)]
+    if every and not allowed:
+        raise NotAllowed(
+            f"Your roles do not include {RIGHT} in any project. Who may: {', '.join(roles_that_may(RIGHT))}."
+        )
+    return allowed
