@@ -107,7 +107,7 @@ class DatabaseSpine:
         event = Event.objects.filter(run_id=self._run_id, key=key, type="thought").first()
         if event is None:
             return None
-        output = kept_reply(self._run_id, key)
+        output: object = kept_reply(self._run_id, key)
         if output is None:  # a run from before replies were kept sealed
             output = events.event_blobs(event).get("output")
         return (output, bool(event.payload.get("truncated"))) if isinstance(output, str) else None

@@ -24,7 +24,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 def test_any_two_are_safe_and_all_three_take_a_person(untrusted, secrets, outside, person):
     step = Step("step", untrusted, secrets, outside, person)
     if untrusted and secrets and outside and not person:
-        with pytest.raises(InvariantBroken, match="document.*prompt.*index"):
+        with pytest.raises(InvariantBroken, match=r"document.*prompt.*index"):
             require(step)
     else:
         require(step)
