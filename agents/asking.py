@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.capabilities import Step, is_outside, require, secrets_in_text, without_secrets
+from agents.context.compaction import compact
+from agents.context.ledger import ledger
 from agents.effects import effect
 from agents.firewall.outgoing import Watch, judge_reply, planted
 from agents.llm.base import Cancelled, Message
 from agents.llm.runner import ModelRunner
-from agents.llm.tokens import count_messages
 from agents.personas import Persona
 from agents.ports import Limits, OverBudget, Spine, Stopped
 from agents.provenance import bare, sources_in, untrusted
 
-COMPACT_AT = 0.75  # of the window; older turns are summed up beyond it (SWE-NFR-03)
 SHOWN_THOUGHT = 4_000
 _HEADING = re.compile(r"#{1,6}(?:\s|$)|[=-]{3,}$")
 _CAUSE = re.compile(r"[*_]{0,2}cause[*_]{0,2}\s*:[*_]{0,2}\s*(\S.*)", re.IGNORECASE)
@@ -41,30 +41,6 @@ def check_budget(spine: Spine, limits: Limits) -> None:
                 f"The limit of {allowed:,.0f} {words} is used up ({used:,.0f}): "
                 "raise it in the project's limits, then let it go on."
             )
-
-
-def compact(messages: Sequence[Message], window: int) -> tuple[list[Message], int]:
-    """Keep system, task and the last exchange word for word; sum up what lies between when it gets too long.
-
-    Returns the messages and how many tokens were saved (0: nothing was changed, the prefix stays byte-stable).
-    """
-    before = count_messages(messages)
-    if before <= COMPACT_AT * window or len(messages) <= 5:
-        return list(messages), 0
-    head, middle, tail = list(messages[:2]), messages[2:-2], list(messages[-2:])
-    lines: list[str] = []
-    for message in middle:
-        kept = [
-            line
-            for line in message["content"].splitlines()
-            if line.startswith(("Cause:", "Hypothesis:", "Step:", "E  "))
-        ]
-        lines.extend(f"- {message['role']}: {line}" for line in kept[:4])
-    summary = "Earlier turns of this conversation, summed up:\n" + "\n".join(lines[-40:])
-    sources = sorted({source for message in (head[1], *middle) for source in sources_in(message)})
-    head[1] = {"role": "user", "content": head[1]["content"] + "\n" + summary + "\n", "sources": sources}
-    kept_messages = head + tail
-    return kept_messages, before - count_messages(kept_messages)
 
 
 @dataclass(frozen=True)
@@ -100,7 +76,7 @@ def ask(
     if known is not None:
         return Answer(*known)
     check_budget(spine, limits)
-    kept, saved = compact(messages, provider.window)
+    kept, saved = compact(messages, provider.window, persona.max_tokens)
     shown, sources = guarded(spine, kept, provider, key=key, role=persona.name, attempt=attempt), untrusted(kept)
     sent = bare(shown)
     asked = with_canary(sent, canary)
@@ -145,6 +121,7 @@ def ask(
             "model": usage.model, "prompt_tokens": usage.prompt_tokens, "reused_tokens": usage.reused_tokens,
             "completion_tokens": usage.completion_tokens, "tokens_per_s": round(usage.tokens_per_s, 1),
             "window": provider.window, "recorded": completion.recorded, "truncated": completion.truncated,
+            "filled_by": ledger(asked, usage.prompt_tokens),
         },
     )  # fmt: skip
     text = plain(completion.text)

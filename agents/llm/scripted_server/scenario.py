@@ -2,7 +2,7 @@
 
 Nothing is remembered between calls, so a restart, a retry or a second worker gets the same reply. The parts of a
 file's name come from the messages: `Persona:` in the first line of the system message; `Task:` in the first user
-message's opening lines (no task: "plan"), `Approach:` there or in its last line; `Step:` in the last user message;
+message's opening lines (no task: "plan"), `Approach:` there or in the last such line; `Step:` in the last user message;
 and how many user messages have that step.
 
     <task>/<persona>-<step>[-a<approach>][-<n>].md      T-03/coder-repair-2.md, T-03/coder-code-a2.md
@@ -116,10 +116,9 @@ def _top(text: str) -> str:
 
 
 def _last(text: str, key: str) -> str:
-    """The first word of a `Key: value` line that ends a message, before what a person said; empty when there is none."""
-    own = text.rpartition("\n\nA person of the team says:\n")[0] or text
-    lines = own.rstrip().splitlines()
-    return _header(lines[-1], key) if lines else ""
+    """The first word of the last `Key: value` line; empty when there is none."""
+    found = re.findall(rf"^{key}:[ \t]*(\S+)", text, re.M)
+    return str(found[-1]) if found else ""
 
 
 def _header(text: str, key: str) -> str:

@@ -1,0 +1,89 @@
+"""A prompt taken apart again: what each stretch of it is. Fences are respected, so quoted text cannot pass for a heading.
+
+Prompts are kept as the bytes that were sent; what they consist of is read from the headings that the templates write.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agents.llm.base import Message
+
+HOUSE_RULES = "House patterns that every task obeys"
+SUMMARY = "Earlier turns of this conversation, summed up:"
+PERSON_SAYS = "A person of the team says:"
+
+_HEADINGS = {
+    "Requirements it serves:": "requirements",
+    "Requirements:": "requirements",
+    "The requirements found in the document so far:": "requirements",
+    "A person added:": "people",
+    PERSON_SAYS: "people",
+    "The architect asked for changes to the last plan:": "people",
+    "Lessons from earlier repairs:": "lessons",
+    "Files that exist already:": "files",
+    "Code of other files that fits the task:": "retrieved",
+    "Map of the rest (signatures):": "map",
+    "Library signatures:": "libraries",
+    "The tests your code must pass (read-only):": "tests",
+    "An earlier approach failed. Take another one. What did not work:": "failed before",
+    "The document:": "document",
+    "The change:": "change",
+    SUMMARY: "summary",
+}
+_STEPS = {
+    "repair": "trace",
+    "repair-back": "trace",
+    "adjudicate": "trace",
+    "findings": "findings",
+    "rejected": "review",
+    "conflict": "conflict",
+    "again": "refusal",
+}
+_STEP = re.compile(r"Step: ([a-z-]+)")
+_APPROACH = re.compile(r"Approach: \d+")
+_OPEN = re.compile(r"(`{3,})[^`]*")
+
+# What a conversation is about: never shortened.
+PINNED = frozenset(
+    {"system", "house rules", "task", "requirements", "people", "tests", "trace", "findings", "review", "conflict", "approach", "document"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a message and what it is."""
+
+    name: str
+    text: str
+
+
+def parts_of(message: Message) -> list[Part]:
+    """The message in order; the texts joined are the message again, to the byte."""
+    content = message["content"]
+    if message["role"] == "assistant":
+        return [Part("conversation", content)]
+    if message["role"] == "system":
+        head, heading, rules = content.partition(f"\n{HOUSE_RULES}\n")
+        return [Part("system", head)] + ([Part("house rules", heading + rules)] if heading else [])
+    found: list[tuple[str, list[str]]] = [("task", [])]
+    closing = ""
+    for line in content.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        if closing:
+            closing = "" if bare == closing else closing
+        elif opened := _OPEN.fullmatch(bare):
+            closing = opened[1]
+        elif name := _name_of(bare):
+            found.append((name, []))
+        found[-1][1].append(line)
+    return [Part(name, "".join(lines)) for name, lines in found if lines]
+
+
+def _name_of(line: str) -> str:
+    if line in _HEADINGS:
+        return _HEADINGS[line]
+    if step := _STEP.fullmatch(line):
+        return _STEPS.get(step[1], "")
+    return "approach" if _APPROACH.fullmatch(line) else ""
