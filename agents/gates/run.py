@@ -18,6 +18,7 @@ from agents.gates.containers_tool import ContainersScanner
 from agents.gates.scanner import RawFinding, Scan, Scanner, Stage
 from agents.gates.secrets_tool import SecretsScanner
 from agents.gates.semgrep_tool import SemgrepScanner
+from agents.gates.settled import sql_is_settled
 from agents.gates.source import Tree, Unit, collect, is_test_path
 from agents.gates.style_tool import StyleScanner
 from agents.gates.syntax_tool import SyntaxScanner
@@ -132,6 +133,8 @@ def _judge(tool: str, raw: RawFinding, unit: Unit) -> RawFinding | None:
         return None
     if tool == "bandit":
         return bandit_tool.judge(raw, unit, in_tests)
+    if tool == "semgrep" and raw.rule == "py-sql-built-in-call" and sql_is_settled(unit.data, raw.line):
+        return None
     return secrets_tool.judge(raw, in_tests) if tool == "secrets" else raw
 
 

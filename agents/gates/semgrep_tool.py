@@ -12,54 +12,19 @@ import shutil
 import signal
 import subprocess
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from agents.gates.base import Severity
+from agents.gates.rule_set import rules_json as rules_json
 from agents.gates.scanner import RawFinding, Scan, Stage, canary
 
-RULES = Path(__file__).parent / "rules"
 _REPO = Path(__file__).parents[2]
 _MAX_OUTPUT = 64 * 1024 * 1024
 WAY_OUT = (
     "install it into an environment of its own (python -m venv .venv-semgrep && "
     ".venv-semgrep/bin/pip install -r requirements/semgrep.lock.txt) or set AISWE_SEMGREP to the program"
 )
-
-
-@cache
-def rules_json() -> str:
-    """Every rule of the product as one JSON document.
-
-    The lists that many files share (anchors) stand in `shared.yaml`, which is read in front of each of them.
-    """
-    shared = (RULES / "shared.yaml").read_text(encoding="utf-8")
-    rules: list[Any] = []
-    for file in sorted(RULES.glob("*.yaml")):
-        if file.name != "shared.yaml":
-            rules.extend(yaml.safe_load(f"{shared}\n{file.read_text(encoding='utf-8')}")["rules"])
-    for rule in rules:
-        if "pattern-sanitizers" in rule:
-            rule["pattern-sanitizers"] = [exact for one in rule["pattern-sanitizers"] for exact in _exact(one)]
-    return json.dumps({"rules": rules})
-
-
-def _exact(cleaner: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a cleaning call gives back is clean; a sink among its arguments (`len(db.execute(text))`) is still one.
-
-    `exact` says so, but for the engine the exact place of `name = clean(text)` is the whole statement, which
-    therefore is named too.
-    """
-    if cleaner.get("by-side-effect"):
-        return [cleaner]
-    if "pattern" in cleaner:
-        return [{**cleaner, "exact": True}, {"pattern": f"$ASSIGNED = {cleaner['pattern']}", "exact": True}]
-    first, *conditions = cleaner["patterns"]
-    assigned = {"pattern": f"$ASSIGNED = {first['pattern']}"}
-    return [{**cleaner, "exact": True}, {"patterns": [assigned, *conditions], "exact": True}]
 
 
 def find_semgrep() -> Path | None:

@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from agents.gates.base import GateReport, Severity
+from agents.gates.rule_set import rules_json
 from agents.gates.run import run_gates
-from agents.gates.semgrep_tool import find_semgrep, rules_json
+from agents.gates.semgrep_tool import find_semgrep
 
 pytestmark = pytest.mark.skipif(
     find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
