@@ -19,7 +19,6 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks import builds
-from benchmarks.in_memory import ListSpine, NoBook, NoLessons
 from benchmarks.stopwatch import Cpu, Stopwatch, Walls
 from benchmarks.stories import REPAIRED_FILES, REPAIRED_TASK
 
@@ -142,8 +141,10 @@ class Bench:
 
         from agents.gates.base import GateReport
         from agents.graph import RECURSION_LIMIT
+        from agents.memory.chroma import NoLessons
         from agents.ports import Limits, TaskContext
         from agents.state import start_state
+        from agents.trials.ports import MemoryBook, MemorySpine
         from agents.workspace.repository import Repository
         from sandbox.packages import PackageSupply
 
@@ -155,7 +156,7 @@ class Bench:
         self.walls = Walls()
         cpu, began = Cpu(), time.perf_counter()
         context = TaskContext(
-            project="bench", run="1", house_rules="", spine=watch.watch(ListSpine(), "spine"), book=NoBook(),
+            project="bench", run="1", house_rules="", spine=watch.watch(MemorySpine(), "spine"), book=MemoryBook(),
             limits=Limits(), repository=self.watched_repository(repository, watch), worktree_name="t",
             provider=lambda persona: self.provider, runner=self.watched_runner(watch),
             backend=self.watched_backend(watch), supply=PackageSupply(folder / "packages"), lessons=NoLessons(),
