@@ -19,7 +19,7 @@ def recall(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     base = ctx.repository.head()
     ctx.repository.worktree(ctx.worktree_name, base)
     task = state["task"]
-    lessons = recalled(state, ctx, text=f"{task['title']}\n{task.get('description', '')}")
+    lessons = recalled(state, ctx, text=task["title"])
     if all(plain_name(name) in base_packages() for name in task.get("packages", [])):
         # Ready by the time the first tests are: the model writes for seconds, the sandbox starts meanwhile.
         ctx.sandbox(()).warm_up()

@@ -207,7 +207,7 @@ def _shoot(
     supply: Any = NoSupply(place / "packages")
     spine = MemorySpine(lambda: counted.used)
     context = TaskContext(
-        project="trial", run="1", house_rules="", spine=spine, book=MemoryBook(), limits=limits, repository=repository,
+        project="trial", run=task.name, house_rules="", spine=spine, book=MemoryBook(), limits=limits, repository=repository,
         worktree_name="t", provider=lambda persona: counted, runner=runner, backend=timed, supply=supply,
         lessons=lessons, gates=gates or (lambda root, paths, dispositions: GateReport("pass", (), {}, ())), needs_review=False,
         switched_off=settings.off,
