@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from agents.nodes import coder, ending, merger, mutation, recall, reviewer, tester, verify
+from agents.nodes import coder, ending, merger, mutation, recall, reviewer, search, tester, verify
 from agents.ports import TaskContext
 from agents.search.policy import short_of_tokens
 from agents.state import TaskState
@@ -25,9 +25,12 @@ def after_files(state: TaskState) -> Literal["apply", "escalate"]:
     return "escalate" if state["verdict"] == "escalate" else "apply"
 
 
-def after_tests(state: TaskState) -> Literal["code", "escalate"]:
-    """Without tests there is no code."""
-    return "escalate" if state["verdict"] == "escalate" else "code"
+def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["code", "sample", "escalate"]:
+    """Without tests there is no code; with a limit of several samples the first version is chosen from them."""
+    if state["verdict"] == "escalate":
+        return "escalate"
+    several = runtime.context.limits.samples > 1 and "selection" not in runtime.context.switched_off
+    return "sample" if several else "code"
 
 
 def after_verify(
@@ -92,6 +95,7 @@ def build_graph() -> StateGraph[TaskState, TaskContext, Any, Any]:
     graph.add_node("recall", recall.recall)
     graph.add_node("write_tests", tester.write_tests)
     graph.add_node("code", coder.code)
+    graph.add_node("sample", search.sample)
     graph.add_node("apply", verify.apply)
     graph.add_node("verify", verify.verify)
     graph.add_node("mutate", mutation.mutate)
@@ -110,7 +114,7 @@ def build_graph() -> StateGraph[TaskState, TaskContext, Any, Any]:
     graph.add_edge(START, "recall")
     graph.add_edge("recall", "write_tests")
     graph.add_conditional_edges("write_tests", after_tests)
-    for writer in ("code", "repair", "fresh", "fix_findings", "answer_review", "resolve"):
+    for writer in ("code", "sample", "repair", "fresh", "fix_findings", "answer_review", "resolve"):
         graph.add_conditional_edges(writer, after_files)
     graph.add_edge("apply", "verify")
     graph.add_conditional_edges("verify", after_verify)

@@ -54,6 +54,7 @@ class Limits:
     task_seconds: float = 3_600.0
     run_tokens: int = 4_000_000
     run_seconds: float = 86_400.0
+    samples: int = 1  # of the first version; with more, the one that test runs speak for goes on (agents.search)
 
 
 @dataclass(frozen=True)
