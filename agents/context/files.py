@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agents.context.index import shared
 from agents.context.map import repository_map
 from agents.context.ranking import ranked, words_of
-from agents.context.retrieval import Chunk, chunks_of, retrieve
+from agents.context.retrieval import Chunk, retrieve
 from agents.provenance import Material, Source, joined, label
-from agents.workspace.repository import Repository
+from agents.workspace.repository import Blob, Repository
 
 FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context beats a large one for a 7B model
 CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
+NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
+KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 _SHOWN = (
     ".py",
     ".toml",
@@ -32,6 +36,9 @@ _SHOWN = (
     ".ini",
 )
 _NAMES = ("Dockerfile", "Makefile")
+
+_known: OrderedDict[tuple[str, str, tuple[str, ...], str], Material] = OrderedDict()
+_lock = threading.Lock()
 
 
 def requirements_text(requirements: Iterable[Mapping[str, Any]]) -> str:
@@ -54,46 +61,49 @@ def existing_files(repository: Repository, sha: str, own: Sequence[str], about: 
     `about` is the task in words. Of a repository that does not fit, the pieces of code that share the most words with
     the task come after the files, then a map of the rest; what is not even on the map is named.
     """
+    key = (str(repository.root), sha, tuple(own), about)
+    with _lock:
+        if key in _known:
+            return _known[key]
+    made = _existing(repository, sha, own, about)
+    with _lock:
+        _known[key] = made
+        while len(_known) > KEPT:
+            _known.popitem(last=False)
+    return made
+
+
+def _existing(repository: Repository, sha: str, own: Sequence[str], about: str) -> Material:
     blobs = repository.blobs(sha)
     paths = [path for path in blobs if path.endswith(_SHOWN) or path.rsplit("/", 1)[-1] in _NAMES]
     quiet = {path for path in paths if path.startswith("tests/") or path in (".gitignore", "README.md")}
     order = sorted(set(paths) - quiet, key=lambda path: (path not in own, path.count("/"), path))
-    texts = {
-        path: content.decode("utf-8", "replace")
-        for path, content in _contents(repository, {path: blobs[path] for path in order}).items()
-    }
-    if sum(len(text) for text in texts.values()) <= FILES_CHARS:
-        return _blocks(texts, "", (), sorted(quiet))
-    return _chosen(repository, sha, texts, order, own, about, quiet)
-
-
-def _contents(repository: Repository, blobs: Mapping[str, str]) -> dict[str, bytes]:
-    found = repository.contents(sorted(set(blobs.values())))
-    return {path: found[blob] for path, blob in blobs.items() if blob in found}
-
-
-def _chosen(
-    repository: Repository, sha: str, texts: Mapping[str, str], order: Sequence[str], own: Sequence[str], about: str, quiet: set[str]
-) -> Material:  # fmt: skip
+    if sum(blobs[path].size for path in order) <= FILES_CHARS:
+        return _blocks(_texts(repository, blobs, order), "", (), sorted(quiet))
     words = words_of(about)
-    symbols = {path: found for path, found in shared.index(repository, sha).symbols.items() if path in texts}
-    by_rank = [path for path, _ in ranked(symbols, own, words)]
+    index = shared.index(repository, sha)
+    symbols = {path: index.symbols[path] for path in sorted(set(order) & index.symbols.keys())}
     wanted = [path for path in order if path in own]
-    wanted += [path for path in by_rank if path not in own]
-    shown: dict[str, str] = {}
-    used = 0
+    wanted += [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]
+    chosen, used = [], 0
     for path in wanted:
         room = FILES_CHARS if path in own else FILES_CHARS - CHUNKS_CHARS
-        if used + len(texts[path]) <= room:
-            shown[path] = texts[path]
-            used += len(texts[path])
-    chunks = [
-        chunk for path in sorted(symbols) if path not in shown for chunk in chunks_of(path, texts[path], symbols[path])
-    ]
+        if used + blobs[path].size <= room:
+            chosen.append(path)
+            used += blobs[path].size
+    chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
     pieces = retrieve(about, chunks, chars=max(0, min(CHUNKS_CHARS, FILES_CHARS - used)))
-    drawn = repository_map(symbols, own, words, without=shown)
+    drawn = repository_map(symbols, own, words, without=chosen)
     on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
-    return _blocks(shown, drawn, pieces, sorted((set(order) - set(shown) - on_map) | quiet))
+    left_out = sorted((set(order) - set(chosen) - on_map) | quiet)
+    return _blocks(_texts(repository, blobs, chosen), drawn, pieces, left_out)
+
+
+def _texts(repository: Repository, blobs: Mapping[str, Blob], paths: Sequence[str]) -> dict[str, str]:
+    found = repository.contents(sorted({blobs[path].hash for path in paths}))
+    return {
+        path: text.decode("utf-8", "replace") for path in paths if (text := found.get(blobs[path].hash)) is not None
+    }
 
 
 def _blocks(shown: Mapping[str, str], drawn: str, pieces: Sequence[Chunk], left_out: Sequence[str]) -> Material:
@@ -101,8 +111,8 @@ def _blocks(shown: Mapping[str, str], drawn: str, pieces: Sequence[Chunk], left_
     if pieces:
         blocks.append("Code of other files that fits the task:")
         blocks.extend(
-            label(piece.text, Source.REPOSITORY, f"path={piece.path} lines={piece.line}-{piece.end}")
-            for piece in pieces
+            label(one.text, Source.REPOSITORY, f"path={one.path} lines={one.piece.line}-{one.piece.end}")
+            for one in pieces
         )
     if drawn:
         blocks += ["Map of the rest (signatures):", label(drawn, Source.REPOSITORY)]

@@ -8,17 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from agents.context.retrieval import Piece, pieces_of
 from agents.context.symbols import Symbols, language_of, read_symbols
+from agents.workspace.repository import Blob
 
-KEPT = 20_000  # contents whose symbols are remembered in this process
+KEPT = 8_000  # contents whose symbols are remembered in this process
 MAX_FILES = 5_000  # of one repository; beyond it the rest goes unmapped
+
+
+_Known = tuple[Symbols, tuple[Piece, ...]]
 
 
 class Contents(Protocol):
     """Where files come from (agents.workspace.repository.Repository)."""
 
-    def blobs(self, sha: str) -> dict[str, str]:
-        """Path -> hash of the content."""
+    def blobs(self, sha: str) -> dict[str, Blob]:
+        """Hash and size of the content, by path."""
         ...
 
     def contents(self, hashes: list[str]) -> dict[str, bytes]:
@@ -28,9 +33,10 @@ class Contents(Protocol):
 
 @dataclass(frozen=True)
 class Index:
-    """Symbols by path, in order of path; `read` is how many contents had to be read for it."""
+    """Symbols and pieces of code by path, in order of path; `read` is how many contents had to be read for it."""
 
     symbols: Mapping[str, Symbols]
+    pieces: Mapping[str, tuple[Piece, ...]]
     read: int = 0
 
 
@@ -39,13 +45,13 @@ class Indexer:
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._known: OrderedDict[tuple[str, str], Symbols] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
         self._lock = threading.Lock()
 
     def index(self, repository: Contents, sha: str) -> Index:
         """The index of a commit; raises GitError when git fails."""
         keys = {
-            path: (blob, language)
+            path: (blob.hash, language)
             for path, blob in sorted(repository.blobs(sha).items())[:MAX_FILES]
             if (language := language_of(path))
         }
@@ -53,7 +59,7 @@ class Indexer:
             found = {key: self._known[key] for key in keys.values() if key in self._known}
         missing = sorted({key for key in keys.values() if key not in found})
         texts = repository.contents([blob for blob, _ in missing])
-        new = {key: read_symbols(texts[key[0]], key[1]) for key in missing if key[0] in texts}
+        new = {key: _read(texts[key[0]], key[1]) for key in missing if key[0] in texts}
         found |= new
         with self._lock:
             for key in found:
@@ -61,7 +67,17 @@ class Indexer:
                 self._known.move_to_end(key)
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)
-        return Index({path: found[key] for path, key in keys.items() if key in found}, len(new))
+        there = {path: found[key] for path, key in keys.items() if key in found}
+        return Index(
+            {path: known[0] for path, known in there.items()},
+            {path: known[1] for path, known in there.items()},
+            len(new),
+        )
+
+
+def _read(content: bytes, language: str) -> _Known:
+    symbols = read_symbols(content, language)
+    return symbols, pieces_of(content.decode("utf-8", "replace"), symbols)
 
 
 shared = Indexer()

@@ -9,12 +9,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.context.ranking import parts_of
 from agents.context.symbols import Symbols
 
 K1, B = 1.2, 0.6
+NAMED = 3  # a word in a name or path counts like so many in the code
 CHUNK_CHARS = 3_000
 WORTH = 0.2  # of the best score; below it a piece shares a word by chance
 NEAREST = 40  # chunks that an embedder is asked to compare
@@ -58,19 +59,37 @@ Embed = Callable[[Sequence[str]], list[list[float]]]
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """A function or class with its place; lines count from 1."""
+class Piece:
+    """A function or class of a file, with the words it is found by; lines count from 1."""
 
-    path: str
     name: str
     line: int
     end: int
     text: str
+    words: Mapping[str, int] = field(compare=False, repr=False)
 
 
-def chunks_of(path: str, text: str, symbols: Symbols) -> list[Chunk]:
+@dataclass(frozen=True)
+class Chunk:
+    """A piece and the file it is from."""
+
+    path: str
+    piece: Piece
+
+    @property
+    def name(self) -> str:
+        """The definition's name, with its class."""
+        return self.piece.name
+
+    @property
+    def text(self) -> str:
+        """The code."""
+        return self.piece.text
+
+
+def pieces_of(text: str, symbols: Symbols) -> tuple[Piece, ...]:
     """A file cut at its definitions: short classes whole, long ones by method."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     bodies = {each: "\n".join(lines[each.line - 1 : each.end]) for each in symbols.definitions}
     short = {each.name for each, body in bodies.items() if each.kind == "class" and len(body) <= CHUNK_CHARS}
     made = []
@@ -79,8 +98,11 @@ def chunks_of(path: str, text: str, symbols: Symbols) -> list[Chunk]:
             continue
         if definition.inside in short or (definition.kind == "class" and definition.name not in short):
             continue  # it comes with its class, or by its methods
-        made.append(Chunk(path, definition.full_name, definition.line, definition.end, body[:CHUNK_CHARS]))
-    return made
+        shown, name = body[:CHUNK_CHARS], definition.full_name
+        # What a thing is called says more of it than a word inside.
+        words = Counter(terms(shown) + NAMED * terms(name))
+        made.append(Piece(name, definition.line, definition.end, shown, words))
+    return tuple(made)
 
 
 def terms(text: str) -> list[str]:
@@ -108,7 +130,7 @@ def retrieve(
     scores = bm25(query, chunks)
     order = sorted(
         (number for number, score in enumerate(scores) if score > 0 and score >= WORTH * max(scores)),
-        key=lambda number: (-scores[number], chunks[number].path, chunks[number].line),
+        key=lambda number: (-scores[number], chunks[number].path, chunks[number].piece.line),
     )
     if embed is not None and order:
         order = _again(query, chunks, scores, order[:NEAREST], embed)
@@ -125,15 +147,20 @@ def retrieve(
 
 def bm25(query: str, chunks: Sequence[Chunk]) -> list[float]:
     """A score for each chunk; 0.0 when no word is shared. A chunk's name and path count like three words of it."""
-    bags = [Counter(terms(chunk.text) + 3 * terms(f"{chunk.name} {chunk.path}")) for chunk in chunks]
     wanted = set(terms(query))
-    lengths = [sum(bag.values()) for bag in bags]
+    places = {path: set(terms(path)) & wanted for path in {chunk.path for chunk in chunks}}
+    bags = [
+        {term: chunk.piece.words.get(term, 0) + NAMED * (term in places[chunk.path]) for term in found}
+        for chunk in chunks
+        for found in ((chunk.piece.words.keys() & wanted) | places[chunk.path],)
+    ]
+    lengths = [sum(chunk.piece.words.values()) for chunk in chunks]
     mean = sum(lengths) / len(lengths) if lengths else 1.0
-    holds: Mapping[str, int] = Counter(term for bag in bags for term in bag.keys() & wanted)
+    holds: Mapping[str, int] = Counter(term for bag in bags for term in bag)
     scores = []
     for bag, length in zip(bags, lengths, strict=True):
         score = 0.0
-        for term in sorted(bag.keys() & wanted):
+        for term in sorted(bag):
             rare = math.log(1 + (len(bags) - holds[term] + 0.5) / (holds[term] + 0.5))
             score += rare * bag[term] * (K1 + 1) / (bag[term] + K1 * (1 - B + B * length / (mean or 1.0)))
         scores.append(round(score, 9))

@@ -36,6 +36,14 @@ class Change:
     diff: str
 
 
+@dataclass(frozen=True)
+class Blob:
+    """A file's content as git knows it; `size` in bytes."""
+
+    hash: str
+    size: int
+
+
 def _number(text: str) -> int:
     return int(text) if text.isdigit() else 0
 
@@ -141,15 +149,15 @@ class Repository:
         """Paths of all files at a commit."""
         return [path for path in out(self.root, "ls-tree", "-r", "-z", "--name-only", sha).split("\0") if path]
 
-    def blobs(self, sha: str) -> dict[str, str]:
-        """Path -> hash of every regular file at a commit; links and submodules are left out."""
-        rows = out(self.root, "ls-tree", "-r", "-z", sha).split("\0")
+    def blobs(self, sha: str) -> dict[str, Blob]:
+        """What every regular file holds at a commit, by path; links and submodules are left out."""
+        rows = out(self.root, "ls-tree", "-r", "-z", "-l", sha).split("\0")
         found = {}
         for row in rows:
             facts, _, path = row.partition("\t")
-            mode, _, blob = facts.partition(" blob ")
-            if path and blob and mode.startswith("100"):
-                found[path] = blob
+            words = facts.split()
+            if path and len(words) == 4 and words[1] == "blob" and words[0].startswith("100"):
+                found[path] = Blob(words[2], _number(words[3]))
         return found
 
     def contents(self, hashes: Iterable[str]) -> dict[str, bytes]:

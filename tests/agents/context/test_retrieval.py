@@ -1,15 +1,15 @@
 """Code that fits a task."""
 
-from agents.context.retrieval import CHUNK_CHARS, bm25, chunks_of, retrieve
+from agents.context.retrieval import CHUNK_CHARS, Chunk, bm25, pieces_of, retrieve
 from agents.context.symbols import language_of, read_symbols
 from tests.agents.context.support import SHOP
 
 
 def chunks(files):
     return [
-        chunk
+        Chunk(path, piece)
         for path, text in sorted(files.items())
-        for chunk in chunks_of(path, text, read_symbols(text.encode(), language_of(path)))
+        for piece in pieces_of(text, read_symbols(text.encode(), language_of(path)))
     ]
 
 

@@ -169,8 +169,10 @@ def test_contents_are_read_by_hash_and_a_hash_that_is_not_there_is_left_out(tmp_
     tree = repository.worktree("t", base)
     tree.write({"a b.txt": "one\r\ntwo\n", "empty.txt": "", "ü.txt": "ü"})
     blobs = repository.blobs(tree.commit(base, "files", "", {}))
-    found = repository.contents([*blobs.values(), "0" * 40])
-    assert found[blobs["a b.txt"]] == b"one\r\ntwo\n"
-    assert found[blobs["empty.txt"]] == b""
-    assert found[blobs["ü.txt"]] == "ü".encode()
-    assert len(found) == len(set(blobs.values()))
+    hashes = [blob.hash for blob in blobs.values()]
+    found = repository.contents([*hashes, "0" * 40])
+    assert found[blobs["a b.txt"].hash] == b"one\r\ntwo\n"
+    assert found[blobs["empty.txt"].hash] == b""
+    assert found[blobs["ü.txt"].hash] == "ü".encode()
+    assert len(found) == len(set(hashes))
+    assert all(blob.size == len(found[blob.hash]) for blob in blobs.values())
