@@ -23,6 +23,7 @@ NAMES = {
     "spine": "benchmarks.spine",
     "diamond": "benchmarks.diamond",
     "start": "benchmarks.start",
+    "replies": "benchmarks.replies",
 }
 
 

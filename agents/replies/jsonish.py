@@ -61,7 +61,7 @@ def _read(text: str, problems: list[str]) -> tuple[bool, Any]:
         problems.append(f"The JSON is longer than {MAX_CHARS} characters.")
         return False, None
     text = re.sub(r"^\s*<think>.*?</think>", "", text, count=1, flags=re.S).strip().lstrip("\ufeff")
-    if _depth(text) > MAX_DEPTH:
+    if depth_of(text) > MAX_DEPTH:
         problems.append(f"The JSON is nested more than {MAX_DEPTH} levels deep.")
         return False, None
     fenced = ["\n".join(block.lines) for block in split(text).blocks]
@@ -86,17 +86,23 @@ def _repair(text: str, problems: list[str]) -> tuple[bool, Any]:
     if len(text) > MAX_REPAIR_CHARS:
         problems.append("The JSON is broken and too long to be mended.")
         return False, None
-    value: Any = None
-    try:
-        value = json_repair.loads(text, skip_json_loads=True)
-        value = json.loads(json.dumps(value), parse_constant=lambda name: None)
-    except (ValueError, RecursionError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
-        value = None
+    value = mended(text)
     if not isinstance(value, dict | list) or not value:
         problems.append("The reply holds no JSON that can be read.")
         return False, None
     problems.append("The JSON was broken and had to be mended: close every bracket and quote.")
     return True, value
+
+
+def mended(text: str) -> Any:
+    """What a forgiving reader makes of broken JSON; None when that is nothing, or the text is too long."""
+    if len(text) > MAX_REPAIR_CHARS:
+        return None
+    try:
+        value = json_repair.loads(text, skip_json_loads=True)
+        return json.loads(json.dumps(value), parse_constant=lambda name: None)
+    except (ValueError, RecursionError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
+        return None
 
 
 def _validate(value: Any, schema: dict[str, Any], problems: list[str]) -> None:
@@ -113,7 +119,7 @@ def _where(path: tuple[Any, ...]) -> str:
     )
 
 
-def _depth(text: str) -> int:
+def depth_of(text: str) -> int:
     """How deep brackets go, strings aside; one pass and no recursion."""
     deepest = depth = 0
     inside, escaped = False, -1

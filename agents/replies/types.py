@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 VerdictWord = Literal["test", "code", "approve", "reject"]
+WishKind = Literal["read", "exec", "confirm"]
+Protocol = Literal["fences", "tags", "json"]
+PROTOCOLS: tuple[Protocol, ...] = ("fences", "tags", "json")
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,20 @@ class Verdict:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Wish:
+    """Something the model asked to have done; it is data, and nothing is done because of it."""
+
+    kind: WishKind
+    text: str
+
+
 @dataclass
 class Reply:
-    """A reply taken apart. `thought` is all prose; `problems` says what could not be used, for the model's next turn."""
+    """A reply taken apart. `thought` is all prose; `problems` says what could not be used, for the model's next turn.
+
+    `protocol` is the form the files were found in, whatever form was asked for.
+    """
 
     thought: str = ""
     files: list[FileBlock] = field(default_factory=list)
@@ -65,3 +79,5 @@ class Reply:
     packages: list[str] = field(default_factory=list)
     verdict: Verdict | None = None
     problems: list[str] = field(default_factory=list)
+    wishes: list[Wish] = field(default_factory=list)
+    protocol: Protocol = "fences"

@@ -1,0 +1,254 @@
+"""Files as JSON, in the shapes that models send them in, and as half JSON.
+
+Code in JSON is where small models slip: line ends and quotes that were not escaped, strings that never end. So the
+strings are looked for themselves when the whole cannot be read, and what was mended must at least compile.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.replies.jsonish import MAX_CHARS, MAX_DEPTH, MAX_REPAIR_CHARS, depth_of, mended
+from agents.replies.tails import compiles, without_talk
+from agents.replies.where import looks_like_path
+
+MAX_PARTS = 200
+_PATHS = ("path", "file", "filename", "file_name", "filepath", "file_path")
+_NAMES = ("name", "target")  # a path only when they look like one
+_CONTENTS = ("content", "contents", "code", "text", "body", "source", "file_text", "data", "new_content")
+_SEARCHES = ("search", "old", "old_str", "old_string", "find", "before", "original")
+_REPLACES = ("replace", "new", "new_str", "new_string", "replacement", "after", "updated")
+_ARGUMENTS = ("arguments", "parameters", "input", "args", "function", "tool_input")
+_PROSE = ("thought", "thoughts", "thinking", "reasoning", "explanation", "analysis", "summary", "comment", "notes")
+_TAGGED = re.compile(
+    r"<(?:tool_call|function_call|tools?)>\s*(.*?)\s*(?:</(?:tool_call|function_call|tools?)>|\Z)", re.S
+)
+_FENCED = re.compile(
+    r"^[ \t]*(`{3,}|~{3,})[ \t]*(?:json5?|jsonc)?[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.S | re.M | re.I
+)
+_KEYED = re.compile(
+    r"[\"'](?:path|file|filename|file_name|filepath|file_path)[\"']\s*:\s*[\"'](?P<path>[^\"'\n]{1,400})[\"']\s*,\s*"
+    r"[\"'](?:content|contents|code|text|body|source)[\"']\s*:\s*(?P<mark>\"\"\"|'''|[\"'`])"
+)
+_MORE = re.compile(r"[\s,]*(?=[{\[])")
+_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda name: None)
+_LONG_QUOTES = re.compile(r"\"{3}|'{3}")
+_AFTER = re.compile(r"\s*(?:\}\s*(?:[,\]}]|\Z)|,\s*[\"'][A-Za-z_]{1,30}[\"']\s*:)")
+
+
+@dataclass
+class Found:
+    """What a JSON reply holds: files and edits as plain tuples, prose, the rest by name, and whether it was mended."""
+
+    files: list[tuple[str, str]] = field(default_factory=list)
+    edits: list[tuple[str, str, str]] = field(default_factory=list)
+    prose: list[str] = field(default_factory=list)
+    values: list[Mapping[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def find_json(text: str, *, truncated: bool = False, certain: bool = False) -> Found | None:
+    """Read a reply that is JSON, or whose first block or tool call is; None when it is none or holds no file or edit.
+
+    `certain` says that JSON was asked for, so the problems of a failed reading are told instead of None.
+    """
+    if len(text) > MAX_CHARS or ("{" not in text and "[" not in text):
+        return None
+    text = re.sub(r"^\s*<think>.*?</think>", "", text, count=1, flags=re.S).strip().lstrip("\ufeff")
+    found = Found()
+    documents = _documents(text)
+    if documents and depth_of(documents[0]) > MAX_DEPTH:
+        found.problems.append(f"The JSON is nested more than {MAX_DEPTH} levels deep.")
+        return found if certain else None
+    for document in documents:
+        _read(document, found, truncated=truncated)
+    if not found.files and not found.edits:
+        if not certain and not found.problems:
+            return None
+        found.problems = found.problems or [
+            'No file was found in the JSON: send {"files": [{"path": "…", "content": "…"}]}.'
+        ]
+    return found
+
+
+def _documents(text: str) -> list[str]:
+    """The pieces of a reply that may be JSON: all of it, what stands in tool calls, or in the first fence."""
+    if calls := [call for call in _TAGGED.findall(text)[:MAX_PARTS] if call[:1] in "{["]:
+        return calls
+    if text[:1] in "{[":
+        return [text]
+    if (fenced := _FENCED.search(text)) and fenced[2].lstrip()[:1] in ("{", "["):
+        return [fenced[2].strip()]
+    # Some words, then JSON without a fence.
+    start = re.search(r"^[{\[]", text, re.M)
+    return [text[start.start() :]] if start else []
+
+
+def _read(document: str, found: Found, *, truncated: bool) -> None:
+    for value in _values(document):
+        _walk(value, found, 0)
+    if found.files or found.edits:
+        return
+    loose = list(_loose(document))
+    if loose:
+        for path, content, closed in loose[:MAX_PARTS]:
+            _take_mended(path, content, found, cut=truncated and not closed)
+    else:
+        _walk(mended(document), found, 0)
+        late, found.files = found.files, []
+        for at, (path, content) in enumerate(late):
+            _take_mended(path, content, found, cut=truncated and at == len(late) - 1)
+    if found.files or found.edits:
+        found.problems.append(
+            "The JSON was broken and had to be mended: escape quotes and line ends, close all brackets."
+        )
+
+
+def _values(document: str) -> Iterator[Any]:
+    """The JSON documents one after the other, as far as they can be read; one in Python's words counts too."""
+    at = 0
+    for _ in range(MAX_PARTS):
+        try:
+            value, at = _DECODER.raw_decode(document, at)
+        except (ValueError, RecursionError):
+            break
+        yield value
+        if (more := _MORE.match(document, at)) is None:
+            return
+        at = more.end()
+    if _LONG_QUOTES.search(document):
+        return  # as Python reads them, `\\n` is a line end; as models write them, it is what the code says
+    if at == 0 and len(document) <= MAX_REPAIR_CHARS and depth_of(document) <= MAX_DEPTH:
+        try:
+            yield ast.literal_eval(document[: max(document.rfind("}"), document.rfind("]")) + 1])
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            return
+
+
+def _take_mended(path: str, content: str, found: Found, *, cut: bool) -> None:
+    if cut:
+        found.problems.append(f"The file {path[:200]} has no end; it was cut off and is not used.")
+    elif path.endswith(".py") and not compiles(content) and (content := without_talk(content) or "") == "":
+        found.problems.append(f"{path[:200]} came in broken JSON and is no Python as it stands; send it again.")
+    else:
+        found.files.append((path, content))
+
+
+def _walk(value: Any, found: Found, depth: int) -> None:
+    """Collect everything that has a path and a content, wherever it stands."""
+    if depth > MAX_DEPTH or len(found.files) + len(found.edits) >= MAX_PARTS:
+        return
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and depth:
+        for inner in _values(value.strip()):  # arguments as a text, as tool calls have them
+            if isinstance(inner, dict | list):
+                _walk(inner, found, depth + 1)
+    elif isinstance(value, list):
+        for part in value:
+            _walk(part, found, depth + 1)
+    elif isinstance(value, dict):
+        _walk_object(value, found, depth)
+
+
+def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
+    lower = {str(key).lower(): part for key, part in value.items()}
+    if "name" in lower and any(isinstance(lower.get(key), dict | str) for key in _ARGUMENTS):
+        lower.pop("name")  # of the tool, not of a file
+    path = next((lower[key].strip() for key in _PATHS if isinstance(lower.get(key), str)), "")
+    path = path or next((lower[key] for key in _NAMES if looks_like_path(str(lower.get(key, "")))), "")
+    search, replace = _lines(lower, _SEARCHES), _lines(lower, _REPLACES)
+    content = _lines(lower, _CONTENTS)
+    if path and search is not None and replace is not None:
+        found.edits.append((path, search, replace))
+        return
+    if path and content is not None:
+        found.files.append((path, content))
+        return
+    found.prose += [line for key in _PROSE if isinstance(lower.get(key), str) for line in lower[key].splitlines()]
+    found.values.append(lower)
+    named = {str(key): part for key, part in value.items() if looks_like_path(str(key))}
+    for name, part in named.items():
+        text = _lines({"content": part}, ("content",))
+        if text is not None:
+            found.files.append((name, text))
+        elif (
+            isinstance(part, dict)
+            and (inner := _lines({str(k).lower(): v for k, v in part.items()}, _CONTENTS)) is not None
+        ):
+            found.files.append((name, inner))
+    for name, part in value.items():
+        if str(name) not in named and str(name).lower() not in _PROSE:
+            _walk(part, found, depth + 1)
+
+
+def _lines(value: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """The text under the first of these names; a list of lines is one too."""
+    for name in names:
+        part = value.get(name)
+        if isinstance(part, str):
+            return part
+        if isinstance(part, list) and part and all(isinstance(line, str) for line in part):
+            return "\n".join(line.removesuffix("\n") for line in part)
+    return None
+
+
+def _loose(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Path, content and "has an end" of each file in broken JSON, by its keys and quotes alone."""
+    at = 0
+    for _ in range(MAX_PARTS):
+        match = _KEYED.search(text, at)
+        if match is None:
+            return
+        mark, start = match["mark"], match.end()
+        end = _end_of(text, start, mark) or _end_by_sense(text, start, mark, match["path"])
+        raw = text[start : len(text) if end is None else end]
+        yield match["path"], _unescaped(raw, mark, match["path"]), end is not None
+        at = start if end is None else end
+        if end is None:
+            return
+
+
+def _end_of(text: str, start: int, mark: str) -> int | None:
+    """Where a string ends: at the first of its marks that is followed by what follows a string in JSON."""
+    at = start
+    for _ in range(20_000):
+        at = text.find(mark, at)
+        if at < 0:
+            return None
+        slashes = 0
+        while slashes < at - start and text[at - 1 - slashes] == "\\":
+            slashes += 1
+        if slashes % 2 == 0 and _AFTER.match(text, at + len(mark)):
+            return at
+        at += 1
+    return None
+
+
+def _end_by_sense(text: str, start: int, mark: str, path: str) -> int | None:
+    """Where Python ends in a string after which the JSON breaks off: at the last mark before which it compiles."""
+    at = len(text)
+    for _ in range(8 if path.endswith(".py") else 0):
+        at = text.rfind(mark, start, at)
+        if at < 0:
+            return None
+        if (found := _unescaped(text[start:at], mark, path)).strip() and compiles(found):
+            return at
+    return None
+
+
+def _unescaped(raw: str, mark: str, path: str) -> str:
+    """The text a broken string stands for. Whether `\\n` in it is a line end or two characters shows when it compiles."""
+    if len(mark) == 3 or mark == "`":
+        return raw.removeprefix("\n")
+    quoted = re.sub(r'(?<!\\)((?:\\\\)*)"', lambda match: match[1] + '\\"', raw)
+    try:
+        read = str(json.loads(f'"{quoted}"', strict=False))
+    except ValueError:
+        read = raw.replace("\\n", "\n").replace('\\"', '"')
+    if "\n" not in raw:
+        return read
+    return raw if path.endswith(".py") and not compiles(read) and compiles(raw) else read
