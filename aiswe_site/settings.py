@@ -209,6 +209,7 @@ MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
 MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
 GUARD_MODEL = env.str("AISWE_GUARD_MODEL", default="")  # a second model that may only tighten the firewall; "" = none
 MEMORY = env.bool("AISWE_MEMORY", default=True)  # lessons are recalled and learned
+EMBED_MODEL = env.str("AISWE_EMBED_MODEL", default="")  # on the Ollama server, for lessons; "" = they are found by words
 LESSON_THRESHOLD = env.float(
     "AISWE_LESSON_THRESHOLD", default=0.65
 )  # least likeness of a lesson, 0…1; ACA-3: 0.6 to 0.7

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from agents.memory.base import MANY, Lesson, Near, NoLessons, Showing, Track
 from agents.memory.embedding import EMBEDDER, embed
+from agents.memory.meaning import Meaning
 from agents.memory.words import likeness
 from agents.redaction import redact
 
@@ -27,8 +28,9 @@ COMPARED = 2_000  # lessons whose words are compared with a question
 class ChromaLessons:
     """A LessonStore on Chroma; the collection is named after the embedder, because spaces must not be mixed."""
 
-    def __init__(self, folder: Path, threshold: float = THRESHOLD) -> None:
-        self._folder, self._threshold = folder, threshold
+    def __init__(self, folder: Path, threshold: float = THRESHOLD, meaning: Meaning | None = None) -> None:
+        self._folder, self._threshold, self._meaning = folder, threshold, meaning
+        self._client: Any = None
         self._lock = threading.Lock()
         self._writing = threading.Lock()  # reading a row and writing it anew is one step
         self._collection: Any = None
@@ -53,7 +55,9 @@ class ChromaLessons:
             import chromadb
             from chromadb.config import Settings
 
-            client = chromadb.PersistentClient(str(self._folder), settings=Settings(anonymized_telemetry=False))
+            self._client = client = chromadb.PersistentClient(
+                str(self._folder), settings=Settings(anonymized_telemetry=False)
+            )
             self._showings = client.get_or_create_collection("showings", embedding_function=None)
             self._collection = client.get_or_create_collection(
                 f"lessons.{EMBEDDER}", embedding_function=None, metadata={"hnsw:space": "cosine"}
@@ -87,7 +91,7 @@ class ChromaLessons:
         return sorted(lessons, key=lambda lesson: (-lesson.reward, lesson.id))[:limit]
 
     def similar(self, text: str, limit: int = MANY) -> list[Near]:
-        """Lessons like the text, by the nearer of two measures: hashed vectors, and words weighed by how rare they are."""
+        """Lessons like the text, by the nearest of the measures at hand: the embedding model's, hashed vectors, weighed words."""
         collection = self._open()
         if collection is None or not text.strip() or not collection.count():
             return []
@@ -107,6 +111,11 @@ class ChromaLessons:
             for lesson, like in zip(lessons, likeness(text, texts), strict=True):
                 if lesson.id not in best or like > best[lesson.id].similarity:
                     best[lesson.id] = Near(lesson, like, "words")
+        if self._meaning is not None:
+            by_id = {one.id: one for one in lessons}
+            for name, like in self._meaning.near(self._client, lessons, text).items():
+                if name in by_id and like > best[name].similarity:
+                    best[name] = Near(by_id[name], like, "meaning")
         near = [one for one in best.values() if one.similarity >= self._threshold]
         return sorted(near, key=lambda one: (-one.similarity, -one.lesson.reward, one.lesson.id))[:limit]
 
@@ -163,7 +172,9 @@ class ChromaLessons:
     def close(self) -> None:
         """Give the directory back."""
         with self._lock:
-            self._collection = self._showings = None
+            self._collection = self._showings = self._client = None
+            if self._meaning is not None:
+                self._meaning.close()
             if self._owner is not None:
                 self._owner.close()
                 self._owner = None

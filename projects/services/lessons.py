@@ -14,6 +14,7 @@ from django.db import transaction
 
 from agents.memory.base import Lesson, Track
 from agents.memory.chroma import ChromaLessons
+from agents.memory.meaning import meaning_of
 from agents.memory.weighing import chance, state_of, weight
 from projects.errors import BadInput, IllegalMove
 from projects.models import Project, Run
@@ -28,7 +29,8 @@ VERB = "run.control"  # who steers runs also says what runs are told
 @cache
 def store() -> ChromaLessons:
     """The memory of this process: the one in AISWE_HOME, if no other process has it."""
-    return ChromaLessons(_folder(), settings.LESSON_THRESHOLD)
+    meaning = meaning_of(settings.OLLAMA_URL, settings.EMBED_MODEL) if settings.EMBED_MODEL else None
+    return ChromaLessons(_folder(), settings.LESSON_THRESHOLD, meaning)
 
 
 def _folder() -> Path:
