@@ -24,6 +24,7 @@ NAMES = {
     "diamond": "benchmarks.diamond",
     "start": "benchmarks.start",
     "replies": "benchmarks.replies",
+    "prefix": "benchmarks.prefix",
 }
 
 

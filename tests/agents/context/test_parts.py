@@ -74,3 +74,10 @@ def test_any_conversation_adds_up(total, texts):
     shares = ledger(messages, total)
     assert not shares or sum(shares.values()) == total
     assert all(share > 0 for share in shares.values())
+
+
+def test_a_new_approach_begins_with_the_same_bytes_as_the_first():
+    first, second = head(**{**SIMPLE, "avoid": ""})[1]["content"], head(approach=2, **SIMPLE)[1]["content"]
+    same = first.removesuffix("Approach: 1\n")
+    assert same != first
+    assert second.startswith(same)
