@@ -35,6 +35,8 @@ class ChromaLessons:
         self._writing = threading.Lock()  # reading a row and writing it anew is one step
         self._collection: Any = None
         self._showings: Any = None
+        # All rows, because nobody else writes them: Chroma takes 0.1 s to hand over 400.
+        self._known: dict[str, Lesson] = {}
         self._owner: IO[str] | None = None
         self.problem = ""
 
@@ -59,10 +61,13 @@ class ChromaLessons:
                 str(self._folder), settings=Settings(anonymized_telemetry=False)
             )
             self._showings = client.get_or_create_collection("showings", embedding_function=None)
-            self._collection = client.get_or_create_collection(
+            collection = client.get_or_create_collection(
                 f"lessons.{EMBEDDER}", embedding_function=None, metadata={"hnsw:space": "cosine"}
             )
-            return self._collection
+            rows = collection.get(include=["metadatas"])["metadatas"] or []
+            self._known = {lesson.id: lesson for lesson in map(_lesson, rows)}
+            self._collection = collection
+            return collection
 
     def add(self, lesson: Lesson) -> None:
         """Keep a lesson, redacted; one that was known keeps its origin and whether a person switched it off."""
@@ -71,23 +76,24 @@ class ChromaLessons:
             return
         lesson = Lesson(**redact(lesson.to_json()))
         with self._writing:
-            known = _lessons(collection.get(ids=[lesson.id], include=["metadatas"]))
-            if known:
-                best = max(known[0].reward, lesson.reward)
-                lesson = replace(known[0], reward=best, learned_at=max(known[0].learned_at, lesson.learned_at))
+            known = self._known.get(lesson.id)
+            if known is not None:
+                best = max(known.reward, lesson.reward)
+                lesson = replace(known, reward=best, learned_at=max(known.learned_at, lesson.learned_at))
             self._write(collection, lesson)
 
     def _write(self, collection: Any, lesson: Lesson) -> None:
         collection.upsert(
             ids=[lesson.id], documents=[lesson.text], metadatas=[lesson.to_json()], embeddings=embed([lesson.text])
         )
+        self._known = {**self._known, lesson.id: lesson}  # anew, because others may be going through the old one
 
     def by_signature(self, signature: str, limit: int = MANY) -> list[Lesson]:
         """Lessons from the very same failure, best reward first."""
         collection = self._open()
         if collection is None or not signature:
             return []
-        lessons = _lessons(collection.get(where={"signature": signature}, limit=MANY, include=["metadatas"]))
+        lessons = [lesson for lesson in self._known.values() if lesson.signature == signature]
         return sorted(lessons, key=lambda lesson: (-lesson.reward, lesson.id))[:limit]
 
     def similar(self, text: str, limit: int = MANY) -> list[Near]:
@@ -96,13 +102,13 @@ class ChromaLessons:
         if collection is None or not text.strip() or not collection.count():
             return []
         found = collection.query(
-            query_embeddings=embed([text]), n_results=min(MANY, collection.count()), include=["metadatas", "distances"]
+            query_embeddings=embed([text]), n_results=min(MANY, collection.count()), include=["distances"]
         )
-        best: dict[str, Near] = {}
-        for row, distance in zip(found["metadatas"][0], found["distances"][0], strict=True):
-            lesson = _lesson(row)
-            best[lesson.id] = Near(lesson, 1.0 - distance)
-        lessons = _lessons(collection.get(limit=COMPARED, include=["metadatas"]))
+        by_id, best = self._known, dict[str, Near]()
+        for name, distance in zip(found["ids"][0], found["distances"][0], strict=True):
+            if name in by_id:
+                best[name] = Near(by_id[name], 1.0 - distance)
+        lessons = sorted(by_id.values(), key=lambda one: -one.learned_at)[:COMPARED]
         for texts in (
             [one.failure for one in lessons],
             [one.topic for one in lessons],
@@ -112,9 +118,8 @@ class ChromaLessons:
                 if lesson.id not in best or like > best[lesson.id].similarity:
                     best[lesson.id] = Near(lesson, like, "words")
         if self._meaning is not None:
-            by_id = {one.id: one for one in lessons}
             for name, like in self._meaning.near(self._client, lessons, text).items():
-                if name in by_id and like > best[name].similarity:
+                if name in by_id and (name not in best or like > best[name].similarity):
                     best[name] = Near(by_id[name], like, "meaning")
         near = [one for one in best.values() if one.similarity >= self._threshold]
         return sorted(near, key=lambda one: (-one.similarity, -one.lesson.reward, one.lesson.id))[:limit]
@@ -151,12 +156,9 @@ class ChromaLessons:
 
     def all(self) -> list[Lesson]:
         """Every lesson, newest first."""
-        collection = self._open()
-        if collection is None:
+        if self._open() is None:
             return []
-        return sorted(
-            _lessons(collection.get(include=["metadatas"])), key=lambda lesson: (-lesson.learned_at, lesson.id)
-        )
+        return sorted(self._known.values(), key=lambda lesson: (-lesson.learned_at, lesson.id))
 
     def switch(self, id: str, *, by: str, why: str = "") -> bool:
         """Switch a lesson off, or on again; it is kept either way."""
@@ -164,15 +166,21 @@ class ChromaLessons:
         if collection is None:
             return False
         with self._writing:
-            known = _lessons(collection.get(ids=[id], include=["metadatas"]))
-            if known:
-                self._write(collection, replace(known[0], disabled_by=by[:150], disabled_why=redact(why)[:300]))
-            return bool(known)
+            known = self._known.get(id)
+            if known is not None:
+                self._write(collection, replace(known, disabled_by=by[:150], disabled_why=redact(why)[:300]))
+            return known is not None
+
+    @property
+    def hint(self) -> str:
+        """What makes it weaker than it could be, in words; "" when nothing does."""
+        return self._meaning.problem if self._meaning is not None else ""
 
     def close(self) -> None:
         """Give the directory back."""
         with self._lock:
             self._collection = self._showings = self._client = None
+            self._known = {}
             if self._meaning is not None:
                 self._meaning.close()
             if self._owner is not None:
@@ -183,7 +191,3 @@ class ChromaLessons:
 def _lesson(row: Mapping[str, Any]) -> Lesson:
     """A row as a lesson; rows from before a field existed have its default."""
     return Lesson(**{name: row[name] for name in Lesson.__dataclass_fields__ if name in row})
-
-
-def _lessons(answer: Mapping[str, Any]) -> list[Lesson]:
-    return [_lesson(row) for row in answer["metadatas"] or []]

@@ -27,7 +27,7 @@ def index(request: HttpRequest) -> HttpResponse:
     state = state if state in STATES else ""
     context = {
         "rows": lessons.lessons_for(request.user, state=state),
-        "trouble": lessons.trouble(),
+        "trouble": lessons.trouble() or lessons.hint(),
         "state": state,
         "states": STATES,
         "verb": lessons.VERB,

@@ -70,6 +70,11 @@ def trouble() -> str:
     return store().problem
 
 
+def hint() -> str:
+    """What makes the memory weaker than it could be; "" when nothing does."""
+    return "" if trouble() else store().hint
+
+
 def lessons_for(user: Person, *, state: str = "") -> list[Row]:
     """Lessons of the user's projects, newest first, at most MOST; with `state` only those in it."""
     found = {project.slug: project for project in Project.objects.visible_to(user)}

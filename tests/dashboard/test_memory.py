@@ -104,3 +104,13 @@ def test_with_workers_of_their_own_a_page_leaves_the_memory_to_them(
 def test_a_run_that_is_gone_is_no_link(story: Story, client: Client) -> None:
     learn(story, run="999999")
     assert reverse("run", args=[999_999]) not in read(client, story.owner)
+
+
+def test_the_page_says_when_the_embedding_model_is_away(story: Story, client: Client, settings: Any) -> None:
+    settings.EMBED_MODEL, settings.OLLAMA_URL = "embedder", "http://127.0.0.1:9"
+    lessons.store.cache_clear()
+    learn(story)
+    lessons.store().similar("a price")
+    text = read(client, story.owner)
+    assert "The embedding model does not answer" in text
+    assert "make prices Decimal" in text

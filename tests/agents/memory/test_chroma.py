@@ -76,7 +76,10 @@ def test_vectors_have_length_one_and_depend_on_words_alone():
     assert empty == [0.0] * DIMENSIONS
 
 
-def test_rows_from_before_a_field_was_added_are_read(store):
+def test_rows_from_before_a_field_was_added_are_read(store, tmp_path):
     old = {name: value for name, value in lesson(1).to_json().items() if name not in ("failure", "topic", "learned_at")}
     store._open().upsert(ids=["l1"], documents=["x"], metadatas=[old], embeddings=embed(["x"]))
-    assert store.by_signature("s1") == [lesson(1)]
+    store.close()
+    again = ChromaLessons(tmp_path / "chroma")
+    assert again.by_signature("s1") == [lesson(1)]
+    again.close()

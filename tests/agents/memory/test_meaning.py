@@ -51,10 +51,10 @@ def test_while_the_model_is_away_words_find_what_they_can_and_vectors_are_made_l
     store.add(lesson("a", "the path to reports was wrong"))
     assert store.similar("missing file") == []
     assert [near.by for near in store.similar("wrong path to reports: see there")] != []
-    assert "does not answer" in store._meaning.problem
+    assert "does not answer" in store.hint
     model.there = True
     assert [near.lesson.id for near in store.similar("missing file")] == ["a"]
-    assert store._meaning.problem == ""
+    assert store.hint == ""
 
 
 def test_a_lesson_is_embedded_once(store, model):
@@ -74,7 +74,7 @@ def test_a_model_server_gives_the_vectors_over_its_own_protocol(tmp_path):
         store = ChromaLessons(tmp_path / "chroma", meaning=meaning_of(url, "embedder"))
         store.add(lesson("a", "the path was wrong"))
         assert [near.lesson.id for near in store.similar("the path was wrong\nsee there")] == ["a"]
-        assert store._meaning.problem == ""
+        assert store.hint == ""
         store.close()
 
 
@@ -82,5 +82,5 @@ def test_a_server_that_is_not_there_costs_no_lesson(tmp_path):
     store = ChromaLessons(tmp_path / "chroma", meaning=meaning_of("http://127.0.0.1:9", "embedder"))
     store.add(lesson("a", "the path was wrong"))
     assert [near.lesson.id for near in store.similar("the path was wrong\nsee there")] == ["a"]
-    assert "does not answer" in store._meaning.problem
+    assert "does not answer" in store.hint
     store.close()
