@@ -16,6 +16,7 @@ from agents.state import TaskState, start_state
 from projects.engine.book import DatabaseBook
 from projects.engine.budgets import limits_of
 from projects.engine.models import canary_of, guard, label, provider_for, runner
+from projects.engine.patterns import rules_of
 from projects.engine.places import repository_of
 from projects.engine.room import need_room
 from projects.engine.sandboxes import fitted, name_for
@@ -59,7 +60,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
     repository = repository_of(project)
     repository.ensure(project.name)
     context = TaskContext(
-        project=project.slug, run=str(run.pk), house_rules=project.house_rules, spine=spine,
+        project=project.slug, run=str(run.pk), house_rules=rules_of(project), spine=spine,
         book=DatabaseBook(task, actor=actor, spine=spine), limits=limits_of(project), repository=repository,
         worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project), runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),

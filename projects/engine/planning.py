@@ -9,6 +9,7 @@ from agents.planner_graph import PlanContext, PlanState, build_plan_graph
 from agents.planning.plan import parse_plan, validate_plan
 from projects.engine.budgets import limits_of
 from projects.engine.models import canary_of, label, provider_for, runner
+from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
 from projects.models import Plan, Requirement, RequirementDocument, Run
@@ -65,7 +66,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
     document = run.document
     assert document is not None  # noqa: S101
     context = PlanContext(
-        project=project.slug, text=document.text, house_rules=project.house_rules, comment=rejected.comment if rejected else "",
+        project=project.slug, text=document.text, house_rules=rules_of(project), comment=rejected.comment if rejected else "",
         spine=spine, book=DatabasePlanBook(run, spine), limits=limits_of(project), provider=lambda: provider_for(project), runner=runner(),
         canary=canary_of(run),
     )  # fmt: skip
