@@ -13,7 +13,7 @@ from agents.context.compaction import compact
 from agents.context.ledger import ledger
 from agents.effects import effect
 from agents.firewall.outgoing import Watch, judge_reply, planted
-from agents.llm.base import Cancelled, Message
+from agents.llm.base import Cancelled, Completion, Message
 from agents.llm.runner import ModelRunner
 from agents.personas import Persona
 from agents.ports import Limits, OverBudget, Spine, Stopped
@@ -116,12 +116,12 @@ def ask(
     # The thought is written last of what a call leaves: once it is there, the reply counts as given.
     spine.emit(
         "llm.usage", role=persona.name, attempt=attempt, key=f"{key}:usage", tokens=usage.completion_tokens,
-        summary=f"{usage.completion_tokens} tokens, {usage.tokens_per_s:.0f} tok/s, {seconds:.1f} s",
+        summary=f"{usage.completion_tokens} tokens, {usage.tokens_per_s:.0f} tok/s, {seconds:.1f} s{stood_in(completion)}",
         payload={
             "model": usage.model, "prompt_tokens": usage.prompt_tokens, "reused_tokens": usage.reused_tokens,
             "completion_tokens": usage.completion_tokens, "tokens_per_s": round(usage.tokens_per_s, 1),
             "window": provider.window, "recorded": completion.recorded, "truncated": completion.truncated,
-            "filled_by": ledger(asked, usage.prompt_tokens),
+            "filled_by": ledger(asked, usage.prompt_tokens), "instead_of": list(completion.instead_of),
         },
     )  # fmt: skip
     text = plain(completion.text)
@@ -143,6 +143,11 @@ def ask(
         tokens=usage.completion_tokens, duration_ms=int(seconds * 1000),
     )  # fmt: skip
     return Answer(text, completion.truncated)
+
+
+def stood_in(completion: Completion) -> str:
+    """Which model answered in place of another, and why; empty when the first choice did."""
+    return f"; {completion.usage.model} stood in: {completion.instead_of[0]}"[:300] if completion.instead_of else ""
 
 
 def guarded(

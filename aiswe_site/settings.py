@@ -207,9 +207,18 @@ CONTENT_SECURITY_POLICY = {
 OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default="") or "http://127.0.0.1:11434")
 MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
 MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
+OPENAI_URL = env.str("AISWE_OPENAI_URL", default="https://api.openai.com/v1")  # or any compatible server
+GEMINI_URL = env.str("AISWE_GEMINI_URL", default="https://generativelanguage.googleapis.com/v1beta")
+MODELS_FILE = env.str("AISWE_MODELS_FILE", default=str(AISWE_HOME / "models.toml"))  # which models do the work
+MODEL_OF = {  # by persona, in order of preference; "" = what the file or AISWE_MODEL says
+    persona: env.str(f"AISWE_MODEL_{persona.upper()}", default="")
+    for persona in ("planner", "tester", "coder", "reviewer")
+}
 GUARD_MODEL = env.str("AISWE_GUARD_MODEL", default="")  # a second model that may only tighten the firewall; "" = none
 MEMORY = env.bool("AISWE_MEMORY", default=True)  # lessons are recalled and learned
-EMBED_MODEL = env.str("AISWE_EMBED_MODEL", default="")  # on the Ollama server, for lessons; "" = they are found by words
+EMBED_MODEL = env.str(
+    "AISWE_EMBED_MODEL", default=""
+)  # on the Ollama server, for lessons; "" = they are found by words
 LESSON_THRESHOLD = env.float(
     "AISWE_LESSON_THRESHOLD", default=0.65
 )  # least likeness of a lesson, 0…1; ACA-3: 0.6 to 0.7

@@ -50,12 +50,16 @@ class Delta:
 
 @dataclass(frozen=True)
 class Completion:
-    """The whole reply. `done_reason` "length" means that it was cut; `recorded` that no model was thinking."""
+    """The whole reply. `done_reason` "length" means that it was cut; `recorded` that no model was thinking.
+
+    `instead_of` says of each model that was to answer before this one why it did not.
+    """
 
     text: str
     usage: Usage
     done_reason: str
     recorded: bool = False
+    instead_of: tuple[str, ...] = ()
 
     @property
     def truncated(self) -> bool:

@@ -144,7 +144,7 @@ class OllamaProvider:
                         parts.append(text)
                         yield Delta(text)
                     if chunk.done:
-                        with suppress(TimeoutError):
+                        with suppress(TimeoutError, ollama.ResponseError, httpx.HTTPError, ValueError):
                             # Only an answer that was read to its end leaves a connection that can be used again.
                             async with asyncio.timeout(END_S):
                                 await anext(stream, None)

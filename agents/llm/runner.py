@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -25,6 +26,7 @@ from agents.llm.base import (
     Provider,
 )
 from agents.llm.breaker import Breaker
+from agents.llm.chain import ModelChain, falls_through
 from agents.llm.mailbox import Mailbox
 from agents.llm.tokens import count_messages
 
@@ -32,6 +34,7 @@ T = TypeVar("T")
 POLL_S = 0.2  # how often a waiting call asks whether it was stopped
 DELTA_S = 0.05  # twenty updates a second are as many as anyone can see
 REPLY_RESERVE = 512  # tokens that must be left for an answer when the caller sets no limit
+ATTEMPTS_BEFORE_NEXT = 2  # of a model that another one stands in for
 LONGEST_WAIT_S = 30.0  # a server asking for more is not waited for here: the task is parked instead
 
 
@@ -78,8 +81,45 @@ class ModelRunner:
 
         `on_delta`, `on_retry` and `cancelled` are called in the caller's thread. `on_delta` gets text at most twenty
         times a second. After `on_retry` the reply starts again from nothing, so what was shown of it is void.
-        `cancelled` is asked every 0.2 s; once true, the connection is dropped and `Cancelled` raised.
+        `cancelled` is asked every 0.2 s; once true, the connection is dropped and `Cancelled` raised. Of a `ModelChain`
+        the next model is asked when one cannot answer; the completion's `instead_of` says why.
         """
+        members: tuple[Provider, ...] = (provider,)
+        if isinstance(provider, ModelChain):
+            members = provider.members
+            temperature, max_tokens = provider.tuned(temperature, max_tokens)
+        passed: list[str] = []
+        for at, member in enumerate(members):
+            last = at == len(members) - 1
+            try:
+                done = self._complete(
+                    member, messages, schema, temperature, seed, max_tokens, on_delta, on_retry, cancelled,
+                    attempts=self._attempts if last else min(self._attempts, ATTEMPTS_BEFORE_NEXT),
+                )  # fmt: skip
+            except LLMError as error:
+                if last or not falls_through(error):
+                    raise
+                passed.append(f"{member.name}:{member.model} did not answer: {error}")
+                if on_retry is not None:
+                    on_retry(error)
+                continue
+            return replace(done, instead_of=tuple(passed)) if passed else done
+        raise ModelUnavailable("No model was named.")  # pragma: no cover - a chain has at least one
+
+    def _complete(
+        self,
+        provider: Provider,
+        messages: Sequence[Message],
+        schema: dict[str, Any] | None,
+        temperature: float,
+        seed: int | None,
+        max_tokens: int | None,
+        on_delta: Callable[[str], None] | None,
+        on_retry: Callable[[LLMError], None] | None,
+        cancelled: Callable[[], bool] | None,
+        *,
+        attempts: int,
+    ) -> Completion:
         need = count_messages(messages) + (max_tokens or REPLY_RESERVE)
         if need > provider.window:
             raise ContextTooLong(need, provider.window)
@@ -94,7 +134,7 @@ class ModelRunner:
                     mailbox.put(item.text)
             raise ModelUnavailable("The model server ended its reply without saying so.")
 
-        future = self._submit(self._with_retries(provider, attempt, mailbox.start_over))
+        future = self._submit(self._with_retries(provider, attempt, mailbox.start_over, attempts))
         future.add_done_callback(lambda _: mailbox.close())
         with self._stopping(future):
             last = 0.0
@@ -119,12 +159,14 @@ class ModelRunner:
     def embed(
         self, provider: Provider, texts: Sequence[str], *, cancelled: Callable[[], bool] | None = None
     ) -> list[list[float]]:
-        """Turn texts into vectors; retried and stoppable like `complete`."""
+        """Turn texts into vectors; retried and stoppable like `complete`. Of a `ModelChain` by the first model alone."""
+        if isinstance(provider, ModelChain):
+            provider = provider.members[0]
 
         async def attempt() -> list[list[float]]:
             return await provider.embed(texts)
 
-        future = self._submit(self._with_retries(provider, attempt, lambda error: None))
+        future = self._submit(self._with_retries(provider, attempt, lambda error: None, self._attempts))
         with self._stopping(future):
             while True:
                 with suppress(FutureTimeout):
@@ -145,7 +187,11 @@ class ModelRunner:
         thread.join(timeout=5)
 
     async def _with_retries(
-        self, provider: Provider, attempt: Callable[[], Coroutine[Any, Any, T]], again: Callable[[LLMError], None]
+        self,
+        provider: Provider,
+        attempt: Callable[[], Coroutine[Any, Any, T]],
+        again: Callable[[LLMError], None],
+        attempts: int,
     ) -> T:
         breaker = self.breaker(provider.server)
         self._providers.add(provider)
@@ -171,7 +217,7 @@ class ModelRunner:
                 again(error)
 
         async for turn in AsyncRetrying(
-            stop=stop_after_attempt(self._attempts),
+            stop=stop_after_attempt(attempts),
             retry=retry_if_exception(worth_it),
             wait=wait,
             before_sleep=before_sleep,

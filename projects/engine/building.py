@@ -15,7 +15,7 @@ from agents.ports import TaskContext
 from agents.state import TaskState, start_state
 from projects.engine.book import DatabaseBook
 from projects.engine.budgets import limits_of
-from projects.engine.models import canary_of, guard, label, provider_for, runner
+from projects.engine.models import announce, canary_of, guard, label, provider_for, runner
 from projects.engine.patterns import rules_of
 from projects.engine.places import repository_of
 from projects.engine.room import need_room
@@ -57,12 +57,13 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
     project = run.project
     label(run)
     spine = DatabaseSpine(run, actor=actor, token=token, task=task)
+    announce(run, spine)
     repository = repository_of(project)
     repository.ensure(project.name)
     context = TaskContext(
         project=project.slug, run=str(run.pk), house_rules=rules_of(project), spine=spine,
         book=DatabaseBook(task, actor=actor, spine=spine), limits=limits_of(project), repository=repository,
-        worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project), runner=runner(),
+        worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project, persona), runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),
         supply=ProjectSupply(project), lessons=lessons(), gates=gates,
         canary=canary_of(run), guard=guard(), asks_about_reach=project.autonomy in ASKS_AT_GATES, lessons_across_projects=settings.SHARE_LESSONS,

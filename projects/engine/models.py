@@ -13,6 +13,8 @@ from agents.llm.base import Provider, Timeouts
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.llm.scripted_server import ScriptedOllama
+from agents.ports import Spine
+from projects.engine.choice import outside_hosts, provider_of
 from projects.engine.places import scenario_path
 from projects.models import Project, Run
 from projects.models.project import RECORDING
@@ -40,12 +42,24 @@ def recording(name: str) -> ScriptedOllama:
         return _servers[name]
 
 
-def provider_for(project: Project) -> Provider:
-    """The provider of a project; raises agents.llm.base.LLMError or ScenarioError for one that cannot be made."""
+def provider_for(project: Project, persona: str = "coder") -> Provider:
+    """The provider of a persona of a project; raises agents.llm.base.LLMError or ScenarioError for one that cannot be made."""
     if project.is_recording:
         server = recording(project.model_name.removeprefix(RECORDING))
         return make_provider("scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW)
-    return make_provider("ollama", server=settings.OLLAMA_URL, model=project.model_name, window=settings.MODEL_WINDOW)
+    return provider_of(project.model, persona)
+
+
+def announce(run: Run, spine: Spine) -> None:
+    """Say on the record, once a run, that its conversations may leave this machine."""
+    if run.project.is_recording:
+        return
+    hosts = outside_hosts(run.project.model)
+    if hosts:
+        spine.emit(
+            "system", summary=f"Data leaves this machine: models at {', '.join(hosts)} may be asked"[:400], key="models/outside",
+            payload={"text": "The choice of models names servers outside of this machine.", "servers": hosts},
+        )  # fmt: skip
 
 
 def label(run: Run) -> None:

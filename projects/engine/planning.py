@@ -8,7 +8,7 @@ from typing import Any
 from agents.planner_graph import PlanContext, PlanState, build_plan_graph
 from agents.planning.plan import parse_plan, validate_plan
 from projects.engine.budgets import limits_of
-from projects.engine.models import canary_of, label, provider_for, runner
+from projects.engine.models import announce, canary_of, label, provider_for, runner
 from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver
 from projects.engine.spine import DatabaseSpine
@@ -61,13 +61,14 @@ def plan(run: Run, *, actor: str, token: int) -> None:
     """Run or resume the planning of a run; raises what agents.ports and agents.llm.base raise."""
     label(run)
     spine = DatabaseSpine(run, actor=actor, token=token)
+    announce(run, spine)
     project = run.project
     rejected = Plan.objects.filter(project=project, status=Plan.Status.REJECTED).order_by("-version").first()
     document = run.document
     assert document is not None  # noqa: S101
     context = PlanContext(
         project=project.slug, text=document.text, house_rules=rules_of(project), comment=rejected.comment if rejected else "",
-        spine=spine, book=DatabasePlanBook(run, spine), limits=limits_of(project), provider=lambda: provider_for(project), runner=runner(),
+        spine=spine, book=DatabasePlanBook(run, spine), limits=limits_of(project), provider=lambda: provider_for(project, "planner"), runner=runner(),
         canary=canary_of(run),
     )  # fmt: skip
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())

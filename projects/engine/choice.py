@@ -1,0 +1,95 @@
+"""Which models do the work of a project: its own choice, else that of the persona, else that of the installation."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from agents.capabilities import is_outside
+from agents.llm.base import Provider
+from agents.llm.catalog import Catalog, Choice, Server, split_models
+from agents.llm.chain import ModelChain
+from agents.llm.gemini import KEY_VARIABLE as GEMINI_KEY
+from agents.llm.openai import KEY_VARIABLE as OPENAI_KEY
+from agents.llm.registry import make_provider
+from agents.personas import PERSONAS
+from projects.models.project import RECORDING
+
+_catalogs: dict[tuple[Any, ...], Catalog] = {}
+
+
+def catalog() -> Catalog:
+    """The choice of this installation, read again when its file changes. Raises CatalogError."""
+    path = Path(settings.MODELS_FILE)
+    try:
+        stamp = path.stat().st_mtime_ns
+    except OSError:
+        stamp = 0
+    key = (str(path), stamp, settings.OLLAMA_URL, settings.OPENAI_URL, settings.GEMINI_URL)
+    if key not in _catalogs:
+        known = (
+            Server("ollama", "ollama", settings.OLLAMA_URL),
+            Server("openai", "openai", settings.OPENAI_URL, OPENAI_KEY),
+            Server("gemini", "gemini", settings.GEMINI_URL, GEMINI_KEY),
+        )
+        found = Catalog.load(path, known)
+        _catalogs.clear()
+        _catalogs[key] = found
+    return _catalogs[key]
+
+
+def specs_for(own: str, persona: str) -> tuple[str, ...]:
+    """The models of a persona, best first; `own` is what the project itself names ("" for nothing)."""
+    named = split_models(own) or split_models(settings.MODEL_OF.get(persona, ""))
+    return named or catalog().choice(persona).models or split_models(settings.MODEL)
+
+
+def provider_of(own: str, persona: str) -> Provider:
+    """The provider of a persona: one model, or several of which the next stands in for the one before.
+
+    Raises agents.llm.base.LLMError for a choice that cannot be read or names no model.
+    """
+    choice, book = catalog().choice(persona), catalog()
+    specs = specs_for(own, persona)
+    members, outside = [], []
+    for spec in specs:
+        server, model = book.resolve(spec)
+        members.append(_made(server, model, book.windows.get(spec, settings.MODEL_WINDOW)))
+        outside.append(is_outside(server.url))
+    if len(members) == 1 and _is_usual(choice):
+        return members[0]
+    return ModelChain(
+        tuple(members), tuple(outside), PERSONAS[persona].temperature if persona in PERSONAS else 0.2,
+        choice.temperature, choice.max_tokens, choice.protocol,
+    )  # fmt: skip
+
+
+def providers_in_force(own: str = "") -> list[tuple[str, Server, Provider]]:
+    """Every model that may be asked, once, with its server; for a look at whether they are there."""
+    book = catalog()
+    specs = dict.fromkeys(spec for persona in PERSONAS for spec in specs_for(own, persona))
+    found = []
+    for spec in specs:
+        if not spec.startswith(RECORDING):
+            server, model = book.resolve(spec)
+            found.append((spec, server, _made(server, model, book.windows.get(spec, settings.MODEL_WINDOW))))
+    return found
+
+
+def outside_hosts(own: str) -> list[str]:
+    """The machines other than this one that a project's conversations may go to, as a person would name them."""
+    return sorted({server.url for _, server, _ in providers_in_force(own) if is_outside(server.url)})
+
+
+@cache
+def _made(server: Server, model: str, window: int) -> Provider:
+    """One provider for each model of this process: its connections are used again, and what it learnt is kept."""
+    options: dict[str, Any] = {} if server.kind == "ollama" else {"key_variable": server.key_variable}
+    return make_provider(server.kind, server=server.url, model=model, window=window, **options)
+
+
+def _is_usual(choice: Choice) -> bool:
+    return choice.temperature is None and choice.max_tokens is None and choice.protocol == "fences"
