@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _PROSE = (".md", ".markdown", ".rst", ".txt")
-_COMMENT = r"^\s*(?:#|//|/\*|\*|<!--|--|;|\{#|\{/\*|\"\"\"|''')\s*"
+_NOTE = r"^\s*(?:#|//|/\*|\*|<!--|--|;|\{#|\{/\*)\s*"
+# A docstring too; but what one asks for ("Implement the function f that …") may well stand below it.
+_COMMENT = _NOTE.replace(")\\s*", r"""|\"\"\"|''')\s*""")
 _LEFT_OUT = [
     re.compile(pattern, re.I)
     for pattern in (
@@ -24,7 +26,7 @@ _UNWRITTEN = [
     for pattern in (
         r"\b(?:TODO|FIXME|XXX)\b\W{0,4}(?:implement|add (?:the )?(?:implementation|code|logic)|write|finish|complete|fill)\b",
         _COMMENT + r"\W*(?:add |put |write |insert )?your (?:code|implementation|logic) (?:goes )?here\b",
-        _COMMENT + r"\W*(?:implement|fill in) (?:this|me|here|later|the (?:logic|function|method|rest))\b",
+        _NOTE + r"\W*(?:implement|fill in) (?:this|me|here|later|the (?:logic|function|method|rest))\b",
         r"^\s*(?:pass|\.\.\.|return None|return)\s*#\s*(?:\W*)(?:implement|todo|fixme|placeholder|to be|not implemented|your|add|replace|stub|fill)\b",
         _COMMENT + r"\W*placeholder (?:for|implementation|code|logic)\b",
     )

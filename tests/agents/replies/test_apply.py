@@ -179,6 +179,7 @@ def test_code_left_out_is_refused_with_the_line(line):
         "# existing users keep their password",
         "    raise NotImplementedError",
         "# An implementation of the repository protocol",
+        '    """ Implement the function f that takes n as a parameter."""\n    return n',
     ],
 )
 def test_honest_lines_are_no_placeholders(line):
