@@ -13,6 +13,7 @@ from agents.context.compaction import compact
 from agents.context.ledger import ledger
 from agents.effects import effect
 from agents.firewall.outgoing import Watch, judge_reply, planted
+from agents.forms import in_form
 from agents.llm.base import Cancelled, Completion, Message
 from agents.llm.runner import ModelRunner
 from agents.personas import Persona
@@ -76,6 +77,7 @@ def ask(
     if known is not None:
         return Answer(*known)
     check_budget(spine, limits)
+    messages = in_form(messages, getattr(provider, "protocol", "fences"))
     kept, saved = compact(messages, provider.window, persona.max_tokens)
     shown, sources = guarded(spine, kept, provider, key=key, role=persona.name, attempt=attempt), untrusted(kept)
     sent = bare(shown)
