@@ -80,6 +80,39 @@ def test_a_recording_named_as_the_model_is_called_one_and_one_that_is_not_there_
     assert "household" in checks["Model server"]["way_out"]
 
 
+def test_models_of_all_personas_are_looked_at(tmp_path: Path) -> None:
+    scenario = REPOSITORY / "agents" / "llm" / "scenarios" / "household"
+    server = ScriptedOllama(scenario, window=4_096)
+    with server as url:
+        model = server.scenario.model
+        (tmp_path / "models.toml").write_text(f'[personas.coder]\nmodels = ["openai:{model}", "ollama:gone:1b"]\n')
+        _, _, checks = doctor(tmp_path, AISWE_OLLAMA_URL=url, AISWE_MODEL=model, AISWE_OPENAI_URL=f"{url}/v1")
+    assert checks["Model server"]["ok"] is True
+    assert f"{url}/v1" in checks["Model server"]["detail"]
+    assert "others stand in" in checks["Model server"]["detail"]
+    assert checks["Context window"]["ok"] is False
+
+
+def test_a_persona_without_a_model_is_red_and_named(tmp_path: Path) -> None:
+    scenario = REPOSITORY / "agents" / "llm" / "scenarios" / "household"
+    server = ScriptedOllama(scenario, key="k" * 20)
+    with server as url:
+        model = server.scenario.model
+        _, _, checks = doctor(
+            tmp_path, AISWE_OLLAMA_URL=url, AISWE_MODEL=model, AISWE_OPENAI_URL=url, AISWE_MODEL_CODER=f"openai:{model}"
+        )
+    assert checks["Model server"]["ok"] is False
+    assert "Without a model: coder" in checks["Model server"]["detail"]
+    assert "AISWE_OPENAI_API_KEY" in checks["Model server"]["way_out"]
+
+
+def test_a_choice_of_models_that_cannot_be_read_is_red(tmp_path: Path) -> None:
+    (tmp_path / "models.toml").write_text("[personas.chef]\n")
+    _, _, checks = doctor(tmp_path)
+    assert checks["Model server"]["ok"] is False
+    assert "no such persona" in checks["Model server"]["detail"]
+
+
 def test_a_check_that_cannot_look_is_red() -> None:
     def broken() -> Verdict:
         raise PermissionError("not for you")
