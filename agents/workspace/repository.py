@@ -217,6 +217,10 @@ class Worktree:
         git(self.path, "checkout", "-q", "-f", "--detach", sha)
         return sha
 
+    def branch(self, name: str) -> None:
+        """Name the commit the tree stands at; raises GitError when the branch is there already, or for no valid name."""
+        git(self.path, "checkout", "-q", "-b", name)
+
     def parent(self, sha: str) -> str:
         """The commit's parent."""
         return out(self.path, "rev-parse", f"{sha}^")

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "Start, watch and steer runs."),
     "history": ("history", "List past and present runs."),
     "bench": ("bench", "Measure models, or the loop itself, on tasks with known answers."),
+    "tests": ("tests", "Have tests written for a module, until its branches are covered."),
     "gate": ("gate", "Run the review gates on any folder."),
     "firewall": ("firewall", "Ask the firewall about commands, code, output and paths."),
     "sandbox": ("sandbox", "Run a command in the sandbox, or probe its walls."),
