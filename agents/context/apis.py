@@ -67,22 +67,28 @@ def _question(use: Use) -> Question:
 
 
 def _asked(sandbox: Sandbox, questions: Sequence[Question]) -> list[dict[str, Any] | None]:
+    answers = look_up(sandbox, {"uses": questions}, len(questions))
+    return [answer if isinstance(answer, dict) else None for answer in answers]
+
+
+def look_up(sandbox: Sandbox, asked: Mapping[str, Any], amount: int) -> list[Any]:
+    """Ask inside/look_up.py; as many answers as there were questions, None for what could not be told.
+
+    Raises SandboxUnavailable when the sandbox broke.
+    """
     mark = secrets.token_hex(16)
-    request = json.dumps({"mark": mark, "uses": questions}).encode()
+    request = json.dumps({"mark": mark, **asked}).encode()
     source = INSIDE.read_text(encoding="utf-8")
     if isinstance(sandbox, RunsScripts):
         done: ExecResult = sandbox.run_script(source, seconds=SECONDS, stdin=request)
     else:
         done = sandbox.exec(["python", "-c", source], seconds=SECONDS, stdin=request)
-    nothing: list[dict[str, Any] | None] = [None] * len(questions)
     _, there, rest = done.out.rpartition(mark)
     try:
         answers = json.loads(rest.splitlines()[0]) if there and rest else None
     except (ValueError, RecursionError):
-        return nothing
-    if not isinstance(answers, list) or len(answers) != len(questions):
-        return nothing
-    return [answer if isinstance(answer, dict) else None for answer in answers]
+        answers = None
+    return answers if isinstance(answers, list) and len(answers) == amount else [None] * amount
 
 
 def _in_words(answer: Mapping[str, Any]) -> str:

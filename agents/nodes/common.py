@@ -9,12 +9,12 @@ from agents.asking import ask
 from agents.context import existing_files, files_text, requirements_text
 from agents.llm.base import Message, ReplyTooLong
 from agents.nodes.keys import key_of as key_of  # for the nodes, which take all they share from here
-from agents.nodes.libraries import absent
+from agents.nodes.libraries import absent, offered
 from agents.nodes.screening import screen
 from agents.nodes.steering import steers_tests
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.ports import TaskContext
-from agents.provenance import Material, Source, as_turn, label, render, sources_in
+from agents.provenance import Material, Source, as_turn, joined, label, render, sources_in
 from agents.repair.feedback import clip
 from agents.replies import Applied, Reply, apply_reply, parse_reply
 from agents.state import TaskState
@@ -31,16 +31,28 @@ def is_test(path: str) -> bool:
 def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **more: Any) -> list[Message]:
     """System prompt and first message of a conversation: byte-stable, so that the model's cache is reused."""
     task = state["task"]
+    existing = existing_files(ctx.repository, state["base"], task.get("files", []), about_of(task))
+    if persona.name == "coder":
+        existing = joined([existing, offered(state, ctx, about_of(task), own_files(state, ctx))])
     first = render(
         "task.head",
         project=ctx.project, key=task["key"], title=task["title"], approach=state["approach"], step=step,
         description=label(task.get("description", ""), Source.MODEL), expects=label(task.get("expects", ""), Source.MODEL),
         files=task.get("files", []), requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()), lessons=lessons_text(state.get("lessons", [])),
-        existing=existing_files(ctx.repository, state["base"], task.get("files", []), about_of(task)),
+        existing=existing,
         tests=more.get("tests", ""), avoid=label(more.get("avoid", ""), Source.TESTS),
     )  # fmt: skip
     return [as_turn("system", render(f"system.{persona.name}", house_rules=ctx.house_rules)), as_turn("user", first)]
+
+
+def own_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:
+    """Text of the task's files as they stand at its base; those that are not there yet are left out."""
+    return {
+        path: text
+        for path in state["task"].get("files", [])
+        if (text := ctx.repository.read(state["base"], path)) is not None
+    }
 
 
 def about_of(task: Mapping[str, Any]) -> str:

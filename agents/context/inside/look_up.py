@@ -3,6 +3,8 @@
 Reads JSON from stdin, {"mark": "…", "uses": [[module, [attribute, …], [keyword, …] or null], …]}, and prints one line: the
 mark and JSON with an answer for each use: null when all is well or nothing can be said for sure, else
 {"missing": name, "close": [[name, parameters], …]} or {"keyword": name, "close": [[name, parameters]]}.
+With "modules": [module, …] instead of "uses" the answers are the modules' public names, each [name, signature, first line
+of its docstring], or null.
 """
 
 import difflib
@@ -17,6 +19,7 @@ from typing import Any
 
 PECULIAR = {"antigravity", "this", "idlelib", "turtledemo", "__main__"}  # importing them does something
 CLOSE = 3
+MOST, LONG = 400, 160  # names of a module, characters of each text
 
 
 def imported(name: str) -> Any:
@@ -107,13 +110,40 @@ def wrong_keyword(found: Any, name: str, keywords: "list[str]") -> Any:
     return None
 
 
+def public(module: str) -> Any:
+    """The public functions and classes of a module with their signatures and what their docstrings begin with."""
+    if module.split(".")[0] in PECULIAR or importlib.util.find_spec(module.split(".")[0]) is None:
+        return None
+    found = imported(module)
+    if found is None:
+        return None
+    names = getattr(found, "__all__", None) or [name for name in dir(found) if not name.startswith("_")]
+    rows = []
+    for name in sorted(str(each) for each in names)[:MOST]:
+        thing = getattr(found, name, None)
+        if not callable(thing):
+            continue
+        try:
+            signature = str(inspect.signature(thing))
+        except (TypeError, ValueError, RuntimeError):
+            signature = "(…)"
+        words = (inspect.getdoc(thing) or "").strip().split("\n")[0] if getattr(thing, "__doc__", None) else ""
+        rows.append([name, signature[:LONG], words[:LONG]])
+    return rows
+
+
 def main() -> None:
     """Answer what was asked."""
     asked = json.load(sys.stdin)
     sys.path[:] = [place for place in sys.path if place not in ("", ".", "/workspace")]
-    answers = []
+    answers: list[Any] = []
     out, sys.stdout, sys.stderr = sys.stdout, io.StringIO(), io.StringIO()
-    for module, attributes, keywords in asked["uses"]:
+    for module in asked.get("modules", ()):
+        try:
+            answers.append(public(module))
+        except Exception:  # noqa: BLE001 - as below
+            answers.append(None)
+    for module, attributes, keywords in asked.get("uses", ()):
         try:
             answers.append(looked_up(module, attributes, keywords))
         except Exception:  # noqa: BLE001 - a library may do anything when it is looked at

@@ -29,3 +29,13 @@ def test_the_coder_who_insists_is_judged_by_the_tests(tmp_path):
     bench = bench_with(tmp_path, {"coder-code": INVENTED, "coder-again": INVENTED, "coder-repair": GOOD})
     assert bench.run()["verdict"] == "merged"
     assert len(bench.book.attempts) == 2
+
+
+def test_the_coder_sees_the_signatures_of_a_library_that_the_tests_use(tmp_path):
+    tests = TESTS.replace("from calc", "import httpx\nfrom calc") + "\n"
+    tests = tests.replace("== '[2]'", "== '[2]' and httpx.codes.OK == 200")
+    bench = bench_with(tmp_path, {"tester-tests": tests, "coder-code": GOOD})
+    assert bench.run()["verdict"] == "merged"
+    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.spine.of("thought")}
+    assert "Library signatures:\n\n```from=package\nhttpx.codes(" in prompts["code"][-1]
+    assert "Library signatures:" not in prompts["tests"][-1]
