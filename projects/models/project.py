@@ -65,6 +65,7 @@ def default_limits() -> dict[str, Any]:
     return {
         "max_retries": 5,
         "max_iterations": 15,
+        "samples": 1,
         "warn_iterations": 12,
         "task_tokens": 400_000,
         "task_seconds": 3_600,

@@ -28,6 +28,7 @@ MAX_RULES = 20_000
 LIMIT_RANGES: dict[str, tuple[int, int]] = {
     "max_retries": (0, 50),
     "max_iterations": (1, 200),
+    "samples": (1, 16),
     "warn_iterations": (1, 200),
     "task_tokens": (1_000, 1_000_000_000),
     "task_seconds": (10, 7 * 86_400),
