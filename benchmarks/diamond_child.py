@@ -28,7 +28,7 @@ def main() -> int:
     from projects.engine import building
 
     provider = make_provider("scripted", server=options["server"], model="bench")
-    building.provider_for = lambda project: provider  # type: ignore[attr-defined]
+    building.provider_for = lambda project, persona="": provider  # type: ignore[attr-defined]
     walls = Walls()
     open_backend = building.open_backend
 

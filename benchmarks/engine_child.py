@@ -200,7 +200,7 @@ class Bench:
             "DatabaseSpine": lambda *a, **k: watch.watch(DatabaseSpine(*a, **k), "spine"),
             "DatabaseBook": book,
             "DjangoSaver": lambda: watch.watch(DjangoSaver(), "checkpoints"),
-            "provider_for": lambda project: self.provider,
+            "provider_for": lambda project, persona="": self.provider,
             "runner": lambda: self.watched_runner(watch),
             "open_backend": lambda name: self.watched_backend(watch),
             "repository_of": lambda project: self.watched_repository(repository_of(project), watch),
