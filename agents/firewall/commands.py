@@ -13,6 +13,7 @@ from agents.firewall.resources import judge_use
 from agents.firewall.runners import CodeJudge
 from agents.firewall.shell import Script, Simple, Unparsable, Word, parse
 from agents.firewall.steering import dangerous_assignment
+from agents.firewall.tampering import judge_shadowed, judge_tampering, judge_whole
 from agents.firewall.tools import Tools
 
 MAX_DEPTH = 6
@@ -65,6 +66,10 @@ _PACKERS = frozenset(
         "restic",
     }
 )
+# Programs that may name a shell without starting one.
+_NAMES_SHELLS = frozenset(
+    {"ls", "file", "grep", "egrep", "fgrep", "cat", "stat", "which", "echo", "printf", "test", "[", "ldd", "type", "readlink", "realpath", "md5sum", "sha256sum", "chsh", "useradd", "usermod", "du", "wc", "dpkg", "rpm", "head", "awk", "sed", "cp", "ln", "strings", "export", "whereis", "man", "dirname", "basename", "hash", "alias", "sha1sum", "diff", "cmp", "pgrep", "ps", "rg"}
+)  # fmt: skip
 _HOMES = frozenset({"/", "/home", "/root", "~", "/etc", "/proc", "/Users"})
 _NAMING = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex"})
 
@@ -92,6 +97,7 @@ def command_verdicts(text: str, context: FirewallContext, judge_code: CodeJudge,
         return
     if script.fork_bomb:
         yield deny("fork-bomb", "Starts programs without end.")
+    yield from judge_whole(text)
     if script.endless:
         yield approve("endless-loop", "A loop runs without end and without a pause.")
     yield from _Judge(context, judge_code, depth).script(script)
@@ -106,6 +112,7 @@ class _Judge(Tools):
 
     def script(self, script: Script) -> Iterator[Verdict]:
         self.functions = script.functions
+        yield from judge_shadowed(set(script.functions))
         for simple in script.commands:
             yield from self.simple(simple)
 
@@ -118,6 +125,7 @@ class _Judge(Tools):
             if self.secret(word.text):
                 yield deny("secret", f"Reads {word.text}, which holds secrets.")
         if not simple.words:
+            yield from judge_tampering("", [], simple, "")
             return
         if not simple.words[0].literal:
             yield approve("unknown-program", "The program to run is known only at run time.")
@@ -142,6 +150,8 @@ class _Judge(Tools):
         if name in words("never", "refused") or any("stratum+" in word.text for word in arguments):
             yield deny("never", f"{name} has no place in a build.")
         yield from self.hiding(name, arguments, simple)
+        yield from judge_tampering(name, arguments, simple, "")
+        yield from self.escapes(name, written, arguments)
         handler = _HANDLERS.get(name)
         if handler is not None:
             yield from handler(self, name, arguments, simple)
@@ -165,6 +175,22 @@ class _Judge(Tools):
             yield from self.network(name, arguments)
         elif name in rules()["writes"]:
             yield from self.writes(name, arguments, plain)
+
+    def escapes(self, name: str, written: str, arguments: Sequence[Word]) -> Iterator[Verdict]:
+        """A shell handed to a program that has no table: whatever the option is called, it will be started."""
+        if re.match(r":?!+\s*/?\w", written):
+            yield approve("text-to-shell", "A line that leaves a program for a shell.")
+        if name in _NAMES_SHELLS:
+            return
+        for index, word in enumerate(arguments):
+            after = arguments[index + 1].text if index + 1 < len(arguments) else ""
+            if (
+                re.fullmatch(r"(/usr)?/bin/(ba|da|z|k|a)?sh", word.text)
+                and not (index and arguments[index - 1].text in ("-newer", "-samefile", "-s", "--shell"))
+                and (not after or after.startswith("-"))
+                and not re.match(r"-\w*c", after)
+            ) or re.search(r"/bin/(ba|da|z|k)?sh\s*(-[ip]\b|[;<0-9]+[<>]&)", word.text):
+                yield approve("hidden-program", f"{name} is given a shell to run.")
 
     def place(self, written: str) -> Verdict:
         """A program from scratch space or somebody's home was put there by something that nobody judged."""

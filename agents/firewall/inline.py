@@ -22,7 +22,7 @@ _CODE = {
     "perl": ("-e", "-E"), "ruby": ("-e",), "php": ("-r", "-B", "-R", "-E"), "lua": ("-e",), "luajit": ("-e",), "node": ("-e", "-p", "-pe", "--eval", "--print"),
     "deno": ("eval",), "bun": ("-e", "--eval"), "osascript": ("-e",), "powershell": ("-c", "-Command", "-EncodedCommand", "-enc", "-e"), "Rscript": ("-e",), "R": ("-e",),
     "julia": ("-e", "-E"), "irb": ("-e",), "tclsh": ("-c",), "expect": ("-c",), "guile": ("-c",), "ghci": ("-e",), "groovy": ("-e",),
-    "scala": ("-e",), "elixir": ("-e", "--eval"), "erl": ("-eval",), "octave": ("--eval",), "sbcl": ("--eval",), "swipl": ("-g", "-t"), "clojure": ("-e",),
+    "scala": ("-e",), "elixir": ("-e", "--eval"), "erl": ("-eval",), "octave": ("--eval",), "octave-cli": ("--eval",), "sbcl": ("--eval",), "swipl": ("-g", "-t"), "clojure": ("-e",),
 }  # fmt: skip
 _STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _STARTS = {
@@ -33,7 +33,7 @@ _STARTS = {
     "php": r"\b(system|exec|shell_exec|passthru|popen|proc_open|pcntl_\w+|eval|assert|create_function|fsockopen|stream_socket_client|curl_\w+|unlink|rmdir|file_put_contents|include|require|base64_decode|gzinflate|str_rot13|mail|dl|call_user_func|array_map|preg_replace_callback|posix_\w+|rename|symlink|chmod|chown)\b|`|\$_(ENV|SERVER)|getenv\(\)|https?://|ftp://|\$\w+\(",
     "lua": r"os\.(execute|remove|rename|exit|getenv)|io\.(popen|open)|require|load(string|file)?\b|dofile|package\.|debug\.|ffi|socket",
 }  # fmt: skip
-_STARTS_ANY = r"(?i)\bsystem\b|\bexec\w*|\bspawn\b|\bfork\b|`|socket|https?:|\bshell\b|\brun\b|\bprocess\b|\bdelete|\bunlink|\bremove|\brm\b|\beval\b|open\(|getRuntime|Invoke-|iwr|iex|download|unsafe|ENV"
+_STARTS_ANY = r"(?i)\bsystem\b|\bunix\s*\(|\bshell_cmd\b|\bexec\w*|\bspawn\b|\bfork\b|`|socket|https?:|\bshell\b|\brun\b|\bprocess\b|\bdelete|\bunlink|\bremove|\brm\b|\beval\b|open\(|getRuntime|Invoke-|iwr|iex|download|unsafe|ENV"
 
 
 def judge_inline(judge: Runners, name: str, arguments: Sequence[Word], simple: Simple) -> Iterator[Verdict]:

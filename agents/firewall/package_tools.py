@@ -47,6 +47,11 @@ class PackageTools(Runners):
             if name not in ("npm", "pnpm", "yarn", "bun") or (inner and inner[0].text in words("commands", "shells")):
                 yield from self.run(inner, simple) if inner else ()
                 return
+        said = [word.text for word in rest]
+        if {"uninstall", "remove", "rm", "un"} & set(said[:2]) and any(
+            re.match(r"(" + "|".join(_GUARDS) + r")\b", text) for text in said[1:]
+        ):
+            yield approve("guard", f"{name} takes a program away that checks the work.")
         for index, word in enumerate(arguments[:-1]):
             if word.text in ("-c", "--call") and name in ("npx", "npm", "pnpm"):
                 yield self.nested(arguments[index + 1].text)

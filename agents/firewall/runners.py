@@ -22,6 +22,11 @@ _DANGER_NAMES = frozenset(
     {"sudo", "ssh", "git", "ls", "cd", "cat", "su", "python", "python3", "npm", "pip", "make", "pytest", "rm", "cp"}
 )
 
+_KINDS = r"\*\.(py|js|ts|go|rs|java|c|cpp|rb|php)"
+_LISTS_EVERYTHING = re.compile(
+    rf"git ls-files( -z| {_KINDS})*|ls( -[1aAU]+| \./?| (src/)?{_KINDS})*|find( \./?)?( -type f)?( -name {_KINDS})?( -print0)?"
+)
+
 
 def after_options(arguments: Sequence[Word], with_value: set[str]) -> Sequence[Word]:
     """What follows a program's own options."""
@@ -179,6 +184,8 @@ class Runners(FileEffects):
         if given is not None:
             yield from self.simple(Simple(words=[*rest, *(Word(text) for text in given.split()[:50])]))
             return
+        if program == "kill" and {"jobs", "lsof"} & set(chain(simple.piped_from)):
+            return  # the shell's own jobs, or who holds a port of the sandbox's own network
         yield from self.simple(Simple(words=rest))
         starts = self.starts(simple.piped_from)
         if program in ("rm", "shred", "truncate") and self.lists_everything(simple.piped_from):
@@ -199,16 +206,7 @@ class Runners(FileEffects):
         if simple is None or simple.piped_from is not None or not simple.words:
             return False
         texts = [word.text for word in simple.words]
-        if simple.name == "git":
-            return texts[1:2] == ["ls-files"] and len(texts) == 2
-        return simple.name == "find" and texts[1:] in (
-            [],
-            ["."],
-            ["./"],
-            [".", "-type", "f"],
-            ["-type", "f"],
-            [".", "-type", "f", "-print0"],
-        )
+        return bool(_LISTS_EVERYTHING.fullmatch(" ".join([simple.name, *texts[1:]])))
 
     def starts(self, simple: Simple | None) -> list[Word]:
         """The folders that a `find` or `ls` at the head of a pipe looks in."""
@@ -347,6 +345,8 @@ class Runners(FileEffects):
             if joint:
                 yield self.nested(value)
                 first = value.split()[0].rpartition("/")[2] if value.split() else own
+                if own in _DANGER_NAMES and re.search(r"--no-verify|hookspath|\|\|\s*true", value):
+                    yield approve("alias", f"{own} would leave checks out.")
                 if own in _DANGER_NAMES and first not in (own, "sudo", "command", "builtin"):
                     yield approve("alias", f"{own} would run {first} instead.")
 
@@ -360,7 +360,7 @@ class Runners(FileEffects):
         """export and its like."""
         for word in arguments:
             yield from dangerous_assignment(word.text)
-            if name == "unset" and word.text.startswith("HIST"):
+            if name == "unset" and word.text.startswith(("HIST", "PROMPT_COMMAND", "AISWE_")):
                 yield approve("history", "Stops the shell from recording what it runs.")
         if name == "setenv" and len(arguments) > 1:
             yield from dangerous_assignment(f"{arguments[0].text}={arguments[1].text}")

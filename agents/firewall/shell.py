@@ -90,12 +90,16 @@ class Script:
     nodes: int = 0
 
 
+# "cat <file name> | wc": no shell runs it, a person means a word to fill in.
+_PLACEHOLDER = re.compile(r"<(\w[\w.-]*)(?: [\w.-]+)*>(?=\s*\Z|\s+[|;)])")
+
+
 def parse(text: str) -> Script:
     """Split a command line into what would be run. Raises `Unparsable`."""
     if len(text) > MAX_COMMAND or "\0" in text:
         raise Unparsable("too long" if len(text) > MAX_COMMAND else "contains NUL")
     text, literal_ends = prepare(text)
-    for attempt in (text, simplify(text)):
+    for attempt in (text, simplify(text), _PLACEHOLDER.sub(r"\1", text)):
         try:
             trees = bashlex.parse(attempt)
         except (bashlex.errors.ParsingError, NotImplementedError):

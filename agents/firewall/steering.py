@@ -13,12 +13,26 @@ _DANGEROUS = re.compile(
     r"|NODE_OPTIONS|NODE_PATH|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|GCONV_PATH|GIT_\w+|EDITOR"
     r"|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|SHELL|\w*HIST(?:FILE|SIZE|FILESIZE|CONTROL|IGNORE|TIMEFORMAT)|LESSHISTFILE|AISWE_\w+|SKIP|HUSKY|PIP_\w+|UV_\w*INDEX\w*|NPM_CONFIG_\w+|npm_config_\w+"
     r"|https?_proxy|all_proxy|HTTPS?_PROXY|ALL_PROXY|SSLKEYLOGFILE|CURL_CA_BUNDLE|NODE_TLS_REJECT_UNAUTHORIZED|GOPROXY|CARGO_\w*RUSTC\w*"
-    r"|RUSTC_WRAPPER|MAKEFLAGS|SUDO_ASKPASS|SSH_ASKPASS|RSYNC_RSH|CVS_RSH|TAR_OPTIONS|GZIP|IFS)\+?=(.*)$",
+    r"|RUSTC_WRAPPER|MAKEFLAGS|SUDO_ASKPASS|SSH_ASKPASS|RSYNC_RSH|PYTHONBREAKPOINT|PYTHONUSERBASE|PYTHONPLATLIBDIR|PYTHONHTTPSVERIFY|PYTEST_ADDOPTS|PYTEST_PLUGINS|PRE_COMMIT_ALLOW_NO_CONFIG|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|SSL_CERT_FILE|SSL_CERT_DIR|MAVEN_OPTS|GRADLE_OPTS|RUSTFLAGS|C(?:XX|PP)?FLAGS|LDFLAGS|CC|CXX|LD|GOSUMDB|GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOFLAGS|GOPRIVATE|CVS_RSH|TAR_OPTIONS|GZIP|IFS)\+?=(.*)$",
     re.DOTALL,
 )
 _SHOWERS = frozenset(
     {"cat", "less", "more", "most", "vi", "vim", "nano", "bat", "code", "emacs", "true", "", ":", "bash", "sh", "zsh"}
 )
+# Variables with everyday values, and what in a value steers.
+_OUTSIDE = r"(^|=|\s|-B)(/tmp|/var|/dev|~|\.\.)/"
+_ONLY_WHEN = {
+    "PYTEST_ADDOPTS": r"-p\s*\w|--ignore|--deselect|no:|--co\b|-k\b|--collect-only|--noconftest|-c\s",
+    "PYTHONBREAKPOINT": r"\.(?!set_trace)",
+    "MAVEN_OPTS": r"-javaagent|-agent(lib|path)|ssl\.insecure",
+    "GRADLE_OPTS": r"-javaagent|-agent(lib|path)",
+    "RUSTFLAGS": r"linker=|codegen-backend",
+    "GOFLAGS": r"-toolexec|-insecure|-exec|-overlay|-mod=mod",
+    "GOSUMDB": r"off",
+    **dict.fromkeys(("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS"), r"-fplugin|-wrapper|-specs|-B\s*/tmp|-plugin"),
+    **dict.fromkeys(("CC", "CXX", "LD"), r"^[\"']?(/tmp|/var|/dev|~|\.\.)|[;&|`]|\$\("),
+    **dict.fromkeys(("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"), r"^[\"']?$|^[\"']?(/tmp|/var/tmp|/dev|~|\.\.)"),
+}  # fmt: skip
 
 
 def dangerous_assignment(assigned: str) -> Iterator[Verdict]:
@@ -33,9 +47,13 @@ def dangerous_assignment(assigned: str) -> Iterator[Verdict]:
     elif name in ("PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB", "LD_LIBRARY_PATH"):
         if not re.search(r"(^|:)(/tmp|/var|/dev|/home|/root|/proc|~|\.\.)", value) and name != "LD_LIBRARY_PATH":
             return
+    elif name in _ONLY_WHEN:
+        if not re.search(_ONLY_WHEN[name], value):
+            return
     elif (
         (name == "PATH" and re.match(r"\"?\$\{?PATH\b", value))
-        or name in ("HISTCONTROL", "HISTTIMEFORMAT", "HISTIGNORE")
+        or name in ("HISTCONTROL", "HISTTIMEFORMAT")
+        or (name == "HISTIGNORE" and value.strip("\"'") != "*")
         or (name.startswith("HIST") and re.fullmatch(r"[1-9]\d*", value))
         or re.match(r"GIT_(PAGER|TERMINAL|MERGE|TRACE|CURL_VERB|PS1)", name)
         or name == "IFS"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from agents.firewall.base import ALLOW, Verdict, words
+from agents.firewall.base import ALLOW, Verdict, rules, words
 from agents.firewall.file_effects import URL, approve, deny, is_remote
 from agents.firewall.package_tools import PackageTools
 from agents.firewall.paths import is_secret
@@ -37,6 +38,9 @@ _READING = frozenset(
         "echo",
         "date",
         "uptime",
+        "lsusb",
+        "lspci",
+        "lsblk",
     }
 )
 _FILE_TOOLS = frozenset(
@@ -65,7 +69,7 @@ _FILE_TOOLS = frozenset(
 _GIT_RUNS = {"rebase": ("--exec", "-x"), "difftool": ("-x", "--extcmd"), "grep": ("-O", "--open-files-in-pager"), "filter-branch": ("--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter")}  # fmt: skip
 _GIT_LOSES = re.compile(
     r"^(filter-branch|filter-repo|update-ref (-d|--delete)|reflog (expire|delete)|gc .*--prune=(now|all)|prune\b|push .*(-f|--force|--mirror|--delete)|symbolic-ref -d|replace|fast-import|rm .*(\s\.|\s\*|\s:/)$"
-    r"|credential|daemon|http-backend|instaweb|cvsserver|shell|upload-archive|archive .*--remote|clean .*-\w*x|clean -\w*x|stash (clear|drop)|branch .*-D\b.*(main|master|\$|\*)|checkout --orphan|rebase .*--root|reset --hard .*(~\d{2,}|\$\()|update-index .*--(assume-unchanged|skip-worktree)|(commit|push|merge) .*--no-verify|commit (.* )?-\w*n(\s|$)|commit .*--(author|date)|rm -r.*\s(\.|src|\*|:/)/?$|apply .*--unsafe-paths|bundle .*(/|~)|worktree add (/|~|\.\.)|var|maintenance)"
+    r"|credential|daemon|http-backend|instaweb|cvsserver|shell|upload-archive|archive .*--remote|clean .*-\w*x|clean -\w*[xX]|stash (clear|drop)|branch .*-D\b.*(main|master|\$|\*)|checkout --orphan|rebase .*--root|reset --hard .*(~\d{2,}|\$\()|update-index .*--(assume-unchanged|skip-worktree)|(commit|push|merge) .*--no-verify|commit (.* )?-\w*n(\s|$)|commit .*--(author|date|reset-author|no-gpg-sign)|commit (-\S+ )*-[aqsve]*n[a-z]*(\s|$)|update-ref|notes prune|hash-object .*-w|commit-tree|symbolic-ref \S+ \S|branch (-f|--force) (main|master)|branch -M (?!main |master )\S+ (main|master)$|tag (-d|-f|--delete|--force)\b|switch --orphan|reset --hard 4b825dc|checkout (HEAD~\d{2,}|4b825dc\w*) -- \.$|read-tree|init .*--separate-git-dir|multi-pack-index|worktree remove .*\s\.$|prune-packed|mv (\./)?tests?/? |config .*(-e|--edit)$|config .*--unset\S* core\.hooks[pP]ath|branch -D$|rm -r.*\s(\.|src|\*|:/)/?$|apply .*--unsafe-paths|bundle .*(/|~)|worktree add (/|~|\.\.)|var|maintenance)"
 )
 
 
@@ -101,7 +105,10 @@ class Tools(PackageTools):
                 yield deny("git-steering", f"{text.partition('=')[0]} makes git run other programs.")
         rest = after_options(arguments, {"-c", "-C", "--git-dir", "--work-tree"})
         verb = rest[0].text if rest else ""
-        said = " ".join(word.text for word in rest)
+        # What a message says is no option.
+        said = " ".join(
+            word.text for word in rest if verb != "commit" or word.text.startswith("-") or " " not in word.text
+        )
         if (
             verb in words("git", "network")
             and not (verb == "remote" and len(rest) <= 2)
@@ -120,6 +127,9 @@ class Tools(PackageTools):
                 ("user.", "color.", "core.autocrlf", "init.defaultbranch", "init.defaultBranch")
             ):
                 yield approve("git-config", "Changes git's settings outside the project.")
+        sets = verb == "config" and len(rest) > 2 and not any(t.startswith("--get") for t in texts)
+        if sets and (found := re.search(r"(?i)\s(" + rules()["git"]["weakening"] + r")\s+\S", said)):
+            yield approve("git-config", f"{found[1]} changes what git records, or where it goes.")
         if verb == "bisect" and len(rest) > 2 and rest[1].text == "run":
             yield from self.run(rest[2:], simple)
         if verb == "submodule" and len(rest) > 2 and rest[1].text == "foreach":
@@ -229,6 +239,9 @@ class Tools(PackageTools):
         ):
             # The sandbox has no rights to gain: what only reads stays what it is.
             where = [word.text for word in rest[1:]]
+            runs = [after for before, after in pairwise(where) if before == "-exec"]
+            if runs and all(one.rpartition("/")[2] in _FILE_TOOLS | _READING for one in runs):
+                where = [text for text in where if text != "-exec"]  # what it runs is judged for itself
             if not any(
                 text.startswith(("/root", "/etc/sudoers", "-exec", "-delete", "-ok", "-fprint")) for text in where
             ):
@@ -259,7 +272,7 @@ class Tools(PackageTools):
     def network(self, name: str, arguments: Sequence[Word]) -> Iterator[Verdict]:
         """Programs that talk to other machines."""
         texts = [word.text for word in arguments]
-        if name in ("nc", "ncat", "netcat", "socat") and any(
+        if name in ("nc", "nc.traditional", "ncat", "netcat", "socat") and any(
             re.match(r"-[a-z]*[ec]$|--(sh-)?exec|--lua|(?i:exec|system):", text) for text in texts
         ):
             yield deny("reverse-shell", f"{name} connects a program to the network.")
