@@ -67,7 +67,8 @@ class SemgrepScanner:
         folder = stage.write()
         # An ignore file of our own replaces the engine's default one, which leaves tests and build folders out.
         (folder / ".semgrepignore").write_text("", encoding="utf-8")
-        (stage.scratch / "rules.json").write_text(rules_json(), encoding="utf-8")
+        sources = [unit.data for unit in stage.units if unit.language == "python"]
+        (stage.scratch / "rules.json").write_text(rules_json(sources), encoding="utf-8")
         try:
             document = json.loads(_run(program, stage))
             scan.version = str(document["version"])

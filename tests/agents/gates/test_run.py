@@ -162,7 +162,7 @@ def test_a_semgrep_that_hangs_is_ended_with_its_children_and_blocks(
 def test_a_semgrep_that_misses_its_canary_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "agents.gates.semgrep_tool.rules_json",
-        lambda: json.dumps(
+        lambda sources: json.dumps(
             {
                 "rules": [
                     {
