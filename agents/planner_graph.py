@@ -25,7 +25,8 @@ from agents.planning.plan import PLAN_SCHEMA
 from agents.ports import Limits, Spine, Waiting
 from agents.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
-from agents.replies import parse_json, parse_reply
+from agents.replies import parse_reply
+from agents.settling import settle
 
 PLAN_ROUNDS = 2  # times an invalid plan goes back to the model with the exact errors, then a human decides
 DOCUMENT_CHARS = 36_000  # about 12,000 tokens: the rest of a longer document is covered by its extracted requirements
@@ -158,9 +159,11 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         requirements=label(requirements_text(rows), Source.DOCUMENT),
         document=label(clip(ctx.text, DOCUMENT_CHARS), Source.DOCUMENT, "markdown"),
     )
-    messages: list[Message] = [_system(ctx), as_turn("user", prompt)]
     try:
-        answer, _ = parse_json(_say(ctx, messages, step="infer", key="plan/infer", schema=INFER_SCHEMA), INFER_SCHEMA)
+        settled = settle(
+            lambda asked, schema: _say(ctx, asked, step="infer", key="plan/infer", schema=schema),
+            [_system(ctx)], prompt, INFER_SCHEMA, fill=True,
+        )  # fmt: skip
     except LLMError as error:
         ctx.spine.emit(
             "error", role="planner", outcome="fail", key="plan/infer-failed",
@@ -168,7 +171,7 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
             payload={"message": str(error), "tool": "model", "next_steps": ["retry", "skip"]},
         )  # fmt: skip
         return []
-    items = answer.get("requirements", []) if isinstance(answer, dict) else []
+    items = (settled.value or {}).get("requirements", [])
     known = {" ".join(row["text"].lower().split()) for row in rows}
     keys = {row["key"] for row in rows}
     numbers = (key for number in count(1) if (key := f"INF-{number:02d}") not in keys)
@@ -234,16 +237,18 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
         if rounds
         else render("plan.structure")
     )
-    messages: list[Any] = [*state["messages"], as_turn("user", prompt)]
-    text = _say(ctx, messages, step="structure", key=f"plan/structure/{rounds}", schema=PLAN_SCHEMA)
-    plan, problems = parse_json(text)
-    if not isinstance(plan, dict):
+    settled = settle(
+        lambda asked, schema: _say(ctx, asked, step="structure", key=f"plan/structure/{rounds}", schema=schema),
+        state["messages"], prompt, PLAN_SCHEMA,
+    )  # fmt: skip
+    plan, problems = settled.value, settled.problems
+    if plan is None:
         plan, problems = {"tasks": []}, [*problems, "the answer is not a JSON object with tasks"]
     else:
         problems = ctx.book.problems_of(plan)
     return {
         "step": 4 + rounds,
-        "messages": [*messages, as_turn("assistant", text)],
+        "messages": settled.messages,
         "plan": plan,
         "problems": problems,
         "rounds": rounds + 1,
