@@ -3,7 +3,7 @@
 [servers.studio]                 # a server of your own, beside ollama, openai and gemini
 kind = "openai"
 url = "http://127.0.0.1:1234/v1"
-key = "AISWE_STUDIO_KEY"         # the name of an environment variable
+key = "AISWE_STUDIO_API_KEY"         # the name of an environment variable
 
 [personas.coder]                 # planner, tester, coder, reviewer; default for all that are not named
 models = ["ollama:qwen2.5-coder:7b", "studio:qwen3-coder-30b"]
@@ -32,7 +32,7 @@ KINDS = ("ollama", "openai", "gemini")
 MOST_MODELS = 8
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 # Whatever ends so is known to redaction as a secret.
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,60}_(?:KEY|TOKEN)")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,60}_(?:API_KEY|TOKEN|SECRET)")
 
 
 class CatalogError(LLMError):
@@ -155,7 +155,7 @@ def _server(name: str, entry: Any, where: str, known: Mapping[str, Server]) -> S
     if not isinstance(key, str) or (key and not _VARIABLE.fullmatch(key)):
         # The value is not quoted: it may be the key itself.
         raise CatalogError(
-            f"{where}: key must be the name of an environment variable that ends with _KEY or _TOKEN; "
+            f"{where}: key must be the name of an environment variable that ends with _API_KEY, _TOKEN or _SECRET; "
             "the key itself does not belong in a file."
         )
     return Server(name, kind, url, key)

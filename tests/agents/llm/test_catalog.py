@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm.catalog import Catalog, CatalogError, Choice, Server, split_models
+from agents.llm.gemini import KEY_VARIABLE as KEY_OF_GEMINI
+from agents.llm.openai import KEY_VARIABLE as KEY_OF_OPENAI
+from agents.redaction import Redactor, secrets_in
 
 KNOWN = (
     Server("ollama", "ollama", "http://127.0.0.1:11434"),
@@ -19,7 +22,7 @@ GOOD = """
 [servers.studio]
 kind = "openai"
 url = "http://127.0.0.1:1234/v1"
-key = "AISWE_STUDIO_KEY"
+key = "AISWE_STUDIO_API_KEY"
 
 [personas.default]
 models = ["ollama:qwen2.5-coder:7b"]
@@ -46,7 +49,7 @@ def test_a_choice_is_read(tmp_path):
     assert book.choice("coder") == Choice(("ollama:qwen2.5-coder:14b", "studio:big"), 0.3, 4000, "tags")
     assert book.choice("tester") == Choice(("ollama:qwen2.5-coder:7b",), None, 4000)
     assert book.resolve("studio:big") == (
-        Server("studio", "openai", "http://127.0.0.1:1234/v1", "AISWE_STUDIO_KEY"),
+        Server("studio", "openai", "http://127.0.0.1:1234/v1", "AISWE_STUDIO_API_KEY"),
         "big",
     )
     assert book.windows == {"studio:big": 65536}
@@ -89,7 +92,7 @@ def test_a_name_without_a_server_is_a_model_of_ollama(tmp_path, spec, server, mo
         ("[servers.studio]\nkind='magic'\nurl='http://x'", "kind"),
         ("[servers.studio]\nkind='openai'", "url"),
         ("[servers.studio]\nkind='openai'\nurl='http://me:pw@x/v1'", "without a name or password"),
-        ("[servers.studio]\nkind='openai'\nurl='http://x'\nkey='PATH'", "ends with _KEY"),
+        ("[servers.studio]\nkind='openai'\nurl='http://x'\nkey='PATH'", "ends with _API_KEY"),
         ("[windows]\n'a' = 1", "windows.a"),
     ],
 )
@@ -117,3 +120,13 @@ def test_any_data_is_read_or_refused(data):
         return
     with contextlib.suppress(CatalogError):
         assert isinstance(Catalog.read(data, "models.toml", KNOWN), Catalog)
+
+
+@pytest.mark.parametrize(
+    "name", ["AISWE_STUDIO_API_KEY", "AISWE_STUDIO_TOKEN", "AISWE_STUDIO_SECRET", KEY_OF_OPENAI, KEY_OF_GEMINI]
+)
+def test_whatever_variable_may_hold_a_key_is_known_to_redaction(tmp_path, name):
+    value = "abcd" * 8
+    load(tmp_path, f"[servers.studio]\nkind='openai'\nurl='http://x'\nkey='{name}'")
+    assert secrets_in({name: value}) == {name: value}
+    assert value not in Redactor(secrets_in({name: value})).redact(f"the server said: wrong key {value}!")

@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_read_is_one_of_the_models_errors(book: Path) -> N
 def test_no_server_outside_is_asked_that_no_list_names(book: Path) -> None:
     assert choice.outside_hosts("") == []
     book.write_text(
-        '[servers.cloud]\nkind = "openai"\nurl = "https://models.example.org/v1"\nkey = "AISWE_CLOUD_KEY"\n'
+        '[servers.cloud]\nkind = "openai"\nurl = "https://models.example.org/v1"\nkey = "AISWE_CLOUD_API_KEY"\n'
     )
     assert choice.outside_hosts("") == [], "a server that is only known is not one that is asked"
     assert choice.outside_hosts("x:1, cloud:big") == ["https://models.example.org/v1"]
