@@ -14,7 +14,7 @@ from agents.context.ledger import ledger
 from agents.effects import effect
 from agents.firewall.outgoing import Watch, judge_reply, planted
 from agents.forms import in_form
-from agents.llm.base import Cancelled, Completion, Message
+from agents.llm.base import Cancelled, Completion, LLMError, Message
 from agents.llm.runner import ModelRunner
 from agents.personas import Persona
 from agents.ports import Limits, OverBudget, Spine, Stopped
@@ -96,6 +96,11 @@ def ask(
         written += len(text)
 
     watch = Watch(prompts, show)
+
+    def start_over(error: LLMError) -> None:
+        # What was shown is void, and whoever looks on should see why the words begin again.
+        watch.feed(f"\n\n[The reply starts over: {error}]\n\n")
+
     started = time.monotonic()
     with effect(
         spine, "model.call", key=key, summary=f"asks {provider.model}: {step} …", role=persona.name, attempt=attempt,
@@ -104,7 +109,7 @@ def ask(
         try:
             completion = runner.complete(
                 provider, asked, schema=schema, max_tokens=persona.max_tokens, on_delta=watch.feed, cancelled=spine.stopped,
-                temperature=persona.temperature if temperature is None else temperature,
+                temperature=persona.temperature if temperature is None else temperature, on_retry=start_over,
             )  # fmt: skip
         except Cancelled as stop:
             raise Stopped("stopped in mid-sentence") from stop

@@ -140,6 +140,17 @@ def test_the_record_says_who_stood_in_and_why(runner, server, other):
     assert usage["payload"]["instead_of"][0].startswith(f"ollama:{MODEL} did not answer")
 
 
+def test_whoever_looks_on_sees_why_the_words_begin_again(runner, server, other, monkeypatch):
+    server.faults.add("close", times=5, after=5)
+    spine, shown = MemorySpine(), []
+    monkeypatch.setattr(spine, "delta", lambda **delta: shown.append(delta["text"]))
+    pair = chain(OllamaProvider(server.url, MODEL, timeouts=SHORT), OpenAIProvider(other.url, MODEL))
+    answer = ask(spine=spine, limits=Limits(), runner=runner, provider=pair, persona=CODER, messages=talk(), step="code", key="k")  # fmt: skip
+    assert answer.text == REPLY
+    assert "[The reply starts over: The connection to the model server broke off.]" in "".join(shown)
+    assert "".join(shown).endswith(REPLY)
+
+
 def test_embeddings_come_from_the_first_model_alone(runner, server, other):
     pair = chain(OllamaProvider(server.url, MODEL, timeouts=SHORT), OpenAIProvider(other.url, MODEL))
     assert len(runner.embed(pair, ["a", "b"])) == 2
