@@ -126,7 +126,7 @@ def _values(document: str) -> Iterator[Any]:
     if at == 0 and len(document) <= MAX_REPAIR_CHARS and depth_of(document) <= MAX_DEPTH:
         try:
             yield ast.literal_eval(document[: max(document.rfind("}"), document.rfind("]")) + 1])
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, SystemError):
             return
 
 
