@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import time
 from collections.abc import Callable
 
 from agents.firewall.base import FirewallContext, Verdict
 from agents.firewall.leaks import judge_leak
 
 _CANARY = re.compile(r"aiswe-canary-[0-9a-f]{32}")
-_PIECE = 120  # characters that are held back at most before they are looked at and shown
+_PIECE = 120  # characters that are held back before they are looked at and shown; more when looking takes long
+_SHARE = 0.1  # of the time that may go into looking while the model writes
+MAX_REPLY = (
+    200_000  # characters; a reply that no step asks for is not worth the minutes that reading it in all ways takes
+)
 _WINDOW = 1_500  # characters before them that are looked at along with them
 
 
@@ -36,6 +41,13 @@ def planted(prompt: str, canary: str) -> str:
 
 def judge_reply(text: str, prompts: tuple[str, ...]) -> Verdict:
     """Judge a whole reply against the canaries in its prompts and the first prompt, which is the product's own."""
+    if len(text) > MAX_REPLY:
+        return Verdict(
+            "deny",
+            "leak",
+            f"The reply is longer than {MAX_REPLY:,} characters; no step asks for that much.",
+            "leak.too-long",
+        )
     canaries = canaries_in(*prompts)
     protected = prompts[:1] if canaries else ()
     return judge_leak(text, FirewallContext(canaries=canaries, protected_texts=protected), formats=False)
@@ -48,6 +60,7 @@ class Watch:
         """`show` gets what may be seen, in order; after a leak it gets nothing more."""
         self._context = FirewallContext(canaries=canaries_in(*prompts))
         self._show, self._held, self._seen, self.leaked = show, "", "", False
+        self._told, self._next = 0, 0.0
 
     def feed(self, text: str) -> None:
         """Take what was written."""
@@ -55,7 +68,7 @@ class Watch:
             self._show(text)
             return
         self._held += text
-        if len(self._held) >= _PIECE:
+        if len(self._held) >= _PIECE and time.monotonic() >= self._next:
             self._pass()
 
     def close(self) -> None:
@@ -64,10 +77,15 @@ class Watch:
             self._pass()
 
     def _pass(self) -> None:
+        self._told += len(self._held)
+        self.leaked = self.leaked or self._told > MAX_REPLY
         if not self.leaked:
+            began = time.monotonic()
             together = self._seen + self._held
             self.leaked = judge_leak(together, self._context, formats=False).decision == "deny"
             if not self.leaked:
                 self._show(self._held)
             self._seen = together[-_WINDOW:]
+            ended = time.monotonic()
+            self._next = ended + (ended - began) * (1 / _SHARE - 1)
         self._held = ""

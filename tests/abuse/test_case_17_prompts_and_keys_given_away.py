@@ -11,7 +11,7 @@ import pytest
 from agents.asking import ask
 from agents.firewall import FirewallContext, inspect
 from agents.firewall.decodings import squash
-from agents.firewall.outgoing import Watch, canaries_in, canary_for, judge_reply, planted
+from agents.firewall.outgoing import MAX_REPLY, Watch, canaries_in, canary_for, judge_reply, planted
 from agents.llm.base import Completion, Usage
 from agents.nodes.common import talk
 from agents.personas import CODER
@@ -123,6 +123,16 @@ def test_text_is_shown_while_it_is_written_until_a_leak_begins() -> None:
     assert watch.leaked
     assert "".join(shown).startswith("A thought.")
     assert squash(CANARY) not in squash("".join(shown))
+
+
+def test_a_reply_that_no_step_asks_for_is_withheld_without_being_read() -> None:
+    shown: list[str] = []
+    watch = Watch((SYSTEM,), shown.append)
+    watch.feed("word " * MAX_REPLY)
+    watch.close()
+    assert watch.leaked
+    assert shown == []
+    assert judge_reply("word " * MAX_REPLY, (SYSTEM,)).rule == "leak.too-long"
 
 
 def test_each_run_has_a_canary_of_its_own_that_nobody_can_guess() -> None:
