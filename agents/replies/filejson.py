@@ -231,7 +231,8 @@ def _end_of(text: str, start: int, mark: str) -> int | None:
 def _end_by_sense(text: str, start: int, mark: str, path: str) -> int | None:
     """Where Python ends in a string after which the JSON breaks off: at the last mark before which it compiles."""
     at = len(text)
-    for _ in range(8 if path.endswith(".py") else 0):
+    short = len(text) - start <= MAX_REPAIR_CHARS
+    for _ in range(8 if short and path.endswith(".py") else 0):
         at = text.rfind(mark, start, at)
         if at < 0:
             return None
