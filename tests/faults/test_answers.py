@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 FIRST = {"tester": "tester-tests", "coder": "coder-code", "reviewer": "reviewer-review"}
 BAD = {
     "nothing": "",
-    "an invented tool": BODIES["an invented tool"],
+    "an invented tool": BODIES["tool tags"],
     "half JSON": BODIES["half JSON"],
     "wrong types": BODIES["reasons null"],
     "two megabytes": "word " * 380_000,
