@@ -133,6 +133,8 @@ def _values(document: str) -> Iterator[Any]:
 def _take_mended(path: str, content: str, found: Found, *, cut: bool) -> None:
     if cut:
         found.problems.append(f"The file {path[:200]} has no end; it was cut off and is not used.")
+    elif len(content) > MAX_REPAIR_CHARS:
+        found.problems.append(f"{path[:200]} came in broken JSON and is too long to be mended; send it again.")
     elif path.endswith(".py") and not compiles(content) and (content := without_talk(content) or "") == "":
         found.problems.append(f"{path[:200]} came in broken JSON and is no Python as it stands; send it again.")
     else:
@@ -250,6 +252,6 @@ def _unescaped(raw: str, mark: str, path: str) -> str:
         read = str(json.loads(f'"{quoted}"', strict=False))
     except ValueError:
         read = raw.replace("\\n", "\n").replace('\\"', '"')
-    if "\n" not in raw:
+    if "\n" not in raw or len(raw) > MAX_REPAIR_CHARS:
         return read
     return raw if path.endswith(".py") and not compiles(read) and compiles(raw) else read
