@@ -90,7 +90,9 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "task.repair",
         lessons=lessons_text(known),
         counts=counts_text(state["report"]),
-        trace=label(f"{where_text(state['report'])}\n\n{trace_text(state['report'])}".strip(), Source.TESTS) if told else "",
+        trace=label(f"{where_text(state['report'])}\n\n{trace_text(state['report'])}".strip(), Source.TESTS)
+        if told
+        else "",
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
         unfounded=told and state.get("unfounded", False),
         undone=label(undone, Source.TESTS),

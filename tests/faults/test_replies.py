@@ -16,7 +16,7 @@ from agents.nodes.verify import syntax_errors
 from agents.personas import CODER, TESTER
 from agents.planner_graph import PlanContext, _inferred, structure
 from agents.planning.plan import parse_plan, validate_plan
-from agents.ports import Limits
+from agents.ports import Limits, TaskContext
 from agents.state import start_state
 from tests.agents.nodes.support import MemoryBook, MemorySpine, task
 
@@ -128,11 +128,19 @@ class Says:
 class Tree:
     """A repository of three files that was never written."""
 
+    root = "never"
+
     def files(self, sha):
         return ["README.md", "app/main.py", "app/parts.py"]
 
     def read(self, sha, path):
         return None
+
+    def blobs(self, sha):
+        return {}
+
+    def contents(self, names):
+        return {}
 
 
 class Plans:
@@ -148,7 +156,8 @@ class Plans:
 
 def context(said, done="stop"):
     """Everything a conversation needs, and no more."""
-    return SimpleNamespace(
+    return TaskContext(
+        backend=None, supply=None, lessons=None, gates=None, switched_off=frozenset({"apis"}),  # nothing of these is asked here
         project="p", run="1", house_rules="", spine=MemorySpine(), book=MemoryBook(), limits=Limits(), repository=Tree(),
         worktree_name="w", provider=lambda persona: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"), runner=Says(said, done), needs_review=True,
     )  # fmt: skip
