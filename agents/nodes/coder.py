@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from agents.context import files_text
 from agents.llm.base import Message
-from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, talk, tests_text
+from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, own_files, talk, tests_text
 from agents.nodes.remembering import ids, recalled_for_failure
 from agents.personas import CODER
 from agents.ports import TaskContext
@@ -24,7 +24,7 @@ def _candidate(
     state: TaskState, ctx: TaskContext, messages: list[Message], *, step: str, strategy: str
 ) -> dict[str, Any]:
     """Ask the coder for files and make them the candidate of the next attempt."""
-    current = {**_base_files(state, ctx), **state["files"]}
+    current = {**own_files(state, ctx), **state["files"]}
     messages, heard = hear(state, ctx, messages)
     shown = messages[-1]["content"]
     messages, reply, applied = talk(
@@ -59,15 +59,6 @@ def _candidate(
         return changed | {"verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
     packages = sorted({*state["packages"], *reply.packages})
     return changed | {"files": {**state["files"], **applied.files}, "packages": packages}
-
-
-def _base_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:
-    """Text of the files at the base that an edit may refer to."""
-    return {
-        path: text
-        for path in state["task"].get("files", [])
-        if (text := ctx.repository.read(state["base"], path)) is not None
-    }
 
 
 def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:

@@ -36,7 +36,11 @@ def test_a_bomb_ends_and_the_next_task_starts_at_once(backend: Backend, source: 
         done = box.exec(["python", "-c", source], seconds=2)
         assert not done.ok
         assert box.exec(["true"], seconds=5).ok
-        assert box.exec(["sh", "-c", "ls /proc | grep -c '^[0-9]'"], seconds=5).out.strip() in ("4", "3")
+        # What was killed may still be on its way out on a busy machine.
+        assert any(
+            box.exec(["sh", "-c", "sleep 0.2; ls /proc | grep -c '^[0-9]'"], seconds=5).out.strip() in ("4", "3")
+            for _ in range(20)
+        )
     with backend.open(limits=SMALL) as fresh:
         assert fresh.exec(["python", "-c", "print('next')"], seconds=5).out == "next\n"
 
@@ -47,7 +51,8 @@ def test_too_many_files_are_named_as_such_and_can_be_removed(backend: Backend, p
         done = box.exec(["python", "-c", f"for n in range(10**7): open(f'{place}/{{n}}', 'w').close()"], seconds=25)
         assert "No space left on device" in done.err
         assert not done.timed_out
-        assert box.exec(["sh", "-c", f"rm -rf {place}/*; ls -A {place} | wc -l"], seconds=25).out == "0\n"
+        left = box.exec(["sh", "-c", f"rm -rf {place}/*; ls -A {place}"], seconds=25).out.split()
+        assert not [name for name in left if name.isdigit()]
         assert box.exec(["touch", f"{place}/again"]).ok
 
 
@@ -60,11 +65,11 @@ SPIN = "import os, time\nend = time.monotonic() + 2\nfor _ in range(3): os.fork(
 
 
 def test_many_processes_share_one_limit_of_processor_time(backend: Backend) -> None:
-    with backend.open(limits=replace(SMALL, cpus=0.25)) as box:
+    with backend.open(limits=replace(SMALL, cpus=0.25, seconds=90)) as box:
         if backend.name == "bubblewrap" and not bubblewrap.make_group("4194304001-1-1", SMALL).folders:
             missing("no control group may be made here, so processor time has a limit per process only")
         words = ["sh", "-c", f"python -c '{SPIN}'; cat /proc/self/stat >/dev/null; times"]
-        done = box.exec(words, seconds=20)
+        done = box.exec(words, seconds=90)
         user, system = done.out.splitlines()[-1].split()
         used = sum(60 * float(part.split("m")[0]) + float(part.split("m")[1].rstrip("s")) for part in (user, system))
         assert 0 < used < 1.5, done.out  # eight processes for two seconds on a quarter of a processor

@@ -13,6 +13,7 @@ from projects.engine import models as engine_models
 from tests.agents.nodes.support import MemoryLessons, clean_gates
 from tests.faults.stage import FaultyRunner, QuietBackend, Stage, quiet_pytest
 from tests.projects.jobs_driver import Driver
+from tests.sandbox.local_index import LocalIndex
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,6 +23,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if "tests/faults/" in item.nodeid and item.get_closest_marker("django_db"):
                 item.add_marker(reason)
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A package index of the test's own; without it none answers."""
+    with LocalIndex() as opened:
+        monkeypatch.setenv("AISWE_PYPI_INDEX", opened.python)
+        yield opened
 
 
 @pytest.fixture

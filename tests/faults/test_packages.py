@@ -18,13 +18,6 @@ SUM = reply("calc.py", "def add(a, b):\n    return a + b\n")
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def index(monkeypatch):
-    with LocalIndex() as opened:
-        monkeypatch.setenv("AISWE_PYPI_INDEX", opened.python)
-        yield opened
-
-
 def wanting(name):
     plan = json.loads(small_plan("T-01"))
     plan["tasks"][0]["packages"] = [name]

@@ -182,8 +182,9 @@ def test_fifty_claims_of_one_task_have_one_winner():
     assert sum(isinstance(result, LostRace) for result in results) == 49
 
 
-def test_an_answer_that_comes_before_the_task_begins_to_wait_is_not_lost(still, monkeypatch):
+def test_an_answer_that_comes_before_the_task_begins_to_wait_is_not_lost(still, index, monkeypatch):
     """The person answers between the question and the move to “needs you”."""
+    index.add_wheel("leftpaddingxyz", {"leftpaddingxyz.py": ""})
     asked = book.DatabaseBook.ask
 
     def answered_at_once(self, **question):
@@ -194,7 +195,7 @@ def test_an_answer_that_comes_before_the_task_begins_to_wait_is_not_lost(still, 
         return answer
 
     monkeypatch.setattr(book.DatabaseBook, "ask", answered_at_once)
-    first = "```python path=calc.py\nimport leftpadding_xyz\n\n\ndef add(a, b):\n    return a - b\n```\n"
+    first = "```python path=calc.py\nimport leftpaddingxyz\n\n\ndef add(a, b):\n    return a - b\n```\n"
     right = "```python path=calc.py\ndef add(a, b):\n    return a + b\n```\n"
     still.build(
         "T-01",
@@ -206,12 +207,13 @@ def test_an_answer_that_comes_before_the_task_begins_to_wait_is_not_lost(still, 
     assert still.is_sound()
 
 
-def test_a_question_that_waits_holds_one_task_while_others_run(still):
-    odd = "```python path=calc.py\nimport leftpadding_xyz\n\n\ndef add(a, b):\n    return a + b\n```\n"
+def test_a_question_that_waits_holds_one_task_while_others_run(still, index):
+    index.add_wheel("leftpaddingxyz", {"leftpaddingxyz.py": ""})
+    odd = "```python path=calc.py\nimport leftpaddingxyz\n\n\ndef add(a, b):\n    return a + b\n```\n"
     run = still.build("T-01", "T-02", content=_independent(), T_01__coder_code=odd)
     assert still.statuses() == {"T-01": "needs_you", "T-02": "merged"}
     assert run.status == Run.Status.NEEDS_YOU
-    assert run.why == "needs you: T-01: T-01 wants to install leftpadding-xyz"
+    assert run.why == "needs you: T-01: T-01 wants to install leftpaddingxyz"
 
 
 def _independent():

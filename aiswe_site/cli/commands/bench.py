@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agents.trials.play import Outcome
     from sandbox.base import Backend
 
-OFF = ("diagnosis", "diversity", "best", "memory")
+OFF = ("diagnosis", "diversity", "best")
 
 
 @click.group()
