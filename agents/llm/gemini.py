@@ -27,8 +27,8 @@ from agents.llm.base import (
 )
 from agents.llm.gemini_schema import gemini_schema
 from agents.llm.tokens import count_messages, count_tokens
-from agents.llm.transport import BUSY
-from agents.llm.web import WebProvider, clean
+from agents.llm.transport import BUSY, clean
+from agents.llm.web import WebProvider
 
 DEFAULT_SERVER = "https://generativelanguage.googleapis.com/v1beta"
 KEY_VARIABLE = "AISWE_GEMINI_API_KEY"

@@ -33,12 +33,10 @@ from agents.llm.base import (
 )
 from agents.llm.deadlines import timed
 from agents.llm.tokens import count_messages
-from agents.llm.transport import RECORDED_HEADER, OllamaTransport
+from agents.llm.transport import END_S, RECORDED_HEADER, OllamaTransport, clean
 
 DEFAULT_SERVER = "http://127.0.0.1:11434"
 DEFAULT_MODEL = "qwen2.5-coder:7b"
-END_S = 0.2  # how long the end of an answer may come after its last line
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _TOO_LONG = re.compile(r"context (?:length|window|size)|input (?:length|is too long)", re.I)
 
 
@@ -194,10 +192,10 @@ class OllamaProvider:
         try:
             with httpx.Client(base_url=self.server, timeout=self.timeouts.connect, trust_env=False) as client:
                 answer = client.get("/api/version").raise_for_status()
-                version = _clean(str(answer.json().get("version", "")), 60)
+                version = clean(answer.json().get("version", ""), 60)
                 recorded = RECORDED_HEADER in answer.headers
                 tags = client.get("/api/tags").raise_for_status().json().get("models") or []
-                models = tuple(_clean(str(entry["name"]), 120) for entry in tags)
+                models = tuple(clean(entry["name"], 120) for entry in tags)
                 have = _present(self.model, models)
                 context = _context_length(client, self.model) if have else None
         except httpx.TransportError:
@@ -230,7 +228,7 @@ class OllamaProvider:
         return ModelUnavailable(f"The model server's answer could not be read ({type(error).__name__}).")
 
     def _answered(self, error: ollama.ResponseError, messages: Sequence[Message]) -> LLMError:
-        said = _clean(str(error.error), 300)
+        said = clean(error.error)
         if _TOO_LONG.search(said):
             return ContextTooLong(count_messages(messages), self._window)
         if error.status_code == 404:
@@ -250,12 +248,8 @@ def _usage(chunk: ollama.ChatResponse, model: str) -> Usage:
         completion_tokens=chunk.eval_count or 0,
         prompt_eval_s=(chunk.prompt_eval_duration or 0) / 1e9,
         eval_s=(chunk.eval_duration or 0) / 1e9,
-        model=_clean(chunk.model or model, 120),
+        model=clean(chunk.model or model, 120),
     )
-
-
-def _clean(text: str, limit: int) -> str:
-    return _UNPRINTABLE.sub(" ", text)[:limit].strip()
 
 
 def _present(model: str, models: Sequence[str]) -> bool:

@@ -30,7 +30,8 @@ from agents.llm.base import (
     Usage,
 )
 from agents.llm.tokens import count_messages, count_tokens
-from agents.llm.web import END_S, TOO_LONG, WebProvider, clean, said_in
+from agents.llm.transport import END_S, clean
+from agents.llm.web import TOO_LONG, WebProvider, said_in
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "AISWE_OPENAI_API_KEY"

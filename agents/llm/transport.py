@@ -7,6 +7,7 @@ that never ends, and notices the header by which a recording makes itself known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from email.utils import parsedate_to_datetime
 from time import time
@@ -17,7 +18,14 @@ from agents.llm.base import MAX_REPLY_BYTES, ModelUnavailable, ReplyTooLong
 
 RECORDED_HEADER = "X-Recorded"
 BUSY = {429: "is busy", 502: "is not reachable behind its gateway", 503: "is overloaded", 504: "is not answering"}
+END_S = 0.2  # how long the end of an answer may come after its last line or the mark of its end
 _MAX_RETRY_AFTER = 3600.0
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+
+
+def clean(text: object, limit: int = 300) -> str:
+    """A server's words, fit to be shown on one line."""
+    return _UNPRINTABLE.sub(" ", str(text))[:limit].strip()
 
 
 def retry_after_seconds(value: str | None) -> float | None:

@@ -38,12 +38,10 @@ from agents.llm.base import (
 from agents.llm.deadlines import timed
 from agents.llm.sse import Event, EventReader, LineTooLong, NotEvents
 from agents.llm.tokens import count_messages
-from agents.llm.transport import BUSY, RECORDED_HEADER, retry_after_seconds
+from agents.llm.transport import BUSY, RECORDED_HEADER, clean, retry_after_seconds
 
 TAIL_S = 2.0  # how long the count of tokens may come after the last word
-END_S = 0.2  # how long the end of an answer may come after the mark of its end
 MAX_ERROR_BYTES = 64_000  # of an error's body; the rest is not read
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 # A refused key is often quoted in part; the parts are nobody's business either.
 _QUOTED_KEY = re.compile(r"\b(?:sk|pk|gsk|key|AIza)[A-Za-z0-9_-]*[*.…]{2,}[A-Za-z0-9_-]*|\bBearer\s+\S+", re.I)
 TOO_LONG = re.compile(
@@ -51,11 +49,6 @@ TOO_LONG = re.compile(
     r"exceeds? the (?:available|maximum)[^.]{0,40}(?:context|tokens)|prompt is too long",
     re.I,
 )
-
-
-def clean(text: object, limit: int = 300) -> str:
-    """A server's words, fit to be shown on one line."""
-    return _UNPRINTABLE.sub(" ", str(text))[:limit].strip()
 
 
 class WebProvider(ABC):

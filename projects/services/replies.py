@@ -8,8 +8,8 @@ from projects.services.sealing import seal, unseal
 
 def keep_reply(run_id: int, key: str, text: str) -> None:
     """Keep a reply under the key of its call; the same key again changes nothing. Belongs in the event's transaction."""
-    if not SealedReply.objects.filter(run_id=run_id, key=key).exists():
-        SealedReply.objects.create(run_id=run_id, key=key, blob=seal(text.encode("utf-8", "surrogatepass")))
+    reply = SealedReply(run_id=run_id, key=key, blob=seal(text.encode("utf-8", "surrogatepass")))
+    SealedReply.objects.bulk_create([reply], ignore_conflicts=True)
 
 
 def kept_reply(run_id: int, key: str) -> str | None:

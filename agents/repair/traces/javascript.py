@@ -42,9 +42,8 @@ def read_runner(text: str, root: str) -> list[Problem]:
         return _tap(text, root)
     if "✖ failing tests:" in text:
         return _titled("node-test", _SPEC, text[text.index("✖ failing tests:") + 16 :], root)
-    if re.search(r"^\s+\d+ failing$", text, re.M):
-        after = re.search(r"^\s+\d+ failing$", text, re.M)
-        return _titled("mocha", _MOCHA, text[after.end() :] if after else text, root)
+    if counted := re.search(r"^\s+\d+ failing$", text, re.M):
+        return _titled("mocha", _MOCHA, text[counted.end() :], root)
     if re.search(r"^Test Suites: ", text, re.M):
         return _titled("jest", _JEST, text, root)
     if re.search(r"^\s*Test Files\s+\d", text, re.M):
