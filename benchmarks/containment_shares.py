@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agents.trials.counting import wilson
 from benchmarks.figures import CannotMeasure, Figure, Spread
 
 HELDOUT = Path(__file__).parent / "heldout"
@@ -21,16 +21,18 @@ class Share(NamedTuple):
     @property
     def percent(self) -> float:
         """Raises CannotMeasure for a share of nothing."""
+        return 100 * self.hits / self.of_something()
+
+    def of_something(self) -> int:
+        """The total; raises CannotMeasure when it is nothing."""
         if not self.total:
             raise CannotMeasure("a share of no items at all was asked for; the set is empty")
-        return 100 * self.hits / self.total
+        return self.total
 
     def interval(self) -> tuple[float, float]:
         """The 95 % Wilson score interval, in percent: honest also near 0 and 100 and for few items."""
-        z, n, p = 1.959964, self.total, self.percent / 100
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return 100 * max(0.0, middle - half), 100 * min(1.0, middle + half)
+        low, high = wilson(self.hits, self.of_something())
+        return 100 * low, 100 * high
 
 
 def share_figure(
