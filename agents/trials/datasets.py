@@ -81,13 +81,30 @@ def _functions(path: Path) -> Iterator[TrialTask]:
         if not entry.isidentifier():
             raise BadDataset(f"{path}:{number}: {entry!r} is no name of a function")
         # The tests may use other functions of the module too.
-        head = f"from solution import *\nfrom solution import {entry}\n\n"
+        own = f"{entry} as candidate_" if entry.lower().startswith("test") else f"{entry}, {entry} as candidate_"
+        head = f"{_STAR}from solution import {own}\n\n"
         yield TrialTask(
             name,
             f"Write the Python module {SOLUTION} with the function `{entry}`, whole. It begins like this:\n\n```python\n{prompt.strip(chr(10))}\n```",
-            {TESTS: f"{head}{test.strip(chr(10))}\n\n\ndef test_{entry}():\n    check({entry})\n"},
+            {TESTS: f"{head}{test.strip(chr(10))}\n\n\ndef test_{entry}():\n    check(candidate_)\n"},
             {SOLUTION: f"{prompt.strip(chr(10))}\n{answer.strip(chr(10))}\n"},
         )
+
+
+# A solution whose own function is called test_… is no test: pytest would collect it.
+_STAR = """from solution import *
+
+for _name in [name for name in globals() if name.lower().startswith("test")]:
+    del globals()[_name]
+
+"""
+
+
+def _case(number: int, line: str) -> str:
+    """One assertion as a test; functions called test_… are imported where no collector looks."""
+    hidden = sorted(set(re.findall(r"\btest\w*(?=\()", line)))
+    own = f"    from solution import {', '.join(hidden)}\n\n" if hidden else ""
+    return f"def test_{number}():\n{own}    {line}\n"
 
 
 def _mbpp(path: Path) -> Iterator[TrialTask]:
@@ -102,12 +119,12 @@ def _mbpp(path: Path) -> Iterator[TrialTask]:
         except (KeyError, TypeError) as missing:
             raise BadDataset(f"{path}:{number} lacks {missing}") from None
         setup = str(row.get("test_setup_code") or "\n".join(row.get("test_imports") or []))
-        cases = "\n\n".join(f"def test_{at}():\n    {line}\n" for at, line in enumerate(map(str, asserts), 1))
+        cases = "\n\n".join(_case(at, line) for at, line in enumerate(map(str, asserts), 1))
         shown = "\n".join(map(str, asserts[:1]))
         yield TrialTask(
             f"MBPP/{row.get('task_id', number)}",
             f"{text}\nWrite the Python module {SOLUTION}, whole. Its function is used like this:\n\n```python\n{shown}\n```",
-            {TESTS: f"from solution import *\n\n{setup}\n\n\n{cases}"},
+            {TESTS: f"{_STAR}\n{setup}\n\n\n{cases}"},
             {SOLUTION: code.replace("\r\n", "\n").rstrip() + "\n"},
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -15,8 +16,40 @@ def test_a_row_becomes_a_module_and_a_test_that_judges_it(tmp_path):
     space: dict = {}
     exec(compile(task.reference[SOLUTION], SOLUTION, "exec"), space)
     assert space["clamp"](9, 0, 5) == 5
-    assert "check(clamp)" in task.tests[TESTS]
+    assert "check(candidate_)" in task.tests[TESTS]
     assert task.name == "Own-0"
+
+
+def collected(task, folder, monkeypatch):
+    """What pytest would find in the task's tests, by name."""
+    (folder / SOLUTION).write_text(task.reference[SOLUTION])
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "solution", raising=False)
+    space: dict = {}
+    exec(compile(task.tests[TESTS], TESTS, "exec"), space)
+    sys.modules.pop("solution", None)
+    return {name: value for name, value in space.items() if name.startswith("test")}
+
+
+def test_a_function_called_test_something_is_not_taken_for_a_test(tmp_path, monkeypatch):
+    row = {
+        "task_id": "Own/9", "prompt": "def test_even(n):\n", "canonical_solution": "    return n % 2 == 0\n", "entry_point": "test_even",
+        "test": "def check(candidate):\n    assert candidate(2)\n",
+    }  # fmt: skip
+    first = {
+        "task_id": 8,
+        "text": "Even?",
+        "code": "def test_even(n):\n    return n % 2 == 0",
+        "test_list": ["assert test_even(2)"],
+    }
+    for number, line in enumerate((row, first)):
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / "rows.jsonl").write_text(json.dumps(line))
+        found = collected(load_tasks(place / "rows.jsonl", "mbpp")[0], place, monkeypatch)
+        assert [each.__code__.co_argcount for each in found.values()] == [0]
+        for each in found.values():
+            each()
 
 
 def test_a_limit_takes_the_first(tmp_path):
