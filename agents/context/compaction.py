@@ -20,7 +20,18 @@ COMPACT_AT = 0.75  # of the window
 SUMMARY_LINES = 40
 _TOLD = ("Cause:", "Hypothesis:", "Plan:", "E  ")
 # What goes first when a summary is not enough; the files last, because edits refer to them.
-_GIVEN_UP = ("map", "retrieved", "libraries", "lessons", "failed before", "change", "refusal", "summary", "files")
+_GIVEN_UP = (
+    "map",
+    "retrieved",
+    "documentation",
+    "libraries",
+    "lessons",
+    "failed before",
+    "change",
+    "refusal",
+    "summary",
+    "files",
+)
 _REPLY_CHARS = (8_000, 2_000, 400)  # of the newest reply, when all else is gone
 
 

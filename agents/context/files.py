@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agents.context.index import shared
+from agents.context.knowledge import current
 from agents.context.map import repository_map
+from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.ranking import ranked, words_of
 from agents.context.retrieval import Chunk, retrieve
 from agents.provenance import Material, Source, joined, label
@@ -37,7 +40,17 @@ _SHOWN = (
 )
 _NAMES = ("Dockerfile", "Makefile")
 
-_known: OrderedDict[tuple[str, str, tuple[str, ...], str], Material] = OrderedDict()
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown, and how near its pieces were by meaning; None when no model was asked."""
+
+    text: Material
+    nearness: Nearness | None = None
+
+
+_Key = tuple[str, str, tuple[str, ...], str, str]
+_known: OrderedDict[_Key, Shown] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -61,11 +74,22 @@ def existing_files(repository: Repository, sha: str, own: Sequence[str], about: 
     `about` is the task in words. Of a repository that does not fit, the pieces of code that share the most words with
     the task come after the files, then a map of the rest; what is not even on the map is named.
     """
-    key = (str(repository.root), sha, tuple(own), about)
+    return _shown(repository, sha, own, about).text
+
+
+def nearness(repository: Repository, sha: str, own: Sequence[str], about: str = "") -> Nearness | None:
+    """What the embedding model had to do with `existing_files`; None when it was not asked."""
+    return _shown(repository, sha, own, about).nearness
+
+
+def _shown(repository: Repository, sha: str, own: Sequence[str], about: str) -> Shown:
+    meaning = current().meaning
+    key = (str(repository.root), sha, tuple(own), about, meaning.model if meaning else "")
     with _lock:
         if key in _known:
             return _known[key]
-    made = _existing(repository, sha, own, about)
+    made = _existing(repository, sha, own, about, meaning)
+    # Kept even if the model was away: the prompts of a task go on beginning with the same bytes.
     with _lock:
         _known[key] = made
         while len(_known) > KEPT:
@@ -73,13 +97,13 @@ def existing_files(repository: Repository, sha: str, own: Sequence[str], about: 
     return made
 
 
-def _existing(repository: Repository, sha: str, own: Sequence[str], about: str) -> Material:
+def _existing(repository: Repository, sha: str, own: Sequence[str], about: str, meaning: Meaning | None) -> Shown:
     blobs = repository.blobs(sha)
     paths = [path for path in blobs if path.endswith(_SHOWN) or path.rsplit("/", 1)[-1] in _NAMES]
     quiet = {path for path in paths if path.startswith("tests/") or path in (".gitignore", "README.md")}
     order = sorted(set(paths) - quiet, key=lambda path: (path not in own, path.count("/"), path))
     if sum(blobs[path].size for path in order) <= FILES_CHARS:
-        return _blocks(_texts(repository, blobs, order), "", (), sorted(quiet))
+        return Shown(_blocks(_texts(repository, blobs, order), "", (), sorted(quiet)))
     words = words_of(about)
     index = shared.index(repository, sha)
     symbols = {path: index.symbols[path] for path in sorted(set(order) & index.symbols.keys())}
@@ -92,11 +116,13 @@ def _existing(repository: Repository, sha: str, own: Sequence[str], about: str) 
             chosen.append(path)
             used += blobs[path].size
     chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
-    pieces = retrieve(about, chunks, chars=max(0, min(CHUNKS_CHARS, FILES_CHARS - used)))
+    asked = Asking(meaning) if meaning is not None else None
+    pieces = retrieve(about, chunks, chars=max(0, min(CHUNKS_CHARS, FILES_CHARS - used)), near=asked)
     drawn = repository_map(symbols, own, words, without=chosen)
     on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
     left_out = sorted((set(order) - set(chosen) - on_map) | quiet)
-    return _blocks(_texts(repository, blobs, chosen), drawn, pieces, left_out)
+    text = _blocks(_texts(repository, blobs, chosen), drawn, pieces, left_out)
+    return Shown(text, asked.found if asked is not None else None)
 
 
 def _texts(repository: Repository, blobs: Mapping[str, Blob], paths: Sequence[str]) -> dict[str, str]:

@@ -25,6 +25,7 @@ _HEADINGS = {
     "Files that exist already:": "files",
     "Code of other files that fits the task:": "retrieved",
     "Map of the rest (signatures):": "map",
+    "Documentation that fits the task:": "documentation",
     "Library signatures:": "libraries",
     "The tests your code must pass (read-only):": "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",

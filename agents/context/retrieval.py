@@ -1,6 +1,7 @@
-"""Code that fits a task: functions and classes as chunks, ranked by their words (BM25) and, if there is one, by an embedder.
+"""What fits a task: functions, classes and sections as chunks, ranked by words and, if a model is there, by meaning.
 
-Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), over identifiers and their parts.
+Words: BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) over identifiers and their parts. The
+two orders become one by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009), which needs no common scale.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ K1, B = 1.2, 0.6
 NAMED = 3  # a word in a name or path counts like so many in the code
 CHUNK_CHARS = 3_000
 WORTH = 0.2  # of the best score; below it a piece shares a word by chance
-NEAREST = 40  # chunks that an embedder is asked to compare
+NEAREST = 20  # chunks that meaning alone may put forward
+LIKE = 0.2  # least cosine that counts; texts that have nothing in common lie below, or all alike
+FUSED = 60  # of reciprocal rank fusion, as its authors found best
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
 # Words of every programming task, which tell no chunk from another.
 _COMMON = frozenset(
@@ -55,7 +58,8 @@ _COMMON = frozenset(
     ]
 )
 
-Embed = Callable[[Sequence[str]], list[list[float]]]
+# Likeness of texts to a question, None where it is not known; asked for the likeliest by words first.
+Near = Callable[[str, Sequence[str]], Sequence[float | None]]
 
 
 @dataclass(frozen=True)
@@ -121,19 +125,18 @@ def retrieve(
     *,
     limit: int = 6,
     chars: int = 6_000,
-    embed: Embed | None = None,
+    near: Near | None = None,
 ) -> list[Chunk]:
-    """The chunks that fit the query best, best first, at most `limit` and `chars`; none that shares no word with it.
+    """The chunks that fit the query best, best first, at most `limit` and `chars`.
 
-    With `embed`, the best by words are put in order anew, half by words and half by likeness.
+    Without `near` none that shares no word with it; with it also those that stand out by meaning.
     """
     scores = bm25(query, chunks)
-    order = sorted(
-        (number for number, score in enumerate(scores) if score > 0 and score >= WORTH * max(scores)),
-        key=lambda number: (-scores[number], chunks[number].path, chunks[number].piece.line),
+    by_words = sorted(
+        range(len(chunks)), key=lambda number: (-scores[number], chunks[number].path, chunks[number].piece.line)
     )
-    if embed is not None and order:
-        order = _again(query, chunks, scores, order[:NEAREST], embed)
+    shared = [number for number in by_words if scores[number] > 0 and scores[number] >= WORTH * max(scores)]
+    order = shared if near is None else _fused(shared, _alike(query, chunks, by_words, near))
     chosen: list[Chunk] = []
     used = 0
     for number in order:
@@ -143,6 +146,31 @@ def retrieve(
             chosen.append(chunks[number])
             used += len(chunks[number].text)
     return chosen
+
+
+def _alike(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: Near) -> list[int]:
+    """Chunks by meaning, nearest first: those in the upper half between the usual likeness here and the greatest."""
+    if not chunks or not query.strip():
+        return []
+    told = near(query, [f"{chunks[number].path} {chunks[number].name}\n{chunks[number].text}" for number in by_words])
+    likeness = {number: like for number, like in zip(by_words, told, strict=True) if like is not None}
+    if not likeness:
+        return []
+    usual = sum(likeness.values()) / len(likeness)
+    least = max(LIKE, (usual + max(likeness.values())) / 2)
+    found = [number for number in by_words if likeness.get(number, -1.0) >= least]
+    return sorted(found, key=lambda number: (-likeness[number], chunks[number].path, chunks[number].piece.line))[
+        :NEAREST
+    ]
+
+
+def _fused(*orders: Sequence[int]) -> list[int]:
+    """One order of several; what is high in one of them is high, what is high in two is higher."""
+    worth: dict[int, float] = {}
+    for order in orders:
+        for rank, number in enumerate(order, 1):
+            worth[number] = worth.get(number, 0.0) + 1 / (FUSED + rank)
+    return sorted(worth, key=lambda number: -round(worth[number], 12))
 
 
 def bm25(query: str, chunks: Sequence[Chunk]) -> list[float]:
@@ -165,16 +193,3 @@ def bm25(query: str, chunks: Sequence[Chunk]) -> list[float]:
             score += rare * bag[term] * (K1 + 1) / (bag[term] + K1 * (1 - B + B * length / (mean or 1.0)))
         scores.append(round(score, 9))
     return scores
-
-
-def _again(
-    query: str, chunks: Sequence[Chunk], scores: Sequence[float], order: Sequence[int], embed: Embed
-) -> list[int]:
-    vectors = embed([query, *(chunks[number].text for number in order)])
-    best = max(scores[number] for number in order)
-
-    def worth(place: int) -> float:
-        alike = sum(one * other for one, other in zip(vectors[0], vectors[place + 1], strict=True))
-        return round(0.5 * scores[order[place]] / best + 0.5 * alike, 9)
-
-    return [order[place] for place in sorted(range(len(order)), key=lambda place: (-worth(place), place))]

@@ -1,12 +1,17 @@
-"""What the installed libraries offer, shown before the code is written; and names they do not have, found before it is run."""
+"""What a task's libraries offer, shown before the code is written; and names they do not have, found before it is run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agents.context import apis
 from agents.context import libraries as offers
+from agents.context.documents import documentation
+from agents.context.files import nearness
+from agents.context.knowledge import current
+from agents.context.meaning import Nearness
 from agents.imports import local_modules
+from agents.nodes.keys import key_of
 from agents.ports import TaskContext
 from agents.provenance import Material, Source, joined, label
 from agents.replies import Applied
@@ -31,10 +36,39 @@ def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
 
 
 def offered(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, str]) -> Material:
-    """Signatures of what a task's libraries offer, under their heading; empty without libraries or when it cannot be told.
+    """Documentation that fits the task, and signatures of what its libraries offer, each under its heading.
 
-    `own` are the files that the task changes; what its tests use counts too.
+    `own` are the files that the task changes; what its tests use counts too. How it was found goes on the record.
     """
+    task, known = state["task"], current()
+    asked = " ".join([about, *task.get("packages", [])])
+    found = documentation(known.docs, ctx.project, asked, known.meaning) if known.docs is not None else None
+    if known.meaning is not None:
+        near = [
+            nearness(ctx.repository, state["base"], task.get("files", []), about),
+            found.nearness if found is not None else None,
+        ]
+        _record(state, ctx, known.meaning.model, [each for each in near if each is not None])
+    return joined([found.text if found is not None else "", _signatures(state, ctx, about, own)])
+
+
+def _record(state: TaskState, ctx: TaskContext, model: str, near: Sequence[Nearness]) -> None:
+    """Say whether code and documentation were found by meaning, or why not."""
+    if not near:
+        return  # all of it was shown, so nothing had to be found
+    compared = sum(like is not None for each in near for like in each.alike)
+    made, problem = sum(each.made for each in near), next((each.problem for each in near if each.problem), "")
+    words = f"Compared {compared} pieces with the task by meaning ({model})"
+    if problem:
+        words = f"{words}, the rest by words: {problem}" if compared else f"Found by words alone ({model}): {problem}"
+    ctx.spine.emit(
+        "system", attempt=state["attempt"], key=key_of(state, "retrieval"), summary=words[:400], outcome="" if problem else "ok",
+        payload={"text": words, "model": model, "compared": compared, "embedded": made, "problem": problem},
+    )  # fmt: skip
+
+
+def _signatures(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, str]) -> Material:
+    """Signatures of what a task's libraries offer; empty without libraries or when it cannot be told."""
     if "apis" in ctx.switched_off:
         return Material("", ())
     files = {**own, **state["tests"]}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from agents.llm.base import LLMError
 from agents.workspace.repository import Repository
 
 SHOP = {
@@ -27,6 +29,29 @@ SHOP = {
         "export function showBasket(lines: Line[]): string {\n  return lines.map((l) => l.name).join();\n}\n"
     ),
 }
+
+SUBJECTS = (
+    ("pay", "money back", "refund", "reimburse"),
+    ("climate", "forecast", "weather", "rain"),
+    ("sign in", "login", "logout", "password"),
+)
+
+
+class Embedder:
+    """An embedding model that knows three subjects, whatever words are used for them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.asked = 0
+        self.away: LLMError | None = None
+
+    def __call__(self, texts: Sequence[str], seconds: float) -> list[list[float]]:
+        """Vectors of the texts."""
+        self.asked += 1
+        if self.away is not None:
+            raise self.away
+        self.texts += texts
+        return [[1.0 if any(word in text for word in subject) else 0.01 for subject in SUBJECTS] for text in texts]
 
 
 def repository_of(place: Path, files: dict[str, str]) -> tuple[Repository, str]:

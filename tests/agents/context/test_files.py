@@ -1,7 +1,14 @@
 """What a task is shown of the repository."""
 
-from agents.context.files import FILES_CHARS, existing_files
-from tests.agents.context.support import SHOP, repository_of
+import pytest
+
+from agents.context import files, knowledge
+from agents.context.files import FILES_CHARS, existing_files, nearness
+from agents.context.knowledge import Knowledge
+from agents.context.meaning import Meaning
+from agents.context.vectors import VectorStore
+from agents.llm.base import ModelUnavailable
+from tests.agents.context.support import SHOP, Embedder, commit, repository_of
 
 
 def filler(number):
@@ -18,8 +25,8 @@ def test_a_small_repository_is_shown_whole(tmp_path):
 
 
 def test_of_a_large_one_the_own_file_its_neighbours_pieces_and_a_map_are_shown(tmp_path):
-    files = SHOP | {f"pad/filler_{number:02}.py": filler(number) for number in range(40)}
-    repository, sha = repository_of(tmp_path, files)
+    there = SHOP | {f"pad/filler_{number:02}.py": filler(number) for number in range(40)}
+    repository, sha = repository_of(tmp_path, there)
     shown = existing_files(repository, sha, ["shop/basket.py"], "The basket needs filler_33 beside its total")
     assert SHOP["shop/basket.py"].rstrip() in shown
     assert SHOP["shop/money.py"].rstrip() in shown
@@ -32,3 +39,64 @@ def test_of_a_large_one_the_own_file_its_neighbours_pieces_and_a_map_are_shown(t
 def test_every_source_is_the_repository(tmp_path):
     repository, sha = repository_of(tmp_path, {f"p{n}.py": filler(n) for n in range(40)})
     assert [source.value for source in existing_files(repository, sha, [], "filler_3").sources] == ["repository"]
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """An embedding model that this process uses."""
+    made = Embedder()
+    meaning = Meaning("m", made, VectorStore(tmp_path / "vectors.sqlite3"))
+    monkeypatch.setattr(knowledge, "_current", Knowledge(None, meaning))
+    return made
+
+
+def padded(number):
+    """A repository too large to be shown whole, in which one function gives money back."""
+    filling = {f"pad/filler_{each:02}.py": filler(each) for each in range(number)}
+    return filling | {
+        "zz/orders.py": "def reimburse(order: str, cents: int) -> bool:\n    return bool(order and cents)\n"
+    }
+
+
+def test_code_is_found_whose_words_the_task_does_not_use(tmp_path, monkeypatch, model):
+    repository, sha = repository_of(tmp_path, padded(40))
+    about = "Customers want their pay back"
+    shown = existing_files(repository, sha, ["pad/filler_00.py"], about)
+    assert (
+        "def reimburse(order: str" in shown.partition("Code of other files that fits the task:")[2].partition("Map")[0]
+    )
+    assert nearness(repository, sha, ["pad/filler_00.py"], about).problem == ""
+    monkeypatch.setattr(knowledge, "_current", Knowledge())
+    by_words = existing_files(repository, sha, ["pad/filler_00.py"], about)
+    assert "return bool(order and cents)" not in by_words
+    assert nearness(repository, sha, ["pad/filler_00.py"], about) is None
+
+
+def test_a_commit_embeds_the_functions_that_it_changed(tmp_path, model):
+    repository, sha = repository_of(tmp_path, padded(40))
+    about = "Customers want their pay back"
+    existing_files(repository, sha, ["pad/filler_00.py"], about)
+    before = len(model.texts)
+    changed = commit(repository, {"zz/orders.py": "def refund(order: str) -> bool:\n    return bool(order)\n"})
+    shown = existing_files(repository, changed, ["pad/filler_00.py"], about)
+    assert len(model.texts) == before + 1
+    assert "def refund" in shown
+
+
+def test_without_an_answer_of_the_model_the_task_goes_on_by_words_and_keeps_its_bytes(tmp_path, model):
+    model.away = ModelUnavailable("no server")
+    repository, sha = repository_of(tmp_path, padded(40))
+    shown = existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back")
+    assert "def filler_33() -> str" in shown
+    assert nearness(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back").problem == "no server"
+    model.away = None
+    assert existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back") == shown
+
+
+def test_another_process_with_the_vectors_shows_the_same_bytes(tmp_path, model):
+    repository, sha = repository_of(tmp_path, padded(40))
+    about = "Customers want their pay back"
+    first = existing_files(repository, sha, ["pad/filler_00.py"], about)
+    files._known.clear()
+    model.away = ModelUnavailable("no server")
+    assert existing_files(repository, sha, ["pad/filler_00.py"], about) == first

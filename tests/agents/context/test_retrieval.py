@@ -42,10 +42,42 @@ def test_what_is_found_keeps_to_its_room():
     assert sum(len(chunk.text) for chunk in found) <= 200
 
 
-def test_an_embedder_can_turn_the_order_among_what_shares_words():
-    def embed(texts):
-        return [[1.0, 0.0] if number == 0 or "forecast" in text else [0.0, 1.0] for number, text in enumerate(texts)]
+def likes(**likeness):
+    """A measure that finds pieces with these words in them that like, and others not at all."""
 
+    def near(query, texts):
+        return [max((like for word, like in likeness.items() if word in text), default=0.05) for text in texts]
+
+    return near
+
+
+def test_meaning_finds_what_shares_no_word():
+    query = "climate tomorrow"
+    assert retrieve(query, chunks(SHOP)) == []
+    assert [chunk.name for chunk in retrieve(query, chunks(SHOP), near=likes(forecast=0.8))] == ["forecast"]
+
+
+def test_what_two_orders_put_high_comes_before_what_one_does():
     query = "money basket sum city"
     assert retrieve(query, chunks(SHOP))[0].name != "forecast"
-    assert retrieve(query, chunks(SHOP), embed=embed)[0].name == "forecast"
+    both = retrieve(query, chunks(SHOP), near=likes(forecast=0.9))
+    assert both[0].name == "forecast"
+    assert {chunk.name for chunk in retrieve(query, chunks(SHOP))} <= {chunk.name for chunk in both}
+
+
+def test_where_all_is_equally_far_meaning_adds_nothing():
+    query = "Add up money in a basket"
+    assert retrieve(query, chunks(SHOP), near=likes()) == retrieve(query, chunks(SHOP))
+
+
+def test_pieces_without_a_vector_are_found_by_words():
+    query = "Add up money in a basket"
+    found = retrieve(query, chunks(SHOP), near=lambda query, texts: [None] * len(texts))
+    assert found == retrieve(query, chunks(SHOP)) != []
+
+
+def test_the_likeliest_by_words_are_asked_for_first():
+    asked = []
+    retrieve("forecast for a city", chunks(SHOP), near=lambda query, texts: asked.extend(texts) or [None] * len(texts))
+    assert len(asked) == len(chunks(SHOP))
+    assert asked[0].startswith("shop/weather.py forecast\n")

@@ -2,6 +2,12 @@
 
 import pytest
 
+from agents.context import knowledge
+from agents.context.knowledge import Knowledge
+from agents.context.meaning import Meaning
+from agents.context.vectors import VectorStore
+from agents.llm.base import ModelUnavailable
+from tests.agents.context.support import Embedder
 from tests.agents.nodes.support import APPROVED, Bench, code, task
 
 TESTS = code("tests/test_calc.py", "from calc import text\n\n\ndef test_text():\n    assert text([2]) == '[2]'")
@@ -39,3 +45,40 @@ def test_the_coder_sees_the_signatures_of_a_library_that_the_tests_use(tmp_path)
     prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.spine.of("thought")}
     assert "Library signatures:\n\n```from=package\nhttpx.codes(" in prompts["code"][-1]
     assert "Library signatures:" not in prompts["tests"][-1]
+
+
+@pytest.fixture
+def known(tmp_path, monkeypatch):
+    """Documentation of the operator's, and an embedding model."""
+    docs, model = tmp_path / "docs", Embedder()
+    docs.mkdir()
+    (docs / "sums.md").write_text("# Sums\n\nAdding numbers is done with add(a, b).\n\n# Money\n\nreimburse(order)\n")
+    knowledge_here = Knowledge(docs, Meaning("m", model, VectorStore(tmp_path / "vectors.sqlite3")))
+    monkeypatch.setattr(knowledge, "_current", knowledge_here)
+    return model
+
+
+def test_the_coder_sees_the_documentation_that_fits_and_the_record_says_how_it_was_found(tmp_path, known):
+    bench = bench_with(tmp_path, {"coder-code": GOOD})
+    assert bench.run()["verdict"] == "merged"
+    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.spine.of("thought")}
+    assert (
+        "Documentation that fits the task:\n\n```path=docs/sums.md section=Sums from=package\nAdding numbers"
+        in prompts["code"][-1]
+    )
+    assert "reimburse" not in prompts["code"][-1]
+    (found,) = [event for event in bench.spine.of("system") if "embedded" in event["payload"]]
+    assert (found["payload"]["compared"], found["payload"]["embedded"], found["outcome"]) == (2, 3, "ok")
+    (used,) = [event["payload"] for event in bench.spine.of("llm.usage") if event["role"] == "coder"]
+    assert used["filled_by"]["documentation"] > 0
+    assert sum(used["filled_by"].values()) == used["prompt_tokens"]
+
+
+def test_without_the_embedding_model_the_task_goes_on_by_words_and_says_so(tmp_path, known):
+    known.away = ModelUnavailable("no server")
+    bench = bench_with(tmp_path, {"coder-code": GOOD})
+    assert bench.run()["verdict"] == "merged"
+    prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.spine.of("thought")}
+    assert "Adding numbers is done with add(a, b)." in prompts["code"][-1]
+    (said,) = [event for event in bench.spine.of("system") if "embedded" in event["payload"]]
+    assert said["summary"] == "Found by words alone (m): no server"

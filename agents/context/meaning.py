@@ -1,0 +1,147 @@
+"""Likeness in meaning between a task and code or documentation, when an embedding model is there.
+
+A text is embedded once: its vector is kept by its content, so a commit costs the functions that it changed. The model may
+be away or slow; then what has no vector yet is found by words, `problem` says so, and no task waits longer than `seconds`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import mul
+from typing import Any
+
+from agents.capabilities import is_outside
+from agents.context.vectors import Vector, VectorStore, hash_of, unit
+from agents.llm.base import Cancelled, LLMError, Timeouts
+from agents.llm.registry import make_provider
+from agents.llm.runner import ModelRunner
+from agents.redaction import redact
+
+SECONDS = 15.0  # for the vectors of one question; a model that was not loaded yet takes a good part of it
+REST_S = 300.0  # before a model that did not answer is asked again, so that not every task waits for it
+BATCH = 8  # texts of one request: a processor without a graphics card embeds about so many in a second or two
+CHARS = 1_500  # of a text that are embedded; small models read 512 tokens
+MOST = 3_000  # texts compared with a question
+
+Embed = Callable[[Sequence[str], float], list[list[float]]]  # texts and how many seconds there are
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """Cosine similarity to the question for each text, None for those without a vector.
+
+    `made` is how many vectors had to be made; `problem` says why some are missing, "" when none is.
+    """
+
+    alike: list[float | None]
+    made: int = 0
+    problem: str = ""
+
+
+class Meaning:
+    """Compares texts by one model's vectors. Safe to share among threads."""
+
+    def __init__(
+        self,
+        model: str,
+        embed: Embed,
+        store: VectorStore,
+        *,
+        seconds: float = SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.model, self._embed, self._store, self.close = model, embed, store, close
+        self._seconds, self._clock = seconds, clock
+        self._lock = threading.Lock()
+        self._away, self._until = "", 0.0
+
+    def near(self, query: str, texts: Sequence[str]) -> Nearness:
+        """How near each text is to the query; the first texts get their vectors first. Raises nothing of the model's."""
+        end = self._clock() + self._seconds
+        shown = [text[:CHARS] for text in (query, *texts[:MOST])]
+        names = [hash_of(self.model, text) for text in shown]
+        by_name = dict(zip(names, shown, strict=True))
+        known = self._store.get(by_name)
+        made, problem = 0, ""
+        missing = [name for name in by_name if name not in known]
+        if missing:
+            made, problem = self._make(missing, by_name, known, end)
+        question = known.get(names[0])
+        alike = [_cosine(question, known.get(name)) for name in names[1:]]
+        return Nearness([*alike, *[None] * (len(texts) - len(alike))], made, problem)
+
+    def _make(
+        self, missing: Sequence[str], texts: dict[str, str], known: dict[str, Vector], end: float
+    ) -> tuple[int, str]:
+        """Make the missing vectors while there is time; how many, and why not all."""
+        made = 0
+        if not self._lock.acquire(timeout=max(0.0, end - self._clock())):
+            return 0, "another task is making the vectors of this code"
+        try:
+            if self._clock() < self._until:
+                return 0, self._away
+            for at in range(0, len(missing), BATCH):
+                part = missing[at : at + BATCH]
+                try:
+                    if self._clock() >= end:
+                        raise Cancelled
+                    given = self._embed([texts[name] for name in part], end - self._clock())
+                except Cancelled:
+                    if not made:
+                        self._rest(f"it made no vector within {self._seconds:g} s")
+                        return 0, self._away
+                    return made, f"{len(missing) - made} pieces have no vector yet; the next tasks go on with them"
+                except LLMError as error:
+                    self._rest(str(error))
+                    return made, self._away
+                new = {name: vector for name, numbers in zip(part, given, strict=False) if (vector := unit(numbers))}
+                self._store.put(new)
+                known |= new
+                made += len(new)
+        finally:
+            self._lock.release()
+        return made, ""
+
+    def _rest(self, why: str) -> None:
+        self._away, self._until = why, self._clock() + REST_S
+
+
+class Asking:
+    """One question to a Meaning in the shape that retrieval asks in; `found` is what came of it."""
+
+    def __init__(self, meaning: Meaning) -> None:
+        self._meaning = meaning
+        self.found: Nearness | None = None
+
+    def __call__(self, query: str, texts: Sequence[str]) -> Sequence[float | None]:
+        """See retrieval.Near."""
+        self.found = self._meaning.near(query, texts)
+        return self.found.alike
+
+
+def _cosine(one: Vector | None, other: Vector | None) -> float | None:
+    # Vectors of two lengths are of two models that had the same name.
+    if one is None or other is None or len(one) != len(other):
+        return None
+    product: float = sum(map(mul, one, other))
+    return round(product, 6)
+
+
+def meaning_of(store: VectorStore, server: str, model: str, provider: str = "ollama") -> Meaning:
+    """An embedding model on a model server; off this machine no secret goes along."""
+    runner = ModelRunner(attempts=1)
+    made: Any = make_provider(
+        provider, server=server, model=model, embed_model=model, timeouts=Timeouts(connect=2.0, first_token=SECONDS)
+    )
+    outside = is_outside(server)
+
+    def embed(texts: Sequence[str], seconds: float) -> list[list[float]]:
+        end = time.monotonic() + seconds
+        sent = [redact(text) if outside else text for text in texts]
+        return runner.embed(made, sent, cancelled=lambda: time.monotonic() > end)
+
+    return Meaning(model, embed, store, close=runner.close)
