@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
+from agents.context import knowledge
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.graph import RECURSION_LIMIT, build_graph
@@ -53,6 +54,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
     task goes on later at the node it was in.
     """
     need_room()
+    knowledge.use(settings.AISWE_HOME, settings.OLLAMA_URL, settings.EMBED_MODEL)
     run = task.run
     project = run.project
     label(run)
