@@ -12,7 +12,7 @@ THEMES = ("auto", "light", "dark")
 # Which entry of the navigation a page belongs to, by the first word of its address's name.
 SECTIONS = {
     "projects": ("project", "requirements", "requirement", "plan", "planning", "preview"),
-    "runs": ("run", "task", "gate", "finding"),
+    "runs": ("run", "task", "gate", "finding", "call"),
 }
 
 

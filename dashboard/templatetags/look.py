@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import markdown as md
-from dashboard import rights, states
+from dashboard import rights, states, windows
 from dashboard import text as safe
 
 register = template.Library()
@@ -137,6 +137,18 @@ def get(mapping: Any, key: Any) -> Any:
 def percent(part: float, whole: float) -> int:
     """Part of a whole in whole percent; 0 of 0 is 0."""
     return round(100 * part / whole) if whole else 0
+
+
+@register.filter
+def part(name: str) -> str:
+    """A part of a prompt in plain words."""
+    return windows.words_of(name)
+
+
+@register.filter
+def share(part: int, whole: int) -> str:
+    """A part of a whole in words: 12 %, <1 %."""
+    return windows.share_of(part, whole)
 
 
 @register.filter

@@ -8,12 +8,12 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from dashboard import access, dag, stream
+from dashboard import access, dag, stream, windows
 from dashboard.pages import show
 from dashboard.refusals import refusals
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run
-from projects.services import runs
+from projects.services import ledger, runs
 
 CONTROLS = (
     ("pause", "Pause", "running needs_you"),
@@ -55,7 +55,9 @@ def _inspected(run: Run, seq: int) -> dict:
     texts = {
         name: [(sha, stored[sha].content if sha in stored else "") for sha in shas] for name, shas in names.items()
     }
-    return {"event": event, "run": run, "project": run.project, "texts": texts}
+    call = ledger.call_at(run, seq) if event.type in ("llm.usage", "thought") else None
+    filled = windows.segments(call.parts) if call else []
+    return {"event": event, "run": run, "project": run.project, "texts": texts, "call": call, "segments": filled}
 
 
 @require_GET

@@ -99,6 +99,7 @@ def do_story() -> dict[str, Any]:
         "approval": story.approval.pk,
         "requirement": story.document.requirements.first().pk,
         "plan": second.pk,
+        "call": story.run.events.filter(type="llm.usage").last().seq,
     }
 
 

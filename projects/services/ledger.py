@@ -1,0 +1,222 @@
+"""The token ledger: each model call of a task or a run, what filled its window, and what a prefix cache could reuse.
+
+Read from the events that a call leaves (`llm.usage`, `thought`, `context.compacted`), which share the call's key.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
+
+from django.db.models import QuerySet
+
+from agents.context.parts import parts_of
+from agents.llm.base import Message
+from projects.models import Blob, Event, Run, Task
+
+MOST = 60  # calls of one page
+NOISE = 8  # tokens a part's estimate may move by without anything having been cut
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What was left out or summed up before a call, to make it fit.
+
+    `saved` tokens in all; `parts` (name, tokens in the call before, tokens now) is None when the call began its
+    conversation, so that nothing tells how the parts were before.
+    """
+
+    saved: int
+    parts: tuple[tuple[str, int, int], ...] | None
+
+
+@dataclass(frozen=True)
+class Call:
+    """One model call. `reusable` tokens of the prompt are as the server told, or an estimate from the stored prompts."""
+
+    usage: Event
+    thought: Event | None = None
+    cut: Cut | None = None
+    reusable: int | None = None
+    told: bool = False  # whether `reusable` is the server's own count
+    prompt: tuple[str, ...] = field(default=(), repr=False)  # sha256 of each message
+
+    @property
+    def model(self) -> str:
+        """The model that answered."""
+        return str(self.usage.payload.get("model", ""))
+
+    @property
+    def step(self) -> str:
+        """What was asked for: tests, code, repair, review, …"""
+        return str(self.thought.payload.get("step", "")) if self.thought else ""
+
+    @property
+    def sent(self) -> int:
+        """Tokens of the prompt, as the server counted them."""
+        return _whole(self.usage.payload.get("prompt_tokens"))
+
+    @property
+    def written(self) -> int:
+        """Tokens of the reply."""
+        return _whole(self.usage.payload.get("completion_tokens"))
+
+    @property
+    def window(self) -> int:
+        """Tokens the model can hold at once; 0 when that is not on record."""
+        return _whole(self.usage.payload.get("window"))
+
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """What the prompt consisted of, in tokens, largest first."""
+        found = self.usage.payload.get("filled_by")
+        return [(str(name), _whole(tokens)) for name, tokens in found.items()] if isinstance(found, Mapping) else []
+
+
+class Sums(TypedDict):
+    """Totals of calls; `reusable` counts those calls alone of which something is known."""
+
+    calls: int
+    sent: int
+    reusable: int
+    known: int
+    written: int
+    cut: int
+
+
+def calls_of(run: Run, task: Task | None, *, after: int = 0) -> list[Call]:
+    """At most MOST calls of a task, or of a run outside of its tasks, oldest first, behind the event `after`.
+
+    Each is compared with the calls before it, also with those on earlier pages.
+    """
+    usages = _usages(run).filter(task=task)
+    page = list(usages.filter(seq__gt=after).order_by("seq")[:MOST])
+    return _calls(usages.filter(seq__lte=page[-1].seq), wanted={one.pk for one in page}) if page else []
+
+
+def call_at(run: Run, seq: int) -> Call | None:
+    """The call that an `llm.usage` or `thought` event belongs to; None for any other event."""
+    event = Event.objects.filter(run=run, seq=seq, type__in=("llm.usage", "thought")).first()
+    if event is None or event.key is None:
+        return None
+    key = event.key if event.type == "llm.usage" else f"{event.key}:usage"
+    usage = _usages(run).filter(key=key).first()
+    if usage is None:
+        return None
+    before = _usages(run).filter(task=usage.task_id, role=usage.role, seq__lte=usage.seq)
+    return next(iter(_calls(before, wanted={usage.pk})), None)
+
+
+def sums_of(calls: Iterable[Call]) -> Sums:
+    """What the calls came to."""
+    sums = Sums(calls=0, sent=0, reusable=0, known=0, written=0, cut=0)
+    for call in calls:
+        sums["calls"] += 1
+        sums["sent"] += call.sent
+        sums["written"] += call.written
+        sums["cut"] += call.cut.saved if call.cut else 0
+        if call.reusable is not None:
+            sums["reusable"] += call.reusable
+            sums["known"] += call.sent
+    return sums
+
+
+def texts_of(call: Call) -> dict[str, str]:
+    """The words of each part of a stored prompt, by name; parts that come again (a conversation's turns) are joined."""
+    texts: dict[str, list[str]] = {}
+    for message in _messages(_texts(call.prompt, Blob.objects.in_bulk(list(call.prompt)))):
+        for part in parts_of(message):
+            texts.setdefault(part.name, []).append(part.text.strip("\n"))
+    return {name: "\n\n".join(found) for name, found in texts.items()}
+
+
+def _usages(run: Run) -> QuerySet[Event]:
+    return Event.objects.filter(run=run, type="llm.usage").select_related("task")
+
+
+def _calls(usages: QuerySet[Event], *, wanted: set[int]) -> list[Call]:
+    """The calls of these `llm.usage` rows that are `wanted`, each compared with those before it of the same persona."""
+    rows = list(usages.order_by("seq"))
+    keys = [stem + end for row in rows if (stem := _stem(row)) for end in ("", ":compacted")]
+    beside = {row.key: row for row in Event.objects.filter(run_id=rows[0].run_id, key__in=keys)} if rows else {}
+    blobs: dict[str, Blob] = {}
+    made: list[Call] = []
+    earlier: dict[tuple[int | None, str], list[Call]] = {}
+    for row in rows:
+        thought, compacted = beside.get(_stem(row)), beside.get(f"{_stem(row)}:compacted")
+        call = Call(row, thought if thought and thought.type == "thought" else None)
+        call = replace(call, prompt=_shas(call.thought))
+        before = earlier.setdefault((row.task_id, row.role), [])
+        if row.pk in wanted:
+            missing = {sha for one in (call, *before) for sha in one.prompt} - blobs.keys()
+            blobs |= Blob.objects.in_bulk(list(missing))
+            cut = _cut(call, before[-1] if before else None, compacted) if compacted else None
+            made.append(_with_reuse(replace(call, cut=cut), before, blobs))
+        before.append(call)
+    return made
+
+
+def _stem(usage: Event) -> str:
+    """The key of the call itself."""
+    return (usage.key or "").removesuffix(":usage")
+
+
+def _shas(thought: Event | None) -> tuple[str, ...]:
+    found = thought.blobs.get("prompt") if thought else None
+    return tuple(str(one) for one in found) if isinstance(found, list) else ()
+
+
+def _cut(call: Call, before: Call | None, compacted: Event) -> Cut:
+    saved = _whole(compacted.payload.get("saved"))
+    if before is None or len(call.prompt) <= 2:  # system and first question: a conversation of its own begins
+        return Cut(saved, None)
+    was, now = dict(before.parts), dict(call.parts)
+    lost = [
+        (name, had, now.get(name, 0)) for name, had in was.items() if had - now.get(name, 0) > max(NOISE, had // 20)
+    ]
+    return Cut(saved, tuple(lost))
+
+
+def _with_reuse(call: Call, before: Sequence[Call], blobs: Mapping[str, Blob]) -> Call:
+    told = call.usage.payload.get("reused_tokens")
+    if isinstance(told, int) and not isinstance(told, bool):
+        return replace(call, reusable=min(_whole(told), call.sent), told=True)
+    texts = _texts(call.prompt, blobs)
+    whole = sum(map(len, texts))
+    if not whole:
+        return call
+    same = max((_common(texts, _texts(one.prompt, blobs)) for one in before if one.model == call.model), default=0)
+    return replace(call, reusable=call.sent * same // whole)
+
+
+def _texts(prompt: Sequence[str], blobs: Mapping[str, Blob]) -> list[str]:
+    return [blobs[sha].content for sha in prompt if sha in blobs]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many characters two conversations begin with alike."""
+    same = 0
+    for mine, its in zip(one, other, strict=False):
+        if mine != its:
+            shorter = range(min(len(mine), len(its)))
+            return same + bisect_left(shorter, True, key=lambda at: mine[: at + 1] != its[: at + 1])
+        same += len(mine)
+    return same
+
+
+def _messages(texts: Sequence[str]) -> list[Message]:
+    """A stored prompt as a conversation: system first, then question and answer in turn."""
+    return [
+        {"role": "system" if not number else "user" if number % 2 else "assistant", "content": text}
+        for number, text in enumerate(texts)
+    ]
+
+
+def _whole(value: Any) -> int:
+    """A count out of a payload; 0 for anything that is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return max(0, int(value))

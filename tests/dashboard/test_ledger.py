@@ -1,0 +1,134 @@
+"""The pages of the token ledger: what each call sent, what filled its window, and the words of each part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard import windows
+from projects.services import events
+from tests.dashboard.hostile import MARK
+from tests.dashboard.markup import acts
+from tests.dashboard.story import Story, tell
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def story(enqueued: list[Any]) -> Story:
+    return tell()
+
+
+@pytest.fixture
+def page(story: Story, client: Client):  # type: ignore[no-untyped-def]
+    client.force_login(story.owner)
+
+    def read(name: str, *args: object, query: str = "", status: int = 200) -> str:
+        answer = client.get(reverse(name, args=args) + query)
+        assert answer.status_code == status, answer.content[:2000]
+        return answer.content.decode()
+
+    return read
+
+
+def usages(story: Story) -> list[int]:
+    return list(story.run.events.filter(type="llm.usage").order_by("seq").values_list("seq", flat=True))
+
+
+def test_a_task_lists_its_calls_with_what_filled_them(page, story: Story) -> None:
+    text = page("task-tokens", story.stuck.pk)
+    assert text.count('<svg class="parts"') == 2
+    assert "map of the repository" in text
+    assert "24 % of 4,096" in text
+    assert "qwen2.5-coder:7b" in text
+    assert "≈ " in text, "the server told nothing, and the page says that it guesses"
+    assert "bigger: 503" in text
+
+
+def test_what_was_cut_before_a_call_is_said_beside_it(page, story: Story) -> None:
+    text = page("task-tokens", story.stuck.pk)
+    assert "700 tokens saved" in text
+    assert '<th scope="row">map of the repository</th><td class="num">700</td><td class="num">left out</td>' in text
+
+
+def test_a_bar_says_nothing_that_the_table_beside_it_does_not(page, story: Story) -> None:
+    text = page("call", story.run.pk, usages(story)[1])
+    bar = text[text.index('<svg class="parts"') :]
+    bar = bar[: bar.index("</svg>")]
+    assert 'aria-hidden="true"' in bar
+    assert bar.count("<rect") == text.count('<td class="key') == 4
+
+
+def test_one_call_is_shown_word_for_word_and_as_text(page, story: Story) -> None:
+    seq = usages(story)[1]
+    text = page("call", story.run.pk, seq)
+    assert "AssertionError: assert None == {&#x27;done&#x27;: True}" in text
+    thought = story.run.events.filter(type="thought", key="T-02/g1/1/coder").get()
+    assert "What filled the window: coder, repair" in page("call", story.run.pk, thought.seq)
+    page("call", story.run.pk, 1, status=404)
+    page("call", story.run.pk, 9_999, status=404)
+
+
+def test_the_inspector_of_a_thought_shows_its_window(page, story: Story) -> None:
+    thought = story.run.events.filter(type="thought", key="T-02/g1/1/coder").get()
+    text = page("run-inspect", story.run.pk, thought.seq)
+    assert "What filled the window" in text
+    assert reverse("call", args=[story.run.pk, usages(story)[1]]) in text
+    assert f"{reverse('task-tokens', args=[story.stuck.pk])}#c{usages(story)[1]}" in text
+    before_ledgers = story.run.events.filter(type="thought", key=None).first()
+    assert "What filled the window" not in page("run-inspect", story.run.pk, before_ledgers.seq)
+
+
+def test_a_run_adds_up_its_tasks(page, story: Story) -> None:
+    text = page("run-tokens", story.run.pk)
+    assert reverse("task-tokens", args=[story.stuck.pk]) in text
+    assert "Calls outside of the tasks" not in text
+    events.emit(
+        story.run.pk, "llm.usage", summary="a plan", payload={"prompt_tokens": 7}, role="planner", key="p:usage"
+    )
+    text = page("run-tokens", story.run.pk)
+    assert "Calls outside of the tasks" in text
+    assert "What filled the window is not on record." in text
+
+
+def test_a_task_that_asked_no_model_says_so(page, story: Story) -> None:
+    assert "No model was asked yet." in page("task-tokens", story.done.pk)
+
+
+def test_names_and_figures_of_any_kind_stay_text(page, story: Story) -> None:
+    hostile = {
+        "prompt_tokens": [1], "model": f"<b {MARK}>", "window": "big", "instead_of": {f"<i {MARK}>": 1},
+        "filled_by": {f"<u {MARK}>": 5, "system": "x", "map": -3},
+    }  # fmt: skip
+    seq = events.emit(
+        story.run.pk, "llm.usage", summary="x", payload=hostile, task_id=story.stuck.pk, key="h:usage"
+    ).seq
+    for text in (
+        page("task-tokens", story.stuck.pk),
+        page("call", story.run.pk, seq),
+        page("run-inspect", story.run.pk, seq),
+    ):
+        assert not acts(text)
+        assert f"&lt;u {MARK}&gt;" in text
+
+
+@given(st.lists(st.tuples(st.text(max_size=9), st.integers(-5, 10**6)), max_size=40))
+def test_the_parts_of_a_bar_fill_it_without_overlap(parts: list[tuple[str, int]]) -> None:
+    found = windows.segments(parts)
+    assert len(found) <= windows.MOST
+    assert sum(one.tokens for one in found) == sum(tokens for _, tokens in parts if tokens > 0)
+    ends = 0.0
+    for one in found:
+        assert abs(float(one.start) - ends) < 0.02
+        ends = float(one.start) + float(one.width)
+    assert not found or abs(ends - 100) < 0.02
+
+
+def test_a_share_is_never_said_to_be_nothing_when_it_is_something() -> None:
+    pairs = ((0, 9), (1, 1_000), (6, 1_000), (1, 2), (3, 0))
+    assert [windows.share_of(*pair) for pair in pairs] == ["0 %", "<1 %", "1 %", "50 %", "0 %"]
