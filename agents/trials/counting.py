@@ -18,7 +18,8 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     share, square = hits / of, Z95 * Z95
     middle = (share + square / (2 * of)) / (1 + square / of)
     half = Z95 / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # All and none are exact; rounding would leave 0.9999999999999999.
+    return max(0.0, middle - half) if hits else 0.0, min(1.0, middle + half) if hits < of else 1.0
 
 
 def quantile(values: Sequence[float], q: float) -> float:

@@ -12,6 +12,8 @@ from typing import Any
 FORMATS = ("humaneval", "mbpp", "folder")
 SOLUTION, TESTS = "solution.py", "tests/test_solution.py"
 MAX_FILE = 1_000_000
+TITLE = 120  # characters
+_DOCSTRING = re.compile(r"(?:\"\"\"|''')\s*(.+?)\s*(?:\"\"\"|'''|\Z)", re.DOTALL)
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -28,6 +30,7 @@ class TrialTask:
     tests: Mapping[str, str]
     reference: Mapping[str, str]
     start: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""  # what it is about in a few words, as a task of a plan has it
 
     @property
     def name(self) -> str:
@@ -88,7 +91,21 @@ def _functions(path: Path) -> Iterator[TrialTask]:
             f"Write the Python module {SOLUTION} with the function `{entry}`, whole. It begins like this:\n\n```python\n{prompt.strip(chr(10))}\n```",
             {TESTS: f"{head}{test.strip(chr(10))}\n\n\ndef test_{entry}():\n    check(candidate_)\n"},
             {SOLUTION: f"{prompt.strip(chr(10))}\n{answer.strip(chr(10))}\n"},
+            title=_title(f"{entry}: {_first_words(prompt, entry)}"),
         )
+
+
+def _first_words(prompt: str, entry: str) -> str:
+    """How the function's docstring begins."""
+    _, _, after = prompt.rpartition(f"def {entry}(")
+    found = _DOCSTRING.search(after)
+    return found[1].split(">>>")[0] if found else ""
+
+
+def _title(text: str) -> str:
+    """One line, not longer than a title is."""
+    words = " ".join(text.split()).rstrip(": ")
+    return words if len(words) <= TITLE else f"{words[: TITLE - 1]}…"
 
 
 # A solution whose own function is called test_… is no test: pytest would collect it.
@@ -126,6 +143,7 @@ def _mbpp(path: Path) -> Iterator[TrialTask]:
             f"{text}\nWrite the Python module {SOLUTION}, whole. Its function is used like this:\n\n```python\n{shown}\n```",
             {TESTS: f"{_STAR}\n{setup}\n\n\n{cases}"},
             {SOLUTION: code.replace("\r\n", "\n").rstrip() + "\n"},
+            title=_title(text),
         )
 
 
@@ -143,7 +161,9 @@ def _folders(path: Path) -> Iterator[TrialTask]:
         if not reference:
             raise BadDataset(f"{folder}/reference is empty: without an answer nothing can be told of a failure")
         text = (folder / "task.md").read_text(encoding="utf-8")
-        yield TrialTask(folder.name, text, tests, reference, _tree(folder / "start"))
+        first = next((line.lstrip("# ") for line in text.splitlines() if line.strip()), "")
+        title = _title(f"{folder.name}: {first}")
+        yield TrialTask(folder.name, text, tests, reference, _tree(folder / "start"), title)
 
 
 def _tree(folder: Path) -> dict[str, str]:

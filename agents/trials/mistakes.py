@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import threading
 from pathlib import Path
 
 from agents.trials.datasets import TrialTask
-from agents.trials.mutants import mutants
+from agents.trials.mutants import wrongs
 from agents.trials.simulated import Mistake
 from sandbox.base import Backend
 from sandbox.pytest_run import TestReport, run_pytest
@@ -15,7 +17,7 @@ from sandbox.pytest_run import TestReport, run_pytest
 WANTED, TRIED = 5, 24
 SECONDS = 8.0  # a mistake may loop for ever
 MIN_WORDS = 12
-VERSION = 1
+VERSION = 2
 
 
 def find_mistakes(backend: Backend, task: TrialTask, *, seed: int, kept: Path | None = None) -> list[Mistake]:
@@ -28,28 +30,35 @@ def find_mistakes(backend: Backend, task: TrialTask, *, seed: int, kept: Path | 
     ).hexdigest()
     place = kept / f"{digest[:32]}.json" if kept else None
     if place and place.is_file():
-        return [Mistake(row["files"], tuple(row["words"])) for row in json.loads(place.read_text(encoding="utf-8"))]
+        rows = json.loads(place.read_text(encoding="utf-8"))
+        return [Mistake(row["files"], tuple(row["words"]), row["kind"]) for row in rows]
     found: list[Mistake] = []
     with backend.open(label="trial-mistakes") as sandbox:
-        for files in _variants(task, seed):
+        for files, kind in _variants(task, seed):
             sandbox.put({path: text.encode() for path, text in {**task.start, **files, **task.tests}.items()})
             report = run_pytest(sandbox, (), seconds=SECONDS, coverage_of=None)
             if not report.ok:
-                found.append(Mistake(files, words_of(report)))
+                found.append(Mistake(files, words_of(report), kind))
             if len(found) == WANTED:
                 break
     if place:
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(json.dumps([{"files": one.files, "words": one.words} for one in found]), encoding="utf-8")
+        rows = [{"files": one.files, "words": one.words, "kind": one.kind} for one in found]
+        # Whole or not at all: several sessions may share the folder.
+        part = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}")
+        part.write_text(json.dumps(rows), encoding="utf-8")
+        part.replace(place)
     return found
 
 
-def _variants(task: TrialTask, seed: int) -> list[dict[str, str]]:
-    found = []
+def _variants(task: TrialTask, seed: int) -> list[tuple[dict[str, str], str]]:
+    found: list[tuple[dict[str, str], str]] = []
     for path, text in sorted(task.reference.items()):
         if path.endswith(".py"):
             try:
-                found += [{**task.reference, path: wrong} for wrong in mutants(text, seed=seed, limit=TRIED)]
+                found += [
+                    ({**task.reference, path: one.text}, one.kind) for one in wrongs(text, seed=seed, limit=TRIED)
+                ]
             except (SyntaxError, ValueError, RecursionError):
                 continue
     return found[:TRIED]

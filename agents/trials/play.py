@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,21 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agents.gates.base import GateReport
 from agents.graph import RECURSION_LIMIT, build_graph
-from agents.llm.base import Completion, Delta, LLMError, Message, Provider
+from agents.llm.base import LLMError, Provider
 from agents.llm.runner import ModelRunner
-from agents.llm.tokens import count_messages
 from agents.memory.base import LessonStore
 from agents.ports import Limits, OverBudget, TaskContext
 from agents.state import start_state
-from agents.trials.counting import uncached_tokens
+from agents.trials.counted import Counted as Counted  # for those who count a provider of their own
 from agents.trials.datasets import TrialTask
+from agents.trials.notebook import Notebook, remember
 from agents.trials.ports import MemoryBook, MemorySpine
 from agents.workspace.repository import Repository
 from sandbox.base import Backend, PackageSet, SandboxError
 from sandbox.packages import PackageSupply
 
-STRATEGIES = ("single", "retry", "loop")
+STRATEGIES = ("single", "retry", "best", "loop")
+OFF = ("diagnosis", "diversity", "best", "selection", "memory", "mutation", "apis")  # parts that a trial can do without
 MAX_SHOTS = 60  # of plain retry, however large its budget
 UNLIMITED = 4_000_000
 
@@ -35,12 +36,18 @@ Gates = Callable[[Path, Sequence[str], Mapping[str, Any]], GateReport]
 
 @dataclass(frozen=True)
 class Settings:
-    """How to play. `budget` is in tokens sent and written, a task; None is as good as none."""
+    """How to play. `budget` is in tokens sent and written, a task; None is as good as none.
+
+    `samples` are first versions to choose from, for the strategies best and loop. `session` sets the trials of one session
+    apart from those of another that uses the same memory.
+    """
 
     strategy: str = "loop"
     budget: int | None = None
     budget_calls: float | None = None  # instead: so many times what the task's first call takes
     off: frozenset[str] = frozenset()
+    samples: int = 1
+    session: str = ""
 
 
 @dataclass
@@ -59,46 +66,14 @@ class Outcome:
     seconds: float = 0.0
     verdict: str = ""
     problem: str = ""
+    shown: int = 0  # lessons in the prompts of tries, each counted as often as a try was shown it
+    helped: int = 0  # of these, in tries that passed
+    learned: list[dict[str, Any]] = field(default_factory=list)
+    showings: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
-
-
-@dataclass(eq=False)  # the runner keeps providers in a set
-class Counted:
-    """A provider that counts what passes it; everything else is the provider's own."""
-
-    inner: Provider
-    sent: int = 0
-    uncached: int = 0
-    generated: int = 0
-    calls: int = 0
-    first_call: int = 0
-    on_first: Callable[[int], None] = field(default=lambda tokens: None)
-    _earlier: list[list[Message]] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    @property
-    def used(self) -> int:
-        """Tokens sent and written."""
-        return self.sent + self.generated
-
-    async def stream(self, messages: Sequence[Message], **options: Any) -> AsyncIterator[Delta | Completion]:
-        """Count the prompt, pass on what comes, count the reply."""
-        self.calls += 1
-        self.sent += count_messages(messages)
-        self.uncached += uncached_tokens(messages, self._earlier)
-        self._earlier.append(list(messages))
-        async for item in self.inner.stream(messages, **options):
-            if isinstance(item, Completion):
-                self.generated += item.usage.completion_tokens
-                if not self.first_call:
-                    self.first_call = self.used
-                    self.on_first(self.first_call)
-            yield item
 
 
 class _Timed:
@@ -159,9 +134,14 @@ def play(
     lessons: LessonStore,
     folder: Path,
     gates: Gates | None = None,
+    keep: bool = True,
 ) -> Outcome:
-    """Build the task; whatever happens is in the outcome. Raises SandboxUnavailable when nothing can be measured."""
+    """Build the task; whatever happens is in the outcome. Raises SandboxUnavailable when nothing can be measured.
+
+    With keep=False the caller gives `lessons` what the outcome carries (agents.trials.notebook.remember).
+    """
     outcome, counted, began = Outcome(task.id), Counted(provider), time.monotonic()
+    book = Notebook(lessons)
     shots = 1 if settings.strategy != "retry" else MAX_SHOTS
     for shot in range(shots):
         budget = _budget(settings, counted)
@@ -169,7 +149,7 @@ def play(
             break
         place = folder / f"{task.name}-{shot}"
         try:
-            _shoot(task, counted, settings, budget, outcome, place, backend, runner, lessons, gates)
+            _shoot(task, counted, settings, budget, outcome, place, backend, runner, book, gates)
         finally:
             shutil.rmtree(place, ignore_errors=True)
         if outcome.resolved:
@@ -177,6 +157,11 @@ def play(
     outcome.calls, outcome.sent, outcome.uncached = counted.calls, counted.sent, counted.uncached
     outcome.generated, outcome.seconds = counted.generated, time.monotonic() - began
     outcome.first_try = outcome.resolved and outcome.iterations == 1
+    outcome.learned, outcome.showings = book.learned, book.showings
+    outcome.shown = len(outcome.showings)
+    outcome.helped = sum(bool(showing["passed"]) for showing in outcome.showings)
+    if keep:
+        remember(lessons, outcome.learned, outcome.showings)
     return outcome
 
 
@@ -188,7 +173,7 @@ def _budget(settings: Settings, counted: Counted) -> int:
 
 def _shoot(
     task: TrialTask, counted: Counted, settings: Settings, budget: int, outcome: Outcome, place: Path,
-    backend: Backend, runner: ModelRunner, lessons: LessonStore, gates: Gates | None,
+    backend: Backend, runner: ModelRunner, lessons: Notebook, gates: Gates | None,
 ) -> None:  # fmt: skip
     repository = Repository(place / "repository", place / "trees")
     repository.ensure(task.id)
@@ -199,16 +184,16 @@ def _shoot(
         repository.fast_forward(tree.commit(base, "Files as given", "", {}))
         repository.remove("start")
     timed: Any = _Timed(backend, outcome)
-    many = settings.strategy == "loop"
+    many, samples = settings.strategy == "loop", settings.samples if settings.strategy in ("best", "loop") else 1
     limits = Limits(
-        max_retries=8 if many else 0, max_iterations=15 if many else 1, run_tokens=UNLIMITED,
+        max_retries=8 if many else 0, max_iterations=15 if many else samples, samples=samples, run_tokens=UNLIMITED,
         task_tokens=_ceiling(settings, counted.first_call) if counted.first_call else budget,
     )  # fmt: skip
     supply: Any = NoSupply(place / "packages")
     spine = MemorySpine(lambda: counted.used)
     context = TaskContext(
-        project="trial", run=task.name, house_rules="", spine=spine, book=MemoryBook(), limits=limits, repository=repository,
-        worktree_name="t", provider=lambda persona: counted, runner=runner, backend=timed, supply=supply,
+        project="trial", run=f"{settings.session}.{place.name}", house_rules="", spine=spine, book=MemoryBook(), limits=limits, repository=repository,
+        worktree_name="t", provider=lambda persona: counted.provider, runner=runner, backend=timed, supply=supply,
         lessons=lessons, gates=gates or (lambda root, paths, dispositions: GateReport("pass", (), {}, ())), needs_review=False,
         switched_off=settings.off,
     )  # fmt: skip
@@ -219,7 +204,7 @@ def _shoot(
     counted.on_first = known
     state: Any = start_state(
         {
-            "key": "T-01", "title": task.id, "description": task.text, "expects": "", "files": sorted(task.reference), "packages": [],
+            "key": "T-01", "title": task.title or task.id, "description": task.text, "expects": "", "files": sorted(task.reference), "packages": [],
             "requirements": [], "note": "", "generation": 1, "tests_given": dict(task.tests),
         }
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -25,32 +26,28 @@ class OtherSession(ValueError):
 
 @dataclass
 class Session:
-    """A folder of results. `settings` is anything JSON that makes two sessions comparable."""
+    """A folder of results. `settings` is anything JSON that makes two sessions comparable; `name` is this one's own."""
 
     folder: Path
     settings: dict[str, Any]
     done: dict[str, Outcome] = field(default_factory=dict)
+    name: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / RESULTS
         if not path.exists():
-            path.write_text(json.dumps({"settings": self.settings, "mark": self.mark}) + "\n", encoding="utf-8")
+            self.name = secrets.token_hex(4)
+            head = {"settings": self.settings, "mark": self.mark, "session": self.name}
+            path.write_text(json.dumps(head) + "\n", encoding="utf-8")
             return
-        known = {each.name for each in fields(Outcome)}
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue  # the line that was being written when it stopped
-            if not number:
-                if row.get("mark") != self.mark:
-                    raise OtherSession(
-                        f"{path} belongs to other settings ({row.get('settings')}): choose another folder, or remove it"
-                    )
-            elif isinstance(row, dict) and "id" in row:
-                self.done[row["id"]] = Outcome(**{name: row[name] for name in known if name in row})
+        head, self.done = read_results(self.folder)
+        if head.get("mark") != self.mark:
+            raise OtherSession(
+                f"{path} belongs to other settings ({head.get('settings')}): choose another folder, or remove it"
+            )
+        self.name = str(head.get("session") or self.mark)
 
     @property
     def mark(self) -> str:
@@ -71,13 +68,20 @@ class Session:
         *,
         parallel: int,
         tell: Callable[[Outcome, int, int], None] = lambda outcome, done, of: None,
+        after: Callable[[Outcome], None] = lambda outcome: None,
     ) -> list[Outcome]:
-        """Play what is not yet played; outcomes in the order of the tasks. The first error ends it, what was played stays."""
+        """Play what is not yet played; outcomes in the order of the tasks. The first error ends it, what was played stays.
+
+        `after` is called with each outcome that is written down, first of all with those of an earlier call.
+        """
+        for outcome in list(self.done.values()):
+            after(outcome)
         todo = [task for task in tasks if task.id not in self.done]
 
         def work(task: TrialTask) -> None:
             outcome = one(task)
             self.keep(outcome)
+            after(outcome)
             tell(outcome, len(self.done), len(tasks))
 
         with ThreadPoolExecutor(max_workers=max(1, parallel), thread_name_prefix="trial") as pool:
@@ -89,6 +93,28 @@ class Session:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
         return [self.done[task.id] for task in tasks]
+
+
+def read_results(folder: Path) -> tuple[dict[str, Any], dict[str, Outcome]]:
+    """The head of a folder's results (settings, mark, session) and what was played, by task. Raises OtherSession, OSError."""
+    path = folder / RESULTS
+    known = {each.name for each in fields(Outcome)}
+    head: dict[str, Any] = {}
+    done: dict[str, Outcome] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None  # the line that was being written when it stopped
+        if not isinstance(row, dict):
+            continue
+        if number and "id" in row:
+            done[row["id"]] = Outcome(**{name: row[name] for name in known if name in row})
+        elif not number:
+            head = row
+    if "mark" not in head:
+        raise OtherSession(f"{path} does not begin with the settings of a session: choose another folder, or remove it")
+    return head, done
 
 
 def report(outcomes: Iterable[Outcome], *, engine_cpu_s: float, seconds: float) -> dict[str, Any]:
@@ -107,6 +133,7 @@ def report(outcomes: Iterable[Outcome], *, engine_cpu_s: float, seconds: float) 
         "self_correction_rate": repaired / failed_first if failed_first else None,
         "intervals": {
             "resolved": list(wilson(len(resolved), len(played))),
+            "first_try": list(wilson(len(first), len(played))),
             "self_correction_rate": list(wilson(repaired, failed_first)),
         },
         "iterations": {
@@ -115,6 +142,8 @@ def report(outcomes: Iterable[Outcome], *, engine_cpu_s: float, seconds: float) 
         },
         "tokens": {part: sum(getattr(one, part) for one in played) for part in ("sent", "uncached", "generated")},
         "calls": sum(one.calls for one in played),
+        "lessons": {part: sum(getattr(one, part) for one in played) for part in ("shown", "helped")}
+        | {"learned": sum(len(one.learned) for one in played)},
         "sandbox_s": round(sum(one.sandbox_s for one in played), 3),
         "engine_cpu_s": round(engine_cpu_s, 3),
         "seconds": round(seconds, 3),

@@ -27,7 +27,10 @@ def test_the_reference_resolves_everything_and_a_second_call_plays_nothing_again
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--model", "nobody"), "it is reference, simulated"),
+        (("--model", "simulated:p=0.5,x=1"), "is not one of p=, q="),
+        (("--model", ""), "names no model"),
+        (("--model", "scripted:nowhere"), "nowhere"),
+        (("--model", "reference", "--strategy", "retry", "--samples", "3"), "one version at a time"),
         (("--model", "simulated:p=7"), "between 0 and 1"),
         (("--model", "reference", "--budget", "much"), "a number of tokens"),
         (("--model", "reference", "--off", "gravity"), "known parts are"),

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import output
+from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import NO, Missing, WrongUse
 
 if TYPE_CHECKING:
     from agents.llm.base import Provider
-    from agents.trials.datasets import TrialTask
+    from agents.memory.base import LessonStore
     from agents.trials.play import Outcome
+    from agents.trials.runs import ProviderOf
     from sandbox.base import Backend
 
-OFF = ("diagnosis", "diversity", "best")
+PARTS = "diagnosis, diversity, best, selection, memory, mutation, apis"
 
 
 @click.group()
@@ -31,23 +33,36 @@ def command() -> None:
     "--dataset", required=True, type=click.Path(exists=True, path_type=Path), help="A file, or a folder of tasks."
 )
 @click.option("--format", "format_", required=True, type=click.Choice(["humaneval", "mbpp", "folder"]))
-@click.option("--model", required=True, help="reference, simulated:p=0.45,q=0.5,r=0.3,seed=1, or ollama:NAME.")
-@click.option("--strategy", type=click.Choice(["single", "retry", "loop"]), default="loop", show_default=True)
+@click.option(
+    "--model", required=True, metavar="MODEL",
+    help="reference, simulated:p=0.45,q=0.5,r=0.3,h=0,seed=1, or any model the product can build with: "
+    "ollama:NAME, openai:NAME, gemini:NAME, SERVER:NAME of models.toml, scripted:NAME.",
+)  # fmt: skip
+@click.option("--strategy", type=click.Choice(["single", "retry", "best", "loop"]), default="loop", show_default=True)
+@click.option(
+    "--samples", type=click.IntRange(1, 32), default=1, show_default=True, help="First versions, for best and loop."
+)
 @click.option("--limit", type=click.IntRange(1), help="Only the first N tasks.")
-@click.option("--parallel", type=click.IntRange(1, 32), help="Tasks at once; as many as processors by default.")
+@click.option("--parallel", type=click.IntRange(1, 32), help="Tasks at once; as many as processors, 1 with --memory.")
 @click.option(
     "--budget", metavar="TOKENS|Nx", help="Tokens for a task, sent and written: a number, or 6x the first call."
 )
-@click.option("--off", metavar="PART,…", default="", help=f"Parts of the loop to switch off: {', '.join(OFF)}.")
+@click.option("--off", metavar="PART,…", default="", help=f"Parts of the loop to switch off: {PARTS}.")
+@click.option(
+    "--memory", type=click.Path(file_okay=False, path_type=Path), help="Learn into this folder and from what is in it."
+)
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Keep results here, and go on from what is there."
+)
+@click.option(
+    "--mistakes", type=click.Path(file_okay=False, path_type=Path), help="Share what a simulated model gets wrong here."
 )
 @click.option("--backend", default="auto", show_default=True, help="Sandbox: auto, docker or bubblewrap.")
 @click.option("--gates", "with_gates", is_flag=True, help="Run the review gates too.")
 @output.json_option
 def tasks(
-    dataset: Path, format_: str, model: str, strategy: str, limit: int | None, parallel: int | None, budget: str | None, off: str,
-    out: Path | None, backend: str, with_gates: bool, as_json: bool,
+    dataset: Path, format_: str, model: str, strategy: str, samples: int, limit: int | None, parallel: int | None, budget: str | None,
+    off: str, memory: Path | None, out: Path | None, mistakes: Path | None, backend: str, with_gates: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Build every task of DATASET with the real loop, in the sandbox, and count.
 
@@ -55,126 +70,185 @@ def tasks(
     """
     from agents.trials.datasets import BadDataset, load_tasks
     from agents.trials.play import Settings
+    from agents.trials.runs import BadBudget, Plan, described, digest_of, read_budget, run_plan
     from agents.trials.session import OtherSession, Session
-    from sandbox.base import SandboxError, SandboxUnavailable
-    from sandbox.registry import open_backend
+    from sandbox.base import SandboxUnavailable
 
-    switched = frozenset(filter(None, (part.strip() for part in off.split(","))))
-    if unknown := sorted(switched - set(OFF)):
-        raise WrongUse(f"--off {', '.join(unknown)}: known parts are {', '.join(OFF)}")
-    tokens, calls = _budget(budget)
+    if samples > 1 and strategy not in ("best", "loop"):
+        raise WrongUse(
+            f"--samples {samples} is for the strategies best and loop; {strategy} draws one version at a time"
+        )
     try:
-        found = load_tasks(dataset, format_, limit)
+        tokens, calls = read_budget(budget)
+        found = load_tasks(dataset, format_)
+    except BadBudget as error:
+        raise WrongUse(f"--budget {error}") from None
     except BadDataset as error:
         raise WrongUse(str(error)) from None
-    try:
-        engine = open_backend(backend)
-    except SandboxUnavailable as error:
-        raise Missing(str(error), "aiswe doctor") from None
-    except SandboxError as error:
-        raise WrongUse(str(error)) from None
-    settings = Settings(strategy=strategy, budget=tokens, budget_calls=calls, off=switched)
-    about = {
-        "dataset": str(dataset.resolve()), "format": format_, "model": model, "strategy": strategy, "budget": budget,
-        "off": sorted(switched), "gates": with_gates, "backend": engine.name,
-    }  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="aiswe-trials-") as scratch:
+    settings = Settings(strategy=strategy, budget=tokens, budget_calls=calls, off=_parts(off), samples=samples)
+    engine = _sandbox(backend)
+    with tempfile.TemporaryDirectory(prefix="aiswe-trials-") as scratch, _memory(memory) as lessons:
         folder = out or Path(scratch) / "session"
+        plan = Plan(
+            found[:limit], settings, _providers(model, engine, mistakes or folder / "mistakes"), engine, Path(scratch),
+            _gates() if with_gates else None, lessons, parallel,
+        )  # fmt: skip
+        about = described(
+            plan, dataset=dataset, format_=format_, digest=digest_of(found), model=model, budget=budget, memory=memory
+        )
         try:
-            session = Session(folder, about)
+            figures = run_plan(plan, Session(folder, about), tell=_tell)
         except OtherSession as error:
             raise WrongUse(str(error)) from None
-        figures = _play(session, found, model, settings, engine, Path(scratch), parallel, with_gates)
+        except SandboxUnavailable as error:
+            raise Missing(str(error), "aiswe doctor") from None
     document = about | figures | ({"folder": str(out)} if out else {})
     output.answer(document, as_json=as_json, people=lambda: _people(document))
     return 0 if figures["resolved"] == figures["tasks"] else NO
 
 
-def _budget(text: str | None) -> tuple[int | None, float | None]:
-    if text is None:
-        return None, None
+@command.command("compare")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@output.json_option
+def compare_(folders: tuple[Path, ...], as_json: bool) -> None:
+    """Set the sessions in FOLDERS side by side, and each against the first, on the same tasks.
+
+    A folder is the --out of a session, or holds several such folders that differ in the seed alone.
+    """
+    from agents.trials.compare import NotComparable, compare, load_side
+
+    names = [folder.resolve().name for folder in folders]
     try:
-        number = float(text.removesuffix("x"))
-        if number > 0:
-            return (None, number) if text.endswith("x") else (int(number), None)
-    except ValueError:
-        pass
-    raise WrongUse(f"--budget {text}: it is a number of tokens, or a multiple of the first call such as 6x")
+        sides = [
+            load_side(folder, name if names.count(name) == 1 else str(folder))
+            for folder, name in zip(folders, names, strict=True)
+        ]
+        rows = compare(sides)
+    except NotComparable as error:
+        raise WrongUse(str(error)) from None
+    from agents.trials.tables import CAPTION, DIFFERENCES, FIGURES, differences, figures
+
+    def people() -> None:
+        output.table(FIGURES, [figures(row) for row in rows])
+        if len(rows) > 1:
+            output.table(("what", *DIFFERENCES), [(row["name"], *differences(row)) for row in rows[1:]])
+        output.say(CAPTION)
+
+    output.answer({"sides": rows}, as_json=as_json, people=people)
 
 
-def _play(
-    session: Any, found: list[TrialTask], model: str, settings: Any, backend: Backend, scratch: Path, parallel: int | None, with_gates: bool
-) -> dict[str, Any]:  # fmt: skip
-    from agents.llm.runner import ModelRunner
-    from agents.memory.chroma import NoLessons
-    from agents.trials.play import play
-    from agents.trials.session import Clock, report
-    from sandbox.base import SandboxUnavailable
+def _parts(text: str) -> frozenset[str]:
+    from agents.trials.play import OFF
 
-    gates = None
-    if with_gates:
-        from agents.gates.run import run_gates
-
-        def gates(root: Path, paths: Any, dispositions: Any) -> Any:
-            return run_gates(root, paths=list(paths))
-
-    provider_of = _providers(model, backend, session.folder / "mistakes")
-    clock = Clock()
-    with ModelRunner(attempts=3) as runner:
-
-        def one(task: TrialTask) -> Outcome:
-            return play(
-                task, provider_of(task), settings, backend=backend, runner=runner, lessons=NoLessons(),
-                folder=scratch / "work", gates=gates,
-            )  # fmt: skip
-
-        def tell(outcome: Outcome, done: int, of: int) -> None:
-            output.note(
-                f"{done}/{of} {outcome.id}: {'resolved' if outcome.resolved else outcome.problem or outcome.verdict}"[
-                    :160
-                ]
-            )
-
-        try:
-            outcomes = session.run(found, one, parallel=parallel or os.cpu_count() or 1, tell=tell)
-        except SandboxUnavailable as error:
-            raise Missing(str(error), "aiswe doctor") from None
-    seconds, cpu = clock.look()
-    return report(outcomes, engine_cpu_s=cpu, seconds=seconds)
+    switched = frozenset(filter(None, (part.strip() for part in text.split(","))))
+    if unknown := sorted(switched - set(OFF)):
+        raise WrongUse(f"--off {', '.join(unknown)}: known parts are {', '.join(OFF)}")
+    return switched
 
 
-def _providers(model: str, backend: Backend, kept: Path) -> Any:
-    """Task to provider."""
+def _sandbox(name: str) -> Backend:
+    from sandbox.base import SandboxError, SandboxUnavailable
+    from sandbox.registry import open_backend
+
+    try:
+        return open_backend(name)
+    except SandboxUnavailable as error:
+        raise Missing(str(error), "aiswe doctor") from None
+    except SandboxError as error:
+        raise WrongUse(str(error)) from None
+
+
+@contextmanager
+def _memory(folder: Path | None) -> Iterator[LessonStore]:
+    """The memory in a folder, or one that remembers nothing."""
+    from agents.memory.base import NoLessons
+
+    if folder is None:
+        yield NoLessons()
+        return
+    django.start(migrate=False)
+    from django.conf import settings
+
+    from agents.memory.chroma import ChromaLessons
+    from agents.memory.meaning import meaning_of
+
+    meaning = meaning_of(settings.OLLAMA_URL, settings.EMBED_MODEL) if settings.EMBED_MODEL else None
+    store = ChromaLessons(folder, settings.LESSON_THRESHOLD, meaning)
+    try:
+        known = len(store.all())
+        if store.problem:
+            raise Missing(f"--memory {folder}: {store.problem}", "Wait for the other one, or name another folder.")
+        output.note(f"The memory in {folder} holds {known} {'lesson' if known == 1 else 'lessons'}.")
+        yield store
+        if store.hint:
+            output.note(store.hint)
+    finally:
+        store.close()
+
+
+def _gates() -> Any:
+    from agents.gates.run import run_gates
+
+    def gates(root: Path, paths: Any, dispositions: Any) -> Any:
+        return run_gates(root, paths=list(paths))
+
+    return gates
+
+
+def _tell(outcome: Outcome, done: int, of: int) -> None:
+    words = "resolved" if outcome.resolved else outcome.problem or outcome.verdict
+    output.note(f"{done}/{of} {outcome.id}: {words}"[:160])
+
+
+def _providers(model: str, backend: Backend, kept: Path) -> ProviderOf:
+    """Task to provider: one that needs no server, or whatever the product builds with."""
+    from agents.trials.runs import own_provider
+
+    try:
+        own = own_provider(model, backend, kept)
+    except ValueError as error:
+        raise WrongUse(f"--model {model}: {error}") from None
+    if own is not None:
+        return own
+    made = _served(model)
+    return lambda task: made
+
+
+def _served(model: str) -> Provider:
+    """A model of a server, which must answer now: hours of trials are not for finding out that it does not."""
+    django.start(migrate=False)
+    from django.conf import settings
+
     from agents.llm.base import LLMError
     from agents.llm.registry import make_provider
-    from agents.trials.mistakes import find_mistakes
-    from agents.trials.simulated import SimulatedProvider, Weakness
+    from agents.llm.scripted_server import ScenarioError
+    from projects.engine.choice import outside_hosts, provider_of, providers_in_force
+    from projects.engine.models import recording
+    from projects.models.project import RECORDING
 
-    kind, _, rest = model.partition(":")
-    if kind == "reference":
-        return lambda task: SimulatedProvider(task, (), Weakness(), name="reference", model="reference")
-    if kind == "simulated":
-        try:
-            weakness = Weakness.parse(rest)
-        except ValueError as error:
-            raise WrongUse(f"--model {model}: {error}") from None
-
-        def simulated(task: TrialTask) -> Provider:
-            return SimulatedProvider(task, find_mistakes(backend, task, seed=weakness.seed, kept=kept), weakness)
-
-        return simulated
-    if kind == "ollama" and rest:
-        from django.conf import settings
-
-        try:
-            made = make_provider("ollama", server=settings.OLLAMA_URL, model=rest, window=settings.MODEL_WINDOW)
-        except LLMError as error:
-            raise WrongUse(str(error)) from None
-        health = made.health()
-        if not health.ok:
-            raise Missing(health.problem, health.way_out)
-        return lambda task: made
-    raise WrongUse(f"--model {model}: it is reference, simulated:p=…,q=…,r=…,seed=…, or ollama:NAME")
+    try:
+        if model.startswith(RECORDING):
+            server = recording(model.removeprefix(RECORDING))
+            return make_provider(
+                "scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW
+            )
+        if not model.strip():
+            raise WrongUse("--model names no model")
+        made, members = provider_of(model, "coder"), providers_in_force(model)
+        for number, (name, _, provider) in enumerate(members):
+            health = provider.health()
+            if health.ok:
+                continue
+            words = f"--model {name}: {health.problem}"
+            if not number:
+                # Else the model behind it would do the work, and be measured under this one's name.
+                raise Missing(words, f"{health.way_out} (reference and simulated:… need no server.)".strip())
+            output.note(f"{words} Nothing falls back to it.")
+        if hosts := outside_hosts(model):
+            output.note(f"The tasks leave this machine: {', '.join(hosts)}.")
+    except (LLMError, ScenarioError) as error:
+        raise WrongUse(f"--model {model}: {error}") from None
+    return made
 
 
 def _people(found: dict[str, Any]) -> None:
@@ -186,11 +260,13 @@ def _people(found: dict[str, Any]) -> None:
         output.say(
             f"self-corrected {found['repaired']}: {100 * rate:.1f} % of what failed first ({100 * low:.1f}–{100 * high:.1f} %)"
         )
-    rounds, tokens = found["iterations"], found["tokens"]
+    rounds, tokens, lessons = found["iterations"], found["tokens"], found["lessons"]
     output.say(f"iterations: mean {rounds['mean']:.2f}, p50 {rounds['p50']:g}, p95 {rounds['p95']:g}")
     output.say(
         f"tokens: {tokens['sent']:,} sent, {tokens['uncached']:,} of them not reusable by a prefix cache, {tokens['generated']:,} written"
     )
+    if found["memory"]:
+        output.say(f"lessons: shown {lessons['shown']}, helped {lessons['helped']}, learned {lessons['learned']}")
     output.say(
         f"{found['seconds']:.1f} s, engine {found['engine_cpu_s']:.1f} s of processor, sandbox {found['sandbox_s']:.1f} s"
     )

@@ -20,7 +20,7 @@ def model(number=0, mistakes=MISTAKES, **weak):
     return SimulatedProvider(task, mistakes, Weakness(**weak))
 
 
-def ask(provider, *turns):
+def reply(provider, *turns):
     roles = ["system", "user", *["assistant", "user"] * 20]
     messages = [{"role": role, "content": text} for role, text in zip(roles, ["sys", *turns], strict=False)]
 
@@ -30,7 +30,15 @@ def ask(provider, *turns):
     done = asyncio.run(last())
     assert isinstance(done, Completion)
     assert done.recorded
-    return next(file.content for file in parse_reply(done.text).files if file.path == "a.py").strip()
+    return done.text
+
+
+def wrote(text):
+    return next(file.content for file in parse_reply(text).files if file.path == "a.py").strip()
+
+
+def ask(provider, *turns):
+    return wrote(reply(provider, *turns))
 
 
 def right_share(times, **weak):
@@ -47,10 +55,10 @@ def test_it_repairs_only_with_the_trace_before_it():
     told = untold = 0
     for number in range(300):
         one = model(number, p=0.0, q=0.5, r=0.0)
-        first = ask(one, "go")
+        first = reply(one, "go")
         told += ask(one, "go", first, f"The tests ran.\n  {TRACE.replace(' ', chr(10), 1)}") == "right = 1"
         other = model(number, p=0.0, q=0.5, r=0.0)
-        untold += ask(other, "go", ask(other, "go"), "It failed. Try again.") == "right = 1"
+        untold += ask(other, "go", reply(other, "go"), "It failed. Try again.") == "right = 1"
     assert told / 300 == pytest.approx(0.5, abs=0.09)
     assert untold == 0
 
@@ -59,9 +67,9 @@ def test_it_holds_on_to_an_opening_but_not_to_another_one():
     kept = 0
     for number in range(200):
         one = model(number, p=0.0, q=1.0, r=1.0)
-        first = ask(one, "go")
-        assert ask(one, "go", first, TRACE) == first
-        kept += ask(one, "go, another way") == first
+        first = reply(one, "go")
+        assert ask(one, "go", first, TRACE) == wrote(first)
+        kept += ask(one, "go, another way") == wrote(first)
     assert kept < 120
 
 
