@@ -13,6 +13,7 @@ PROMPTS = Path(__file__).parent / "prompts"
 # a task's key and title, lists of paths, one-line reasons.
 INLINE: dict[str, tuple[str, ...]] = {
     "task.head": ("model",),
+    "task.lesson": ("model",),
     "task.review": ("model",),
     "task.rejected": ("model",),
     "task.refused": ("model",),

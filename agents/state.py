@@ -43,10 +43,12 @@ class TaskState(TypedDict, total=False):
     escalation: str
     tried: list[dict[str, Any]]  # failed candidates: hash, attempt, failure, signature, tests, compiles
     unfounded: bool  # the last diagnosis named a line that nobody had shown
+    left: dict[str, Any]  # the failing version that this one replaces: signature, files, packages, trace
+    argued: str  # why the tester holds that the code is wrong, from its last word on it
     shown: list[str]  # lessons that the coming attempt was shown
-    learned: dict[
-        str, Any
-    ]  # a cure that a test run proved: signature, cause, fix, failure, attempt; kept once it is merged
+    # A cure that a test run proved, kept once it is merged: signature, failure, attempt, and cause with fix or, when it
+    # came without a diagnosis, trace with diff.
+    learned: dict[str, Any]
     reward: float  # of the try that passed the gates (SWE-MEM-3)
 
 
@@ -56,5 +58,5 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
         task=task, step=0, base="", approach=1, iteration=0, repairs=0, repairs_here=0, attempt=attempts_before, strategy="first",
         tester=[], coder=[], tests={}, files={}, packages=list(task.get("packages", [])), report={}, signatures=[],
         adjudicated=[], adjudications=0, diagnosis={}, failures=[], best={}, best_here={}, mutation={},
-        gate_rounds=0, review_rounds=0, conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="", tried=[], unfounded=False, shown=[], learned={}, reward=1.0,
+        gate_rounds=0, review_rounds=0, conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="", tried=[], unfounded=False, left={}, argued="", shown=[], learned={}, reward=1.0,
     )  # fmt: skip

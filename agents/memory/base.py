@@ -27,6 +27,7 @@ class Lesson:
     learned_at: float = 0.0  # seconds since 1970; when it was last learned anew
     disabled_by: str = ""  # the person who switched it off; "" = in use
     disabled_why: str = ""
+    inferred: bool = False  # read from the cure afterwards; no diagnosis of it was put to the test
 
     @property
     def text(self) -> str:

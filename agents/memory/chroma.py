@@ -78,8 +78,12 @@ class ChromaLessons:
         with self._writing:
             known = self._known.get(lesson.id)
             if known is not None:
-                best = max(known.reward, lesson.reward)
-                lesson = replace(known, reward=best, learned_at=max(known.learned_at, lesson.learned_at))
+                # A diagnosis that was confirmed says the same as one that was inferred, and knows it better.
+                fix = lesson.fix if known.inferred and not lesson.inferred else known.fix
+                lesson = replace(
+                    known, fix=fix, inferred=known.inferred and lesson.inferred, reward=max(known.reward, lesson.reward),
+                    learned_at=max(known.learned_at, lesson.learned_at),
+                )  # fmt: skip
             self._write(collection, lesson)
 
     def _write(self, collection: Any, lesson: Lesson) -> None:

@@ -1,7 +1,8 @@
 """What a lesson is worth: its reward, how often it helped, how long ago that was.
 
-The track record is a Beta posterior: a lesson starts as one that helped (its diagnosis was confirmed by a test run),
-so a single showing that did not help costs little, and four in a row without help take it out of the prompts.
+The track record is a Beta posterior. A lesson starts as one that helped when its diagnosis was confirmed by a test run,
+so a single showing that did not help costs little, and four in a row without help take it out of the prompts. One that
+was only inferred starts with nothing in its favour: two in a row are enough.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 from agents.memory.base import Lesson, Track
 
 PRIOR_HELPED, PRIOR_NOT = 2.0, 1.0
+INFERRED_HELPED = 1.0
 HALF_LIFE = 180 * 86_400.0  # seconds
 SHOWN_FROM = 0.3  # the least weight that is shown
 
 
-def chance(track: Track) -> float:
+def chance(track: Track, *, inferred: bool = False) -> float:
     """Posterior mean of the chance that an attempt with this lesson passes, 0…1."""
-    helped = min(track.helped, track.shown)
-    return (PRIOR_HELPED + helped) / (PRIOR_HELPED + PRIOR_NOT + track.shown)
+    prior, helped = INFERRED_HELPED if inferred else PRIOR_HELPED, min(track.helped, track.shown)
+    return (prior + helped) / (prior + PRIOR_NOT + track.shown)
 
 
 def weight(lesson: Lesson, track: Track, now: float) -> float:
@@ -25,7 +27,7 @@ def weight(lesson: Lesson, track: Track, now: float) -> float:
     last = max(lesson.learned_at, track.helped_at)
     # A lesson from before times were kept does not age until it is shown to have helped.
     age = max(0.0, now - last) if last else 0.0
-    return float(chance(track) * reward * 0.5 ** (age / HALF_LIFE))
+    return float(chance(track, inferred=lesson.inferred) * reward * 0.5 ** (age / HALF_LIFE))
 
 
 def state_of(lesson: Lesson, track: Track, now: float) -> str:

@@ -9,13 +9,16 @@ from langgraph.runtime import Runtime
 from agents.context import files_text
 from agents.llm.base import Message
 from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, own_files, talk, tests_text
+from agents.nodes.hindsight import left_behind
+from agents.nodes.limits import near_the_limit
 from agents.nodes.remembering import ids, recalled_for_failure
 from agents.personas import CODER
-from agents.ports import TaskContext
+from agents.ports import OverBudget, TaskContext
 from agents.provenance import Source, as_turn, label, render
 from agents.repair.evidence import is_shown
 from agents.repair.feedback import counts_text, trace_text, whole_trace
 from agents.repair.known import where_text
+from agents.replies.types import Diagnosis
 from agents.search.best import better_before
 from agents.state import TaskState
 
@@ -24,12 +27,21 @@ def _candidate(
     state: TaskState, ctx: TaskContext, messages: list[Message], *, step: str, strategy: str
 ) -> dict[str, Any]:
     """Ask the coder for files and make them the candidate of the next attempt."""
+    if strategy != "first" and state["iteration"] >= ctx.limits.max_iterations:
+        return _nothing(state, "")
     current = {**own_files(state, ctx), **state["files"]}
     messages, heard = hear(state, ctx, messages)
     shown = messages[-1]["content"]
-    messages, reply, applied = talk(
-        state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
-    )
+    try:
+        messages, reply, applied = talk(
+            state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
+        )
+    except OverBudget as over:
+        if not state["best"]:
+            raise
+        # Something was tried: whoever decides what comes next should see it.
+        return _nothing(state, str(over))
+    near_the_limit(state, ctx)
     changed: dict[str, Any] = {
         "step": state["step"] + 1,
         "coder": messages,
@@ -40,25 +52,30 @@ def _candidate(
         "verdict": "",
         "unfounded": False,
         "shown": [],
+        "left": {},
     }
-    if reply.diagnosis is not None and strategy != "first":
-        diagnosis = {
-            "cause": reply.diagnosis.cause, "evidence": reply.diagnosis.evidence,
-            "hypothesis": reply.diagnosis.hypothesis, "plan": reply.diagnosis.plan,
-        }  # fmt: skip
+    if strategy == "repair" or (reply.diagnosis is not None and strategy != "first"):
+        said = reply.diagnosis or Diagnosis()
+        diagnosis = {"cause": said.cause, "evidence": said.evidence, "hypothesis": said.hypothesis, "plan": said.plan}
         found = is_shown(diagnosis["evidence"], f"{shown}\n{whole_trace(state['report'])}")
         ctx.spine.emit(
             "diagnosis", role="coder", attempt=state["attempt"] + 1, key=key_of(state, "diagnosis"),
-            summary=diagnosis["cause"][:400] or "No cause was named", payload=diagnosis | {"evidence_found": found},
+            summary=diagnosis["cause"][:400] or ("No cause was named" if any(diagnosis.values()) else "No diagnosis was given"),
+            payload=diagnosis | {"evidence_found": found},
             error_signature=state["signatures"][-1] if state["signatures"] else "",
         )  # fmt: skip
-        changed["diagnosis"] = diagnosis
+        changed["diagnosis"] = diagnosis if any(diagnosis.values()) else {}
         changed["unfounded"] = bool(diagnosis["evidence"]) and not found
     if applied.refused:
         reason = applied.refused[0][1]
         return changed | {"verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
     packages = sorted({*state["packages"], *reply.packages})
     return changed | {"files": {**state["files"], **applied.files}, "packages": packages}
+
+
+def _nothing(state: TaskState, why: str) -> dict[str, Any]:
+    """Nothing was asked: a limit is reached."""
+    return {"step": state["step"] + 1, "verdict": "escalate", "escalation": why}
 
 
 def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
@@ -90,7 +107,9 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     )
     messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
     changed = _candidate(state, ctx, messages, step="repair-back" if undone else "repair", strategy="repair")
-    counted = {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1}
+    if "coder" not in changed:
+        return changed
+    counted = {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1, "left": left_behind(state)}
     return back | changed | counted | {"shown": ids(known)}
 
 
@@ -115,8 +134,13 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Another approach: a new conversation at a higher temperature that is told what did not work."""
     ctx = runtime.context
     again: TaskState = {**state, "approach": state["approach"] + 1, "files": {}}
-    messages = opening(again, ctx, CODER, "code", tests=tests_text(state), avoid="\n".join(state["failures"][-4:]))
+    avoid = state["failures"][-4:]
+    if argued := state.get("argued"):
+        avoid = [*avoid, f"The tester holds the test to be right: {argued}"]
+    messages = opening(again, ctx, CODER, "code", tests=tests_text(state), avoid="\n".join(avoid))
     changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
+    if "coder" not in changed:
+        return changed
     return changed | {
         "approach": again["approach"],
         "signatures": [],
@@ -124,6 +148,7 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "repairs_here": 0,
         "files": changed.get("files", {}),
         "shown": ids(state["lessons"]),
+        "left": left_behind(state),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from agents.memory.base import Lesson, Showing
 from agents.memory.choosing import find_lessons
+from agents.nodes.hindsight import difference, explained
 from agents.nodes.keys import key_of
 from agents.oddities import odd
 from agents.ports import TaskContext
@@ -83,18 +84,21 @@ def judged(state: TaskState, ctx: TaskContext, passed: bool) -> None:
 
 
 def confirmed(state: TaskState) -> dict[str, Any]:
-    """What a try that passed has proved: its diagnosis and the failure this was about; empty when it had none.
+    """What a try that passed has proved: how to cure the failure that it replaced, by its diagnosis or by the difference.
 
-    Called before the state has the report of the try that passed.
+    Empty when it cured none. Called before the state has the report of the try that passed.
     """
-    diagnosis = state["diagnosis"]
-    if not (diagnosis.get("cause") and state["signatures"] and state["strategy"] in ("repair", "fresh")):
+    if state["strategy"] not in ("repair", "fresh"):
         return {}
-    return {
-        "signature": state["signatures"][-1], "cause": diagnosis["cause"],
-        "fix": diagnosis.get("plan") or diagnosis.get("hypothesis", ""), "failure": failure_words(state["report"]),
-        "attempt": state["attempt"],
-    }  # fmt: skip
+    diagnosis, left = state["diagnosis"], state.get("left") or {}
+    signature = left.get("signature") or (state["signatures"][-1] if state["signatures"] else "")
+    if not signature:
+        return {}
+    proof = {"signature": signature, "failure": failure_words(state["report"]), "attempt": state["attempt"]}
+    if diagnosis.get("cause"):
+        return proof | {"cause": diagnosis["cause"], "fix": diagnosis.get("plan") or diagnosis.get("hypothesis", "")}
+    # The same code that fails and passes has cured nothing.
+    return proof | {"trace": left["trace"], "diff": diff} if left and (diff := difference(state)) else {}
 
 
 def learned(state: TaskState, ctx: TaskContext) -> None:
@@ -102,24 +106,36 @@ def learned(state: TaskState, ctx: TaskContext) -> None:
     proof: dict[str, Any] = state.get("learned", {})
     if not proof or "memory" in ctx.switched_off:
         return
-    cause, fix = _line(proof["cause"]), _line(proof["fix"])
-    if why := odd(f"{cause}\n{fix}"):
-        ctx.spine.emit(
-            "memory.refused", attempt=proof["attempt"], key=key_of(state, "lesson"), error_signature=proof["signature"], outcome="denied",
-            summary=f"Not learned: the diagnosis {why}", payload={"reason": why},
-        )  # fmt: skip
-        return
+    inferred, why = "cause" not in proof, ctx.lessons.problem
+    if why:
+        return _refused(state, ctx, proof, why)
+    cause, fix, why = explained(state, ctx, proof) if inferred else (proof["cause"], proof["fix"], "")
+    cause, fix = _line(cause), _line(fix)
+    if not why and (strange := odd(f"{cause}\n{fix}")):
+        why = f"the diagnosis {strange}"
+    if why:
+        return _refused(state, ctx, proof, why)
     lesson = Lesson(
         id=hashlib.sha256(f"{ctx.project}|{proof['signature']}|{cause}".encode()).hexdigest()[:32], signature=proof["signature"],
         cause=cause, fix=fix, reward=float(state.get("reward", 1.0)), project=ctx.project, task=state["task"]["key"], run=ctx.run,
         failure=redact(proof["failure"]), topic=_line(state["task"]["title"]), attempt=proof["attempt"], learned_at=time.time(),
+        inferred=inferred,
     )  # fmt: skip
     ctx.lessons.add(lesson)
+    if ctx.lessons.problem:
+        return _refused(state, ctx, proof, ctx.lessons.problem)
     tries = len(state["failures"])
     ctx.spine.emit(
         "memory.write", role="runtime", attempt=state["attempt"], key=key_of(state, "lesson"), error_signature=lesson.signature,
-        summary=f"Learned from {tries} failed {'try' if tries == 1 else 'tries'}: {lesson.cause}"[:400],
+        summary=f"{'Inferred afterwards' if inferred else 'Learned'} from {tries} failed {'try' if tries == 1 else 'tries'}: {lesson.cause}"[:400],
         payload={"lessons": [lesson.to_json()]},
+    )  # fmt: skip
+
+
+def _refused(state: TaskState, ctx: TaskContext, proof: Mapping[str, Any], why: str) -> None:
+    ctx.spine.emit(
+        "memory.refused", attempt=proof["attempt"], key=key_of(state, "lesson"), error_signature=proof["signature"], outcome="denied",
+        summary=f"Not learned: {why}"[:400], payload={"reason": why},
     )  # fmt: skip
 
 

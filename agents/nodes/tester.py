@@ -8,7 +8,8 @@ from langgraph.runtime import Runtime
 
 from agents.context import files_text
 from agents.llm.base import Message
-from agents.nodes.common import hear, is_test, key_of, opening, talk
+from agents.nodes.common import hear, is_test, key_of, one_line, opening, talk
+from agents.nodes.limits import near_the_limit
 from agents.personas import TESTER
 from agents.ports import TaskContext
 from agents.provenance import Source, as_turn, label, render
@@ -47,6 +48,7 @@ def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any
         "tests": state["tests"] | applied.files,
         "strategy": "strengthened",
         "diagnosis": {},
+        "shown": [],  # judged already: the code has not changed
         "signatures": [],
         "verdict": "",
     }
@@ -79,12 +81,15 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any
         "adjudicated": [*state["adjudicated"], signature],
         "adjudications": state["adjudications"] + 1,
         "verdict": wrong,
+        "argued": one_line(reason) if wrong == "code" and said is not None else "",
     }
+    near_the_limit(state, ctx)
     if wrong == "test":
         return changed | {
             "tests": state["tests"] | applied.files,
             "signatures": [],
             "strategy": "adjudicated",
             "diagnosis": {},
+            "shown": [],  # judged already: the code has not changed
         }
     return changed

@@ -52,6 +52,8 @@ def known(state: TaskState) -> list[str]:
     if state["adjudications"]:
         times = "once" if state["adjudications"] == 1 else f"{state['adjudications']} times"
         lines.append(f"Whether the test or the code is wrong was argued from the requirement {times}.")
+    if argued := state.get("argued"):
+        lines.append(f"The tester held the test to be right: {_plain(argued, 400)}")
     if cause := state["diagnosis"].get("cause"):
         doubt = "; the line it named as evidence is not in the trace" if state.get("unfounded") else ""
         lines.append(f"The last diagnosis, which its run did not confirm{doubt}: {_plain(cause, 600)}")

@@ -91,7 +91,7 @@ def _rows(lessons: list[Lesson], projects: dict[str, Project]) -> Iterable[Row]:
         run = int(lesson.run) if lesson.run.isdecimal() and len(lesson.run) < 19 else 0
         yield Row(
             lesson, project, run if there.get(run) == project.pk else None, track, state_of(lesson, track, now),
-            weight(lesson, track, now), chance(track),
+            weight(lesson, track, now), chance(track, inferred=lesson.inferred),
         )  # fmt: skip
 
 

@@ -114,3 +114,23 @@ def test_the_words_of_a_failure_leave_out_what_changes_from_run_to_run():
 
     assert failure_words(report(1)) == failure_words(report(2)) == "KeyError: 'currency'"
     assert failure_words({}) == ""
+
+
+def test_code_that_is_tested_once_more_by_better_tests_does_not_count_twice(tmp_path, store):
+    store.add(lesson(topic="Adding numbers up"))
+    weak = code("tests/test_calc.py", "import calc\n\n\ndef test_add_is_there():\n    assert calc.add")
+    replies = REPLIES | {"tester-tests": weak, "tester-strengthen": TESTS, "coder-code": GOOD}
+    bench = Bench(tmp_path, replies, task(title="Adding numbers up fast"))
+    bench.lessons = store
+    assert bench.run()["strategy"] == "strengthened"
+    assert (store.tracks(["known"])["known"].shown, store.tracks(["known"])["known"].helped) == (1, 1)
+
+
+def test_a_memory_that_somebody_else_owns_does_not_pretend_to_learn(tmp_path, store):
+    store.add(lesson())
+    shut_out = ChromaLessons(tmp_path / "chroma")
+    bench = Bench(tmp_path, CURED, task())
+    bench.lessons = shut_out
+    assert bench.run()["verdict"] == "merged"
+    assert bench.spine.of("memory.write") == []
+    assert "Another process owns the memory" in bench.spine.of("memory.refused")[0]["summary"]
