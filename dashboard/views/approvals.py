@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET, require_http_methods
 
-from dashboard import access, dag
+from dashboard import access, dag, diffs, text
 from dashboard.pages import show
 from dashboard.refusals import refusals
 from dashboard.views.plans import conflict
 from projects.errors import BadInput, StaleVersion
-from projects.models import Approval, Plan
+from projects.models import Approval, Blob, Event, Plan
 from projects.services import approvals
+
+CODE_FILES = 10  # files of a question whose code is shown
 
 
 @require_GET
@@ -28,6 +32,36 @@ def _plan_of(approval: Approval) -> Plan | None:
     if approval.kind != Approval.Kind.PLAN:
         return None
     return approval.project.plans.filter(content_hash=approval.subject).first()
+
+
+def _asked_code(approval: Approval) -> dict[str, Any]:
+    """What a guard asks about: its reasons, and the code as it was when it asked; {} for other questions.
+
+    Code that reaches outside is written already (`paths`), so its changes are shown. A file that a guard holds back
+    (`path`) is not: there it is the answer it stands in.
+    """
+    payload = approval.payload
+    written = text.listed(payload.get("paths"), CODE_FILES)
+    paths = written or text.listed(payload.get("path"), 1)
+    if approval.kind != Approval.Kind.GATE or approval.task is None or not paths:
+        return {}
+    rows = Event.objects.filter(task=approval.task, run=approval.run, at__lte=approval.requested_at).order_by("-seq")
+    answer = rows.filter(type="thought").first()
+    changes = [rows.filter(type="file.diff", payload__path=str(path)).first() for path in written]
+    files = [file for change in changes for file in diffs.parse(_blob(change, "diff"))[0]]
+    return {
+        "reasons": text.listed(payload.get("reasons"), 50),
+        "rule": payload.get("rule"),
+        "paths": paths,
+        "files": files,
+        "answer": answer,
+        "said": "" if files else _blob(answer, "output"),
+    }
+
+
+def _blob(event: Event | None, name: str) -> str:
+    found = Blob.objects.filter(pk=str(event.blobs.get(name, ""))).first() if event else None
+    return found.content if found else ""
 
 
 @require_http_methods(["GET", "POST"])
@@ -50,6 +84,7 @@ def decide(request: HttpRequest, pk: int) -> HttpResponse:
         messages.success(request, f"{'Approved' if answer == 'yes' else 'Rejected'}: {approval.title}")
         return redirect("approval", upcoming.pk) if upcoming else redirect("approvals")
     context = {"approval": approval, "project": approval.project, "run": approval.run, "plan": plan}
+    context["asked"] = _asked_code(approval)
     if plan is not None:
         context["graph"] = dag.graph_of(plan)
     return show(request, "pages/approval.html", context)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET, require_POST
 
-from dashboard import access, diffs, stream
+from dashboard import access, best, diffs, stream
 from dashboard.forms import DispositionForm
 from dashboard.pages import show
 from dashboard.refusals import refusals
 from projects.errors import BadInput
-from projects.models import Event
-from projects.services import findings, tasks
+from projects.models import Attempt, Event, Task
+from projects.services import findings, projects, tasks, usage
 
+# Limits that a task can run into, in the words of the page.
+LIMITS = {
+    "max_retries": "Repairs of a task",
+    "max_iterations": "Answers of the model for a task",
+    "samples": "First versions to choose from",
+    "task_tokens": "Tokens of a task",
+    "task_seconds": "Seconds of a task",
+    "run_tokens": "Tokens of a run",
+    "run_seconds": "Seconds of a run",
+}
 SEVERITY = {"CRITICAL": 0, "HIGH": 1, "ERROR": 1, "MEDIUM": 2, "WARNING": 2, "LOW": 3, "INFO": 4}
 LOG_ROWS = 200
 
@@ -33,7 +43,8 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
     last = tries[-1] if tries else None
     diff = next((attempt.diff for attempt in reversed(tries) if attempt.diff), "")
     files, left_out = diffs.parse(diff)
-    tested = next((attempt for attempt in reversed(tries) if attempt.tests), None)
+    _remember(task, tries)
+    tested = next((attempt for attempt in reversed(tries) if attempt.tests and not attempt.same_as), None)
     log = list(stream.events_of(task.run).filter(task=task).order_by("-seq")[:LOG_ROWS])[::-1]
     coverage = Event.objects.filter(task=task, type="coverage.result").order_by("-seq").first()
     context = {
@@ -48,12 +59,58 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
         "coverage": coverage,
         "found": sorted(task.findings.all(), key=lambda f: SEVERITY.get(f.severity.upper(), 5)),
         "rows": log,
-        "limit": task.run.project.limits.get("max_retries", 5),
+        "limits": [(name, words, task.run.project.limits.get(name)) for name, words in LIMITS.items()],
+        "best": best.best_of(task),
+        "spent": usage.task_usage(task.pk),
         "needs": task.needs.all(),
         "unblocks": task.unblocks.all(),
         "requirements": task.requirements.all(),
     }
     return show(request, "pages/task.html", context)
+
+
+def _remember(task: Task, tries: list[Attempt]) -> None:
+    """Beside each try what else is known of it: whether it was run at all, was undone, or named a line nobody saw."""
+    rows = Event.objects.filter(task=task, type__in=("repeat", "attempt.taken_back", "diagnosis")).order_by("seq")
+    known = {(row.type, row.attempt): row.payload for row in rows}
+    for one in tries:
+        one.same_as = known.get(("repeat", one.number), {}).get("of")  # type: ignore[attr-defined]
+        one.undone_to = known.get(("attempt.taken_back", one.number), {}).get("to")  # type: ignore[attr-defined]
+        one.unfounded = known.get(("diagnosis", one.number), {}).get("evidence_found") is False  # type: ignore[attr-defined]
+
+
+@require_GET
+def take_best(request: HttpRequest, pk: int) -> HttpResponse:
+    """The best attempt to take away: one file of it by `?path=`, or all of them as a zip."""
+    task = get_object_or_404(access.tasks(request.user), pk=pk)
+    found = best.best_of(task)
+    if found is None:
+        raise Http404("No attempt is attached to this task.")
+    path = request.GET.get("path")
+    if path is None:
+        name, body, kind = f"{best.safe_name(task.key)}-best.zip", best.packed(found), "application/zip"
+    else:
+        file = next((one for one in found.files if one.path == path), None)
+        if file is None:
+            raise Http404("The attempt has no such file.")
+        name, body, kind = best.safe_name(path), file.text.encode(), "text/plain; charset=utf-8"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(body, content_type=kind, headers=headers)
+
+
+@require_POST
+@refusals
+def raise_limit(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change one limit of the task's project, where its tasks run into it."""
+    task = get_object_or_404(access.tasks(request.user), pk=pk)
+    name, value = request.POST.get("limit", ""), request.POST.get("value", "").replace(",", "").strip()
+    if name not in LIMITS:
+        raise BadInput(f"Choose one of the limits: {', '.join(LIMITS.values())}.")
+    if not value.isdecimal() or len(value) > 12:
+        raise BadInput(f"{LIMITS[name]}: {value[:20]!r} is no whole number.")
+    projects.update_settings(task.run.project, by=request.user, limits={name: int(value)})
+    messages.success(request, f"{LIMITS[name]}: {int(value):,} from now on. Retry {task.key} for it to count.")
+    return redirect("task", pk)
 
 
 @require_POST

@@ -145,6 +145,8 @@ TABLE: list[Row] = [
     _see("call", "run", "29"),
     _see("task-tokens", "stuck"),
     _see("task", "stuck"),
+    _see("task-best", "stuck"),
+    _do("task-limit", SETTERS, "stuck", limit="max_retries", value="7"),
     _do("task-retry", DEVELOPERS, "stuck", note="again"),
     _do("task-skip", DEVELOPERS, "stuck", reason="later"),
     _see("gate", "stuck"),

@@ -269,14 +269,14 @@ ROWS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("mutation.result", "The tests notice 1 of 3 small mistakes", "fail", {
         "mutants": 3, "noticed": 1, "seconds": 2.4, "survived": [{"path": "app/todos.py", "diff": "-    if not title:\n+    if title:"}],
     }),
-    ("attempt.taken_back", "Try 2 made it worse: back to try 1 (3 passed, 1 failed)", "", {
+    ("attempt.taken_back", "Try 3 made it worse: back to try 1 (3 passed, 1 failed)", "", {
         "to": 1, "worse": {"passed": 2, "failed": 2, "errors": 0},
     }),
-    ("repeat", "Try 2 is the very code of try 1; it was not run again", "fail", {
+    ("repeat", "Try 3 is the very code of try 1; it was not run again", "fail", {
         "of": 1, "hash": "b" * 64, "failure": "assert None == {'done': True}",
     }),
     ("memory.recall", "This failure was met before (by words): a function returns nothing", "", {"lessons": [LESSON]}),
-    ("memory.judged", "Try 2 with 1 lesson failed", "fail", {"shown": ["abc"], "passed": False}),
+    ("memory.judged", "Try 3 with 1 lesson failed", "fail", {"shown": ["abc"], "passed": False}),
     ("memory.write", "Learned from 1 failed try: a function returns nothing", "", {"lessons": [LESSON]}),
     ("memory.refused", "Not learned: the diagnosis speaks to agents", "denied", {"reason": "speaks to agents"}),
     ("adjudication", "The code is wrong: FR-02 asks for it", "", {
@@ -292,7 +292,16 @@ ROWS: list[tuple[str, str, str, dict[str, Any]]] = [
 
 def _loop(run: Run, task: Task) -> None:
     """What the loop does beside writing code, and the best try attached to its end."""
-    say = {"actor": "worker:here:1", "task_id": task.pk, "attempt": 2}
+    say = {"actor": "worker:here:1", "task_id": task.pk, "attempt": 3}
+    attempts.start_attempt(task, number=3, strategy="repair", diagnosis={"cause": "mark() returns nothing"})
+    failures = [{"nodeid": "try 1", "message": "the very code of try 1"}]
+    attempts.finish_attempt(
+        task,
+        number=3,
+        outcome="failed",
+        tests={"passed": 3, "failed": 1, "failures": failures},
+        error_signature="a" * 64,
+    )
     for type_, summary, outcome, payload in ROWS:
         events.emit(run.pk, type_, summary=summary, outcome=outcome, payload=payload, role="runtime", **say)
     events.emit(
