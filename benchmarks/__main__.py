@@ -1,4 +1,7 @@
-"""`python -m benchmarks [NAME…] [--json]`: run all or the named ones, one after the other."""
+"""`python -m benchmarks [NAME…] [--json]`: run all or the named ones, one after the other.
+
+`python -m benchmarks trials --help` is about whole tasks (benchmarks/trials.py).
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,9 @@ NAMES = {
 
 def main(argv: list[str] | None = None) -> int:
     """Exit code 0: measured (or skipped with its reason); 1: a measurement failed; 2: wrong use."""
+    words = sys.argv[1:] if argv is None else argv
+    if words[:1] == ["trials"]:  # has options of its own, and needs a dataset
+        return int(import_module("benchmarks.trials").main(words[1:]))
     parser = argparse.ArgumentParser(prog="benchmarks", description="Measure the product against baselines.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all of them by default: {', '.join(NAMES)}")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON document on stdout")
@@ -39,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--insecure", metavar="DIR", help="containment: more insecure Python, CWE-… in the paths")
     parser.add_argument("--references", metavar="DIR", help="containment: reference solutions in *.jsonl files")
     parser.add_argument("-n", type=int, default=0, help="repetitions; each benchmark has a default of its own")
-    options = parser.parse_args(argv)
+    options = parser.parse_args(words)
     unknown = [name for name in options.names if name not in NAMES]
     if unknown:
         parser.error(f"unknown benchmark {unknown[0]!r}; known: {', '.join(NAMES)}")

@@ -34,7 +34,8 @@ def share(value: Sequence[float] | None) -> str:
 
 def change(value: Sequence[float], times: float, digits: int) -> str:
     """+8.5 (+2.1 … +14.9), times `times`."""
-    middle, low, high = (f"{times * each:+,.{digits}f}" for each in value)
+    # Adding 0.0 makes -0.0 a plain zero.
+    middle, low, high = (f"{round(times * each, digits) + 0.0:+,.{digits}f}" for each in value)
     return f"{middle} ({low} … {high})"
 
 
