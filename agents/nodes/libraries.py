@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agents.context import apis
+from agents.context import apis, js_apis
 from agents.context import libraries as offers
 from agents.context.documents import documentation
 from agents.context.files import nearness
@@ -20,19 +20,27 @@ from sandbox.base import SandboxError
 
 
 def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
-    """Reasons to ask again, each naming file, line, what is missing and what is close; none when it cannot be told."""
+    """Reasons to ask again, each naming file, line, what is missing and what is close; none when it cannot be told.
+
+    That scripts could not be looked at, because the sandbox has no Node, goes on the record once a task.
+    """
     if "apis" in ctx.switched_off or not applied.files:
         return []
     there = [*ctx.repository.files(state["base"]), *state["tests"], *state["files"], *applied.files]
+    scope = _scope(ctx)
     try:
-        return apis.shared.problems(
-            applied.files,
-            local=local_modules(there),
-            sandbox=ctx.at_hand,
-            scope=_scope(ctx),
-        )
+        found = apis.shared.problems(applied.files, local=local_modules(there), sandbox=ctx.at_hand, scope=scope)
+        scripts, looked = js_apis.shared.problems(applied.files, sandbox=ctx.at_hand, scope=scope)
     except SandboxError:
         return []  # the test run will meet it and say so
+    if not looked:
+        task = state["task"]
+        ctx.spine.emit(
+            "system", attempt=state["attempt"], key=f"{task['key']}/g{task.get('generation', 1)}/no-node",
+            summary="Names in scripts were not checked: the sandbox has no Node",
+            payload={"text": "Whether Node and its packages have what the scripts call is left to the tests."},
+        )  # fmt: skip
+    return [*found, *scripts][: apis.MOST]
 
 
 def offered(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, str]) -> Material:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.context import knowledge
+from agents.context import js_apis, knowledge
 from agents.context.knowledge import Knowledge
 from agents.context.meaning import Meaning
 from agents.context.vectors import VectorStore
@@ -45,6 +45,29 @@ def test_the_coder_sees_the_signatures_of_a_library_that_the_tests_use(tmp_path)
     prompts = {event["payload"]["step"]: event["blobs"]["prompt"] for event in bench.spine.of("thought")}
     assert "Library signatures:\n\n```from=package\nhttpx.codes(" in prompts["code"][-1]
     assert "Library signatures:" not in prompts["tests"][-1]
+
+
+SCRIPT = "```javascript path=tools/read.mjs\nimport { readFil } from 'node:fs/promises';\n\nconsole.log(await readFil('a'));\n```\n"
+
+
+def test_a_name_that_node_does_not_have_is_asked_about_too(tmp_path):
+    bench = bench_with(tmp_path, {"coder-code": GOOD + SCRIPT, "coder-again": GOOD})
+    assert bench.run()["verdict"] == "merged"
+    asked = [event for event in bench.spine.of("error") if event["payload"]["tool"] == "reply"]
+    unchecked = [event for event in bench.spine.of("system") if "no Node" in event["summary"]]
+    if unchecked:
+        pytest.skip("there is no Node here to ask")
+    assert "tools/read.mjs:1: readFil of node:fs/promises does not exist" in asked[0]["payload"]["message"]
+    assert len(bench.book.attempts) == 1
+
+
+def test_where_the_sandbox_has_no_node_scripts_pass_unchecked_and_the_record_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(js_apis.shared, "problems", lambda files, **_: ([], not any("mjs" in path for path in files)))
+    bench = bench_with(tmp_path, {"coder-code": GOOD + SCRIPT})
+    assert bench.run()["verdict"] == "merged"
+    assert bench.spine.of("error") == []
+    (said,) = [event for event in bench.spine.of("system") if "no Node" in event["summary"]]
+    assert said["summary"] == "Names in scripts were not checked: the sandbox has no Node"
 
 
 @pytest.fixture
