@@ -66,7 +66,7 @@ def signature_of_problems(problems: Sequence[Problem]) -> str:
 
 
 def _part(one: Problem) -> str:
-    return "|".join((one.tool, one.test, one.kind, normalise(one.message), one.file))
+    return "|".join((one.tool, one.test, one.kind, one.cause, normalise(one.message), one.file))
 
 
 def _hashed(parts: Sequence[str]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from agents.repair.traces.base import MAX_PROBLEMS, WORKSPACE, Problem
 from agents.repair.traces.javascript import ANSI, read_node, read_runner, read_tsc
 from agents.repair.traces.packages import read_npm, read_pip
@@ -19,7 +22,7 @@ def read_problems(output: str, *, root: str = WORKSPACE) -> tuple[Problem, ...]:
     """
     text = _bounded(output)
     if is_pytest(text):
-        found = read_pytest(text, root)
+        found = read_pytest(text, root) or read_python(text, root)
     else:
         found = (
             read_unittest(text, root)
@@ -30,7 +33,10 @@ def read_problems(output: str, *, root: str = WORKSPACE) -> tuple[Problem, ...]:
             or read_node(text, root)
             or read_pip(text)
         )
-    return tuple(found[:MAX_PROBLEMS])
+    inside = re.compile(rf"(?:file://)?{re.escape(root.rstrip('/'))}(?:/|(?![\w.-]))") if root.strip("/") else None
+    if inside is None:
+        return tuple(found[:MAX_PROBLEMS])
+    return tuple(replace(one, message=inside.sub("", one.message)) for one in found[:MAX_PROBLEMS])
 
 
 def _bounded(output: str) -> str:
