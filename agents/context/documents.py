@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +24,12 @@ FOR_ALL = "_all"  # no project can be called so: short names begin with a letter
 MAX_FILES = 500
 MAX_BYTES = 2_000_000  # of one file
 MAX_SECTIONS = 5_000  # in all
-KEPT = 64  # answers remembered in this process: each new approach of a task asks the same
 SECTIONS, CHARS = 4, 5_000  # shown with a task, about 1,300 tokens
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _PLAIN = re.compile(r"[^\w .,:()/>+-]")
 
 _known: dict[Path, tuple[tuple[int, int], tuple[Piece, ...]]] = {}
-_answers: OrderedDict[tuple[str, str, str, str, int], Shown] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -44,27 +42,12 @@ class Shown:
 
 
 def documentation(folder: Path, project: str, about: str, meaning: Meaning | None = None) -> Shown:
-    """Sections for a task, each in a fence that names file and section; empty without any that fits.
-
-    The same task and files give the same bytes, whatever the model does meanwhile.
-    """
+    """Sections for a task, each in a fence that names file and section; empty without any that fits."""
     chunks = sections(folder, project)
-    if not chunks:
-        return Shown(Material("", ()))
-    state = hash(tuple((chunk.path, chunk.name, chunk.text) for chunk in chunks))
-    key = (str(folder), project, about, meaning.model if meaning else "", state)
-    with _lock:
-        if key in _answers:
-            return _answers[key]
-    asked = Asking(meaning) if meaning is not None else None
+    asked = Asking(meaning) if meaning is not None and chunks else None
     found = retrieve(about, chunks, limit=SECTIONS, chars=CHARS, near=asked)
     shown = [label(one.text, Source.PACKAGE, f"path={_plain(one.path)} section={_plain(one.name)}") for one in found]
-    made = Shown(joined([HEADING, *shown]) if shown else Material("", ()), asked.found if asked else None)
-    with _lock:
-        _answers[key] = made
-        while len(_answers) > KEPT:
-            _answers.popitem(last=False)
-    return made
+    return Shown(joined([HEADING, *shown]) if shown else Material("", ()), asked.found if asked else None)
 
 
 def sections(folder: Path, project: str) -> list[Chunk]:
@@ -90,20 +73,28 @@ def sections_of(text: str) -> tuple[Piece, ...]:
         body.clear()
 
     for number, line in enumerate(text.split("\n"), 1):
-        if fence:
-            opened = _FENCE.fullmatch(line)
-            if opened and opened[1].startswith(fence) and not opened[2].strip():
-                fence = ""
-        elif opened := _FENCE.fullmatch(line):
-            fence = opened[1]
-        elif heading := _HEADING.fullmatch(line):
+        inside, fence = fence, _fence_after(line, fence)
+        heading = None if inside or fence else _HEADING.match(line)
+        if heading:
             close()
-            level = len(heading[1])
-            trail = [*((depth, words) for depth, words in trail if depth < level), (level, (heading[2] or "").strip())]
+            level, words = len(heading[1]), line[heading.end() :].strip()
+            bare = words.rstrip("#")  # a closing run of them counts only after a space
+            words = bare.rstrip() if not bare or bare[-1] in " \t" else words
+            trail = [*((depth, name) for depth, name in trail if depth < level), (level, words)]
             continue
         body.append((number, line))
     close()
     return tuple(made)
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """The marks of the fence that is open after this line; "" for none."""
+    found = _FENCE.fullmatch(line)
+    if found is None or (not fence and "`" in found[1] and "`" in found[2]):
+        return fence
+    if not fence:
+        return found[1]
+    return "" if found[1].startswith(fence) and not found[2].strip() else fence
 
 
 def _cut(name: str, body: list[tuple[int, str]]) -> Iterator[Piece]:
@@ -128,12 +119,8 @@ def _paragraphs(body: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
     run: list[tuple[int, str]] = []
     fence = ""
     for number, line in body:
-        opened = _FENCE.fullmatch(line)
-        if opened and not fence:
-            fence = opened[1]
-        elif opened and opened[1].startswith(fence) and not opened[2].strip():
-            fence = ""
-        if run and not fence and line.strip() and not run[-1][1].strip():
+        inside, fence = fence, _fence_after(line, fence)
+        if run and not inside and line.strip() and not run[-1][1].strip():
             yield run
             run = []
         run.append((number, line))

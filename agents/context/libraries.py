@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from agents.context.apis import look_up
-from agents.context.retrieval import terms
+from agents.context.retrieval import Chunk, Near, Piece, fused, nearest, terms
 from agents.context.uses import uses_of
 from agents.imports import imported_modules, plain_name
 from agents.llm.tokens import count_tokens
@@ -50,10 +50,12 @@ class Libraries:
         *,
         sandbox: Callable[[], Sandbox],
         scope: str,
+        near: Near | None = None,
     ) -> str:
         """Lines "module.name(parameters): words", at most TOKENS: what the files use first, then what fits the task.
 
-        A module that is not installed says nothing. Raises SandboxError when the sandbox broke.
+        A module that is not installed says nothing. With `near` also what stands out by meaning fits. Raises SandboxError
+        when the sandbox broke.
         """
         new = [module for module in modules if (scope, module) not in self._known]
         if new:
@@ -62,11 +64,12 @@ class Libraries:
             for module, answer in zip(new, look_up(sandbox(), {"modules": new}, len(new)), strict=True):
                 self._known[(scope, module)] = _rows(answer)
         used = {use.name for text in files.values() for use in uses_of(text)}
-        wanted = set(terms(about))
+        rows = {module: self._known.get((scope, module), ()) for module in modules}
+        fitting = _fitting(rows, about, near)
         lines: list[str] = []
         left = TOKENS
         for module in modules:
-            for line in _chosen(module, self._known.get((scope, module), ()), used, wanted):
+            for line in _chosen(module, rows[module], used, fitting):
                 cost = count_tokens(line) + 1
                 if cost <= left:
                     lines.append(line)
@@ -85,18 +88,35 @@ def _is_row(row: object) -> bool:
     )
 
 
-def _chosen(module: str, rows: Sequence[Row], used: set[str], wanted: set[str]) -> list[str]:
-    def worth(row: Row) -> tuple[bool, int]:
-        name = f"{module}.{row[0]}"
-        return any(use == name or use.startswith(f"{name}.") for use in used), len(
-            set(terms(f"{row[0]} {row[2]}")) & wanted
+def _fitting(rows: Mapping[str, Sequence[Row]], about: str, near: Near | None) -> dict[str, int]:
+    """Full names of what fits the task, with their place in the order."""
+    wanted = set(terms(about))
+    known = [
+        (
+            f"{module}.{row[0]}",
+            len(set(terms(f"{row[0]} {row[2]}")) & wanted),
+            Chunk(module, Piece(row[0], 1, 1, " ".join(row), {})),
         )
+        for module, those in rows.items()
+        for row in those
+    ]
+    by_words = sorted(range(len(known)), key=lambda number: (-known[number][1], known[number][0]))
+    orders = [[number for number in by_words if known[number][1] >= _LEAST]]
+    if near is not None:
+        orders.append(nearest(about, [chunk for _, _, chunk in known], by_words, near))
+    return {known[number][0]: place for place, number in enumerate(fused(*orders))}
 
-    best = sorted(rows, key=lambda row: (*(-int(part) for part in worth(row)), row[0]))
-    kept = [row for row in best if worth(row)[0] or worth(row)[1] >= _LEAST][:PER_MODULE]
+
+def _chosen(module: str, rows: Sequence[Row], used: set[str], fitting: Mapping[str, int]) -> list[str]:
+    def is_used(name: str) -> bool:
+        return any(use == name or use.startswith(f"{name}.") for use in used)
+
+    named = [(f"{module}.{row[0]}", row) for row in rows]
+    kept = [(name, row) for name, row in named if is_used(name) or name in fitting]
+    kept.sort(key=lambda one: (not is_used(one[0]), fitting.get(one[0], len(fitting)), one[0]))
     return [
-        f"{module}.{name}{signature}" + (f": {' '.join(words.split())}" if words else "")
-        for name, signature, words in kept
+        f"{name}{signature}" + (f": {' '.join(words.split())}" if words else "")
+        for name, (_, signature, words) in kept[:PER_MODULE]
     ]
 
 

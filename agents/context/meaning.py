@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import Any
@@ -20,10 +21,12 @@ from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.redaction import redact
 
-SECONDS = 15.0  # for the vectors of one question; a model that was not loaded yet takes a good part of it
+SECONDS = 10.0  # for the vectors of one question; a model that was not loaded yet takes a good part of it
 REST_S = 300.0  # before a model that did not answer is asked again, so that not every task waits for it
-BATCH = 8  # texts of one request: a processor without a graphics card embeds about so many in a second or two
 CHARS = 1_500  # of a text that are embedded; small models read 512 tokens
+BATCH_CHARS = 8 * CHARS  # of one request: what a processor without a graphics card embeds in a second or two
+BATCH = 64
+KEPT = 64  # answers remembered in this process
 MOST = 3_000  # texts compared with a question
 
 Embed = Callable[[Sequence[str], float], list[list[float]]]  # texts and how many seconds there are
@@ -56,14 +59,23 @@ class Meaning:
     ) -> None:
         self.model, self._embed, self._store, self.close = model, embed, store, close
         self._seconds, self._clock = seconds, clock
-        self._lock = threading.Lock()
+        self._lock, self._looking = threading.Lock(), threading.Lock()
         self._away, self._until = "", 0.0
+        self._answers: OrderedDict[str, Nearness] = OrderedDict()
 
     def near(self, query: str, texts: Sequence[str]) -> Nearness:
-        """How near each text is to the query; the first texts get their vectors first. Raises nothing of the model's."""
+        """How near each text is to the query; the first texts get their vectors first. Raises nothing of the model's.
+
+        The same question has the same answer while this process lives, even if the model comes back meanwhile: prompts
+        of one task begin with the same bytes.
+        """
         end = self._clock() + self._seconds
         shown = [text[:CHARS] for text in (query, *texts[:MOST])]
         names = [hash_of(self.model, text) for text in shown]
+        key = hash_of(self.model, " ".join([*names, str(len(texts))]))
+        with self._looking:
+            if key in self._answers:
+                return self._answers[key]
         by_name = dict(zip(names, shown, strict=True))
         known = self._store.get(by_name)
         made, problem = 0, ""
@@ -72,10 +84,15 @@ class Meaning:
             made, problem = self._make(missing, by_name, known, end)
         question = known.get(names[0])
         alike = [_cosine(question, known.get(name)) for name in names[1:]]
-        return Nearness([*alike, *[None] * (len(texts) - len(alike))], made, problem)
+        answer = Nearness([*alike, *[None] * (len(texts) - len(alike))], made, problem)
+        with self._looking:
+            self._answers[key] = answer
+            while len(self._answers) > KEPT:
+                self._answers.popitem(last=False)
+        return answer
 
     def _make(
-        self, missing: Sequence[str], texts: dict[str, str], known: dict[str, Vector], end: float
+        self, missing: Sequence[str], texts: Mapping[str, str], known: dict[str, Vector], end: float
     ) -> tuple[int, str]:
         """Make the missing vectors while there is time; how many, and why not all."""
         made = 0
@@ -84,8 +101,7 @@ class Meaning:
         try:
             if self._clock() < self._until:
                 return 0, self._away
-            for at in range(0, len(missing), BATCH):
-                part = missing[at : at + BATCH]
+            for part in _batches(missing, texts):
                 try:
                     if self._clock() >= end:
                         raise Cancelled
@@ -108,6 +124,19 @@ class Meaning:
 
     def _rest(self, why: str) -> None:
         self._away, self._until = why, self._clock() + REST_S
+
+
+def _batches(names: Sequence[str], texts: Mapping[str, str]) -> Iterator[list[str]]:
+    part: list[str] = []
+    size = 0
+    for name in names:
+        if part and (len(part) == BATCH or size + len(texts[name]) > BATCH_CHARS):
+            yield part
+            part, size = [], 0
+        part.append(name)
+        size += len(texts[name])
+    if part:
+        yield part
 
 
 class Asking:

@@ -136,7 +136,7 @@ def retrieve(
         range(len(chunks)), key=lambda number: (-scores[number], chunks[number].path, chunks[number].piece.line)
     )
     shared = [number for number in by_words if scores[number] > 0 and scores[number] >= WORTH * max(scores)]
-    order = shared if near is None else _fused(shared, _alike(query, chunks, by_words, near))
+    order = shared if near is None else fused(shared, nearest(query, chunks, by_words, near))
     chosen: list[Chunk] = []
     used = 0
     for number in order:
@@ -148,8 +148,8 @@ def retrieve(
     return chosen
 
 
-def _alike(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: Near) -> list[int]:
-    """Chunks by meaning, nearest first: those in the upper half between the usual likeness here and the greatest."""
+def nearest(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: Near) -> list[int]:
+    """Numbers of chunks by meaning, nearest first: those in the upper half between the usual likeness here and the greatest."""
     if not chunks or not query.strip():
         return []
     told = near(query, [f"{chunks[number].path} {chunks[number].name}\n{chunks[number].text}" for number in by_words])
@@ -164,7 +164,7 @@ def _alike(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: N
     ]
 
 
-def _fused(*orders: Sequence[int]) -> list[int]:
+def fused(*orders: Sequence[int]) -> list[int]:
     """One order of several; what is high in one of them is high, what is high in two is higher."""
     worth: dict[int, float] = {}
     for order in orders:

@@ -9,7 +9,7 @@ from agents.context import libraries as offers
 from agents.context.documents import documentation
 from agents.context.files import nearness
 from agents.context.knowledge import current
-from agents.context.meaning import Nearness
+from agents.context.meaning import Asking, Nearness
 from agents.imports import local_modules
 from agents.nodes.keys import key_of
 from agents.ports import TaskContext
@@ -49,15 +49,18 @@ def offered(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, st
     `own` are the files that the task changes; what its tests use counts too. How it was found goes on the record.
     """
     task, known = state["task"], current()
-    asked = " ".join([about, *task.get("packages", [])])
-    found = documentation(known.docs, ctx.project, asked, known.meaning) if known.docs is not None else None
+    docs = Material("", ())
+    near: list[Nearness | None] = []
+    if known.docs is not None:
+        found = documentation(known.docs, ctx.project, " ".join([about, *task.get("packages", [])]), known.meaning)
+        docs = found.text
+        near.append(found.nearness)
+    asked = Asking(known.meaning) if known.meaning is not None else None
+    signatures = _signatures(state, ctx, about, own, asked)
     if known.meaning is not None:
-        near = [
-            nearness(ctx.repository, state["base"], task.get("files", []), about),
-            found.nearness if found is not None else None,
-        ]
+        near += [asked.found if asked else None, nearness(ctx.repository, state["base"], task.get("files", []), about)]
         _record(state, ctx, known.meaning.model, [each for each in near if each is not None])
-    return joined([found.text if found is not None else "", _signatures(state, ctx, about, own)])
+    return joined([docs, signatures])
 
 
 def _record(state: TaskState, ctx: TaskContext, model: str, near: Sequence[Nearness]) -> None:
@@ -75,7 +78,9 @@ def _record(state: TaskState, ctx: TaskContext, model: str, near: Sequence[Nearn
     )  # fmt: skip
 
 
-def _signatures(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, str]) -> Material:
+def _signatures(
+    state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, str], near: Asking | None
+) -> Material:
     """Signatures of what a task's libraries offer; empty without libraries or when it cannot be told."""
     if "apis" in ctx.switched_off:
         return Material("", ())
@@ -85,7 +90,7 @@ def _signatures(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str
     if not modules:
         return Material("", ())
     try:
-        lines = offers.shared.signatures(modules, about, files, sandbox=ctx.at_hand, scope=_scope(ctx))
+        lines = offers.shared.signatures(modules, about, files, sandbox=ctx.at_hand, scope=_scope(ctx), near=near)
     except SandboxError:
         return Material("", ())  # the test run will meet it and say so
     return joined(["Library signatures:", label(lines, Source.PACKAGE)]) if lines else Material("", ())

@@ -67,6 +67,32 @@ def test_a_heading_inside_of_a_fence_is_code():
     assert "# Not a heading\ncharge(card, 100)\n```" in charges
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("## A b ##", "A b"),
+        ("## A#", "A#"),
+        ("###### A", "A"),
+        ("##", ""),
+        ("  # A", "A"),
+        ("## C ## D", "C ## D"),
+        ("## ##", ""),
+    ],
+)
+def test_headings_are_read_as_markdown_does(line, name):
+    assert [piece.name for piece in sections_of(f"{line}\nwords")] == [name]
+
+
+@pytest.mark.parametrize("line", ["#A", "####### A", "    # A", "```a```\n\nb"])
+def test_what_is_no_heading_and_no_fence_is_text(line):
+    (piece, last) = sections_of(f"{line}\n\n# Next\n\nwords")
+    assert (piece.name, last.name) == ("", "Next")
+
+
+def test_a_line_of_blanks_takes_no_time():
+    assert sections_of(f"# a{' ' * 200_000}b\n\nwords\n\n{'`' * 100_000} x `")[0].text.startswith("words")
+
+
 def test_a_long_section_is_cut_between_paragraphs():
     text = "# Long\n\n" + "".join(f"Paragraph {number} {'word ' * 100}\n\n" for number in range(20))
     pieces = sections_of(text)

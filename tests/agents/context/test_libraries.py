@@ -62,3 +62,16 @@ def test_what_fits_neither_files_nor_task_is_left_out_and_the_room_is_kept():
     assert 1 <= len(shown.splitlines()) <= 8
     assert "other" not in shown
     assert count_tokens(shown) <= TOKENS
+
+
+def test_what_fits_by_meaning_alone_is_shown_too():
+    rows = [["reimburse", "(order)", "Gives the amount back"], ["open_door", "(key)", "Opens it"], ["sing", "()", ""]]
+    opened, _ = answering([rows])
+
+    def near(query, texts):
+        return [0.9 if "reimburse" in text else 0.1 for text in texts]
+
+    libraries = Libraries()
+    assert libraries.signatures(["bank"], "refund a customer", {}, sandbox=opened, scope="") == ""
+    shown = libraries.signatures(["bank"], "refund a customer", {}, sandbox=opened, scope="", near=near)
+    assert shown == "bank.reimburse(order): Gives the amount back"

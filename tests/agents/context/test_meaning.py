@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.context.meaning import BATCH, MOST, REST_S, Asking, Meaning, meaning_of
+from agents.context.meaning import CHARS, MOST, REST_S, Asking, Meaning, meaning_of
 from agents.context.vectors import VectorStore
 from agents.llm.base import Cancelled, ModelUnavailable
 from agents.llm.scripted_server import ScriptedOllama
@@ -54,7 +54,7 @@ def test_a_model_that_is_away_is_said_and_left_alone_for_a_while(store, model):
     assert meaning.near("another", TEXTS).problem == "no server"
     assert model.asked == asked
     model.away, now[0] = None, REST_S + 1
-    assert meaning.near("pay back", TEXTS).problem == ""
+    assert meaning.near("pay back once more", TEXTS).problem == ""
 
 
 def test_a_slow_model_costs_the_time_limit_and_goes_on_with_the_next_task(store, model):
@@ -65,14 +65,17 @@ def test_a_slow_model_costs_the_time_limit_and_goes_on_with_the_next_task(store,
         return model(texts, seconds)
 
     meaning = Meaning("m", slow, store, seconds=10.0, clock=lambda: now[0])
-    many = [f"def part_{number}(): ..." for number in range(5 * BATCH)]
+    many = [f"def part_{number}(): {'x' * CHARS}" for number in range(50)]
     first = meaning.near("pay back", many)
     assert now[0] <= 12.0
     assert 0 < first.made < len(many)
     assert "have no vector yet" in first.problem
     assert first.alike[0] is not None
     assert first.alike[-1] is None
-    assert meaning.near("pay back", many).problem == ""
+    assert meaning.near("pay back", many) is first
+    while "have no vector yet" in meaning.near(f"pay back {now[0]}", many).problem:
+        assert now[0] < 120.0
+    assert meaning.near(f"pay back {now[0]}", many).alike[-1] is not None
 
 
 def test_a_model_that_makes_nothing_in_its_time_is_left_alone(store):
