@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 from agents.context import files_text
-from agents.llm.base import Message
+from agents.imports import listed, plain_name
+from agents.llm.base import LLMError, Message
 from agents.mutation.check import check, mutants_of
 from agents.nodes.common import is_test, talk
 from agents.personas import TESTER
-from agents.ports import TaskContext
+from agents.ports import OverBudget, TaskContext
 from agents.provenance import Source, as_turn, label, render
 from agents.repair.feedback import counts_text, trace_text
 from agents.state import TaskState, start_state
+from agents.testing.finding import NoModule, dotted_name, need_code, path_of
 from agents.testing.measure import NOTHING, Covered, coverage_of
-from sandbox.pytest_run import run_pytest
+from agents.testing.pruning import without
+from agents.testing.record import covered_so, noticed_so, run_suite, wrote
+from sandbox.base import Sandbox
+from sandbox.packages import base_packages
+
+__all__ = ["ROUNDS", "TARGET", "NoModule", "SuiteFails", "Written", "path_of", "write_tests"]
 
 ROUNDS = 5
 TARGET = 80.0
 KEY = "TESTS"
-SECONDS = 120.0
+AGAIN = 100  # a step of its own for the tests that passed, so that both runs are on record
 SHOWN_LINES = 40  # of those not covered, in a prompt
-
-
-class NoModule(ValueError):
-    """There is no such module; the text says what there is."""
 
 
 class SuiteFails(ValueError):
@@ -45,6 +47,7 @@ class Written:
     files: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
     passed: int = 0
+    dropped: int = 0  # tests that failed and were left out
     mutants: int = 0
     noticed: int = 0
     problem: str = ""
@@ -59,34 +62,29 @@ class Written:
         return asdict(self) | {"met": self.met}
 
 
-def path_of(module: str, files: list[str]) -> str:
-    """The file of a module named by path or by dots; raises NoModule."""
-    dotted = module.removesuffix(".py").replace(".", "/") if "/" not in module else module.removesuffix(".py")
-    for path in (f"{dotted}.py", f"src/{dotted}.py", f"{dotted}/__init__.py"):
-        if path in files and not is_test(path):
-            return path
-    known = ", ".join(path for path in files if path.endswith(".py") and not is_test(path))
-    raise NoModule(f"There is no module {module!r} in this repository; there are: {known or 'none'}")
-
-
 def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds: int = ROUNDS) -> Written:
     """Tests for `module` on top of the newest commit, which stays as it is.
 
-    Raises NoModule, SuiteFails, and what asking and running raise (LLMError, OverBudget, SandboxUnavailable).
+    When the model fails or the budget ends after some tests passed, those are handed out and `problem` says why there are
+    no more. Raises NoModule, SuiteFails, and what asking and running raise (LLMError, OverBudget, SandboxUnavailable).
     """
     base = ctx.repository.head()
     there = ctx.repository.files(base)
     path = path_of(module, there)
     source = ctx.repository.read(base, path) or ""
-    before = _before(ctx, base, path, any(map(is_test, there)))
+    need_code(path, source, there)
+    listing = listed(ctx.repository.read(base, "requirements.txt") or "")
+    packages = [line for line in listing if plain_name(line) not in base_packages()]
+    state = start_state(
+        {"key": KEY, "title": path, "requirements": [], "files": [path], "packages": packages, "generation": 1}
+    )
+    state["base"] = base
+    before = _before(state, ctx, path, any(map(is_test, there)))
     best = Written(path, target, before, before)
     if best.met:
         return best
-    state = start_state({"key": KEY, "title": path, "requirements": [], "files": [path], "generation": 1}) | {
-        "base": base
-    }
     prompt = render(
-        "task.module", project=ctx.project, key=KEY, path=path, imported=_dotted(path), target=f"{target:g}",
+        "task.module", project=ctx.project, key=KEY, path=path, imported=dotted_name(path), target=f"{target:g}",
         source=files_text({path: source}, Source.REPOSITORY), missing=_missing(source, before),
         others=label("\n".join(filter(is_test, there)), Source.REPOSITORY),
     )  # fmt: skip
@@ -97,66 +95,92 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
     for number in range(1, rounds + 1):
         best.rounds = number
         one: TaskState = {**state, "step": number}
-        messages, _, applied = talk(
-            one, ctx, TESTER, messages, step="module" if number == 1 else "module-again",
-            accept=lambda name: is_test(name) and name not in taken, current=state["tests"],
-        )  # fmt: skip
+        try:
+            messages, _, applied = talk(
+                one, ctx, TESTER, messages, step="module" if number == 1 else "module-again",
+                accept=lambda name: is_test(name) and name not in taken, current=state["tests"],
+            )  # fmt: skip
+        except (LLMError, OverBudget) as trouble:
+            if not best.files:
+                raise
+            best.problem = str(trouble)
+            break
         if applied.refused:
             best.problem = f"the answers could not be used: {applied.refused[0][1]}"
             break
-        state["tests"] = state["tests"] | applied.files
-        again = _judge(ctx, base, path, source, state["tests"], best)
+        wrote(one, ctx, state["tests"], applied.files)
+        state["tests"] = one["tests"] = state["tests"] | applied.files
+        again = _judge(one, ctx, path, source, best)
         if best.met:
             break
         messages = [*messages, as_turn("user", again)]
     if best.files:
-        _mutants(ctx, base, path, source, best)
+        _mutants(state, ctx, path, source, best)
     return best
 
 
-def _before(ctx: TaskContext, base: str, path: str, tested: bool) -> Covered:
+def _before(state: TaskState, ctx: TaskContext, path: str, tested: bool) -> Covered:
     if not tested:
         return NOTHING
-    sandbox = _stand(ctx, base, {})
-    report = run_pytest(sandbox, (), seconds=SECONDS, coverage_of=None)
+    sandbox = _stand(state, ctx, {})
+    report = run_suite(state, ctx, sandbox)
     if not report.ok and report.problem != "no tests were found":
         what = counts_text(asdict(report))
-        raise SuiteFails(f"The tests that are there do not pass ({what} {report.problem}): repair them first.")
+        first = next((f"{one.nodeid}: {one.message}" for one in report.failures), report.problem)
+        raise SuiteFails(
+            f"The tests that are there do not pass, so coverage would prove nothing: {what} {' '.join(first.split())[:300]}".rstrip()
+        )
     return coverage_of(sandbox, path)
 
 
-def _stand(ctx: TaskContext, base: str, tests: Mapping[str, str]) -> Any:
-    tree = ctx.repository.worktree(ctx.worktree_name, base)
+def _stand(state: TaskState, ctx: TaskContext, tests: Mapping[str, str]) -> Sandbox:
+    tree = ctx.repository.worktree(ctx.worktree_name, state["base"])
     tree.write(tests)
-    sandbox = ctx.sandbox(())
+    sandbox = ctx.sandbox(state["packages"])
     sandbox.mirror(tree.path)
     return sandbox
 
 
-def _judge(ctx: TaskContext, base: str, path: str, source: str, tests: Mapping[str, str], best: Written) -> str:
-    """Run the suite with these tests, keep them when they pass and cover more, and say what is still to do."""
-    sandbox = _stand(ctx, base, tests)
-    report = run_pytest(sandbox, (), seconds=SECONDS, coverage_of=None)
-    if not report.ok:
-        best.problem = "" if best.files else f"the tests that were written do not pass: {counts_text(asdict(report))}"
-        trace = label(trace_text(asdict(report)), Source.TESTS)
+def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Written) -> str:
+    """Run the suite with these tests, keep those that pass when they cover more, and say what is still to do."""
+    report = run_suite(state, ctx, _stand(state, ctx, state["tests"]))
+    counts = counts_text(asdict(report))
+    if report.ok:
+        covered = _keep(state, ctx, path, best, state["tests"], report.passed)
         return render(
-            "task.module-again", counts=counts_text(asdict(report)), trace=trace, lines="", branches="", missing=""
-        )
-    covered = coverage_of(sandbox, path)
+            "task.module-again", counts=counts, trace="", lines=f"{covered.lines:.0f}", branches=f"{covered.branches:.0f}",
+            missing=_missing(source, covered),
+        )  # fmt: skip
+    failing = [one.nodeid for one in report.failures]
+    passing = without(state["tests"], failing)
+    # Those that pass may be enough; the model is asked to correct the others only if they are not.
+    if passing and passing != state["tests"]:
+        pruned: TaskState = {**state, "step": state["step"] + AGAIN}
+        again = run_suite(pruned, ctx, _stand(pruned, ctx, passing))
+        if again.ok:
+            _keep(pruned, ctx, path, best, passing, again.passed, len(failing))
+    best.problem = "" if best.files else f"the tests that were written do not pass: {counts}"
+    trace = label(trace_text(asdict(report)), Source.TESTS)
+    return render("task.module-again", counts=counts, trace=trace, lines="", branches="", missing="")
+
+
+def _keep(
+    state: TaskState, ctx: TaskContext, path: str, best: Written, tests: Mapping[str, str], passed: int, dropped: int = 0
+) -> Covered:  # fmt: skip
+    """Measure tests that just passed; the better ones are handed out."""
+    covered = coverage_of(ctx.at_hand(), path)
+    covered_so(state, ctx, path, covered)
     if not best.files or (covered.branches, covered.lines) > (best.covered.branches, best.covered.lines):
-        best.files, best.covered, best.passed, best.problem = dict(tests), covered, report.passed, ""
-    return render(
-        "task.module-again", counts=counts_text(asdict(report)), trace="", lines=f"{covered.lines:.0f}",
-        branches=f"{covered.branches:.0f}", missing=_missing(source, covered),
-    )  # fmt: skip
+        best.files, best.covered, best.passed, best.dropped, best.problem = dict(tests), covered, passed, dropped, ""
+    return covered
 
 
-def _mutants(ctx: TaskContext, base: str, path: str, source: str, best: Written) -> None:
+def _mutants(state: TaskState, ctx: TaskContext, path: str, source: str, best: Written) -> None:
     """High coverage with tests that notice nothing is worth nothing: say how many small mistakes they notice."""
     found = mutants_of({path: source}, {}, seed=path)
     if found:
-        result = check(_stand(ctx, base, best.files), found, {path: source}, sorted(best.files))
+        result = check(_stand(state, ctx, best.files), found, {path: source}, sorted(best.files))
+        noticed_so(state, ctx, result)
         best.mutants, best.noticed = result.ran, result.noticed
 
 
@@ -164,8 +188,3 @@ def _missing(source: str, covered: Covered) -> str:
     lines = source.splitlines()
     shown = [f"{number}: {lines[number - 1]}" for number in covered.missing[:SHOWN_LINES] if 0 < number <= len(lines)]
     return label("\n".join(shown), Source.REPOSITORY)
-
-
-def _dotted(path: str) -> str:
-    parts = PurePosixPath(path.removeprefix("src/")).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -1,74 +1,202 @@
-"""Tests for a module of a project, on request: not a run, so its words are kept nowhere but in what it returns."""
+"""Tests for a module of a project, on request: a run of its own, so that every word and command is on its record."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.conf import settings
+from django.db import transaction
+
+from agents.effects import effect, in_words
 from agents.gates.base import GateReport
 from agents.memory.chroma import NoLessons
-from agents.ports import TaskContext
-from agents.testing.write import Written, write_tests
-from agents.trials.ports import MemoryBook, MemorySpine
+from agents.ports import Stopped, TaskContext
+from agents.testing.finding import NoModule, need_code, path_of
+from agents.testing.write import SuiteFails, Written, write_tests
+from agents.trials.ports import MemoryBook
+from agents.workspace.git import GitError, git
+from agents.workspace.repository import Repository
 from projects.engine.budgets import limits_of
 from projects.engine.building import gates
-from projects.engine.models import guard, provider_for, runner
+from projects.engine.models import announce, canary_of, guard, label, provider_for, runner
+from projects.engine.owners import is_alive, this_worker
+from projects.engine.patterns import rules_of
 from projects.engine.places import repository_of
+from projects.engine.room import need_room
 from projects.engine.sandboxes import fitted, name_for
+from projects.engine.spine import DatabaseSpine
 from projects.engine.supply import ProjectSupply
-from projects.models import Project
+from projects.errors import BadInput, IllegalMove, ProjectsError
+from projects.models import Project, Run
+from projects.services import leases
+from projects.services.events import emit
+from projects.services.locks import lock_project
+from projects.services.moves import move_run
 from projects.services.rights import require
 from sandbox.registry import open_backend
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-TREE = "tests-on-request"
+
+_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+-]|[./](?![./]|$))*")
 
 
-def tests_for(project: Project, module: str, *, target: float, rounds: int, by: User) -> Written:
-    """Write them and return them; the repository is left as it is.
+@dataclass(frozen=True)
+class OnRequest:
+    """What came of a request: the tests, the run that has the record, and the gates' word when a branch was asked for."""
 
-    Raises NotAllowed, NoModule, SuiteFails, LLMError, OverBudget and SandboxUnavailable.
+    written: Written
+    run: int
+    gates: GateReport | None = None
+    committed: bool = False  # the tests are on the branch
+
+
+def on_request(project: Project, module: str, *, target: float, rounds: int, by: User, branch: str = "") -> OnRequest:
+    """Write them and return them, and with `branch` commit them there if the review gates let them; main is left as it is.
+
+    What cannot work is refused before the model is asked. Raises NotAllowed, NoModule, BadInput (a branch of this name is
+    there, or it is no name), SuiteFails, IllegalMove (somebody stopped the run), LLMError, OverBudget, NoRoom and
+    SandboxUnavailable.
     """
     require(by, project, "run.start")
+    need_room()
     repository = repository_of(project)
     repository.ensure(project.name)
-    provider = provider_for(project)
-    used = 0
+    _need_module(repository, module)
+    _need_free(repository, branch)
+    _close_orphans(project)
+    with _run(project, module, by) as (run, spine):
+        context = TaskContext(
+            project=project.slug, run=str(run.pk), house_rules=rules_of(project), spine=spine, book=MemoryBook(), limits=limits_of(project),
+            repository=repository, worktree_name=f"tests-{run.pk}", provider=lambda persona: provider_for(project, persona), runner=runner(),
+            backend=fitted(open_backend(name_for(project)), project), supply=ProjectSupply(project), lessons=NoLessons(), gates=gates,
+            canary=canary_of(run), guard=guard(),
+        )  # fmt: skip
+        try:
+            written = write_tests(context, module, target=target, rounds=rounds)
+            verdict, committed = _branch(context, written, branch) if branch and written.files else (None, False)
+        finally:
+            context.close()
+            repository.remove(context.worktree_name)
+        move_run(run, Run.Status.FINISHED, reason=_outcome(written))
+    return OnRequest(written, run.pk, verdict, committed)
 
-    class Counting(MemorySpine):
-        def usage(self, *, prompt: int = 0, completion: int = 0, **_: object) -> None:
-            nonlocal used
-            used += prompt + completion
 
-    context = TaskContext(
-        project=project.slug, run="", house_rules=project.house_rules, spine=Counting(lambda: used), book=MemoryBook(),
-        limits=limits_of(project), repository=repository, worktree_name=TREE, provider=lambda persona: provider, runner=runner(),
-        backend=fitted(open_backend(name_for(project)), project), supply=ProjectSupply(project), lessons=NoLessons(), gates=gates,
-        guard=guard(),
-    )  # fmt: skip
-    try:
-        return write_tests(context, module, target=target, rounds=rounds)
-    finally:
-        context.close()
-        repository.remove(TREE)
-
-
-def branch_with(project: Project, written: Written, branch: str, *, by: User) -> GateReport:
-    """Put the new tests on a branch of their own, if the review gates let them; what the gates said.
-
-    Raises NotAllowed and GitError (a branch of this name is there, or it is no name).
-    """
-    require(by, project, "run.start")
-    repository = repository_of(project)
+def _need_module(repository: Repository, module: str) -> None:
+    """Refuse a name that stands for no module before a run is made of it."""
     base = repository.head()
-    tree = repository.worktree(TREE, base)
+    files = repository.files(base)
+    path = path_of(module, files)
+    need_code(path, repository.read(base, path) or "", files)
+
+
+def _need_free(repository: Repository, branch: str) -> None:
+    """Refuse a branch that cannot be made before anything is paid for."""
+    if not branch:
+        return
+    if len(branch) > 200 or not _NAME.fullmatch(branch) or any(part.endswith(".lock") for part in branch.split("/")):
+        raise BadInput(f"{branch!r} is no name for a branch: letters, digits, and . / - _ between them.")
+    parts = branch.split("/")
+    for end in range(1, len(parts) + 1):  # a branch `a` leaves no room for one named `a/b`
+        there = "/".join(parts[:end])
+        if not git(repository.root, "rev-parse", "-q", "--verify", f"refs/heads/{there}", check=False).returncode:
+            raise BadInput(f"A branch named {there!r} already exists: choose another name.")
+
+
+def _close_orphans(project: Project) -> None:
+    """Runs whose command was killed have nobody left to end them."""
+    for run in Run.objects.filter(project=project, kind=Run.Kind.TESTS).exclude(status__in=Run.OVER):
+        if run.lease_owner and not is_alive(run.lease_owner):
+            _end(run, "the command that wrote the tests was killed")
+
+
+@contextmanager
+def _run(project: Project, module: str, by: User) -> Iterator[tuple[Run, DatabaseSpine]]:
+    """A run for the time of the request; it is over afterwards, whatever happened inside."""
+    actor = this_worker()
+    with transaction.atomic():
+        lock_project(project.pk)
+        run = Run.objects.create(
+            project=project, kind=Run.Kind.TESTS, started_by=by, recording=project.is_recording
+        )  # fmt: skip
+        emit(
+            run.pk, "run.queued", summary=f"tests for {module}", role="user", actor=by.get_username(),
+            payload={"kind": run.kind, "module": module, "recording": run.recording},
+        )  # fmt: skip
+        token = leases.claim(Run, run.pk, owner=actor, seconds=settings.LEASE_SECONDS)
+        move_run(run, Run.Status.RUNNING, actor=actor)
     try:
-        tree.write(written.files)
-        verdict = gates(tree.path, sorted(written.files), {})
-        if verdict.verdict == "pass":
-            tree.commit(base, f"Tests for {written.module}", f"{written.passed} tests.", {})
-            tree.branch(branch)
+        label(run)
+        spine = DatabaseSpine(run, actor=actor, token=token)
+        announce(run, spine)
+        yield run, spine
+    except Stopped:
+        _end(run, "stopped by a person")
+        raise IllegalMove(f"Run {run.pk} was stopped before the tests were done.") from None
+    except BaseException as error:
+        known = isinstance(error, ProjectsError | NoModule | SuiteFails)
+        _end(run, str(error) if known else in_words(error) if isinstance(error, Exception) else "interrupted")
+        raise
     finally:
-        repository.remove(TREE)
-    return verdict
+        leases.release(Run, run.pk, token=token)
+
+
+def _end(run: Run, why: str) -> None:
+    """End a run that did not come to its end; whoever stopped it may have done so already."""
+    run.refresh_from_db()
+    to = Run.Status.CANCELLED if run.status == Run.Status.PAUSED else Run.Status.FAILED
+    if run.status not in Run.OVER:
+        with suppress(ProjectsError):
+            move_run(run, to, reason=why, actor=this_worker())
+
+
+def _outcome(written: Written) -> str:
+    now = f"branches {written.covered.branches:.0f} %, lines {written.covered.lines:.0f} %"
+    if not written.files:
+        return f"{now}: nothing had to be written" if written.met else f"no tests that pass were written; {now}"
+    return f"{written.passed} test{'s' * (written.passed != 1)}, {now}" + (
+        "" if written.met else f", short of {written.target:g} %"
+    )
+
+
+def _branch(ctx: TaskContext, written: Written, branch: str) -> tuple[GateReport, bool]:
+    """Put the new tests on a branch of their own, if the review gates let them; the tests are handed out either way."""
+    repository, spine = ctx.repository, ctx.spine
+    base = repository.head()
+    tree = repository.worktree(ctx.worktree_name, base)
+    tree.write(written.files)
+    verdict = ctx.gates(tree.path, sorted(written.files), {})
+    passed = verdict.verdict == "pass"
+    spine.emit(
+        "gate.verdict", role="reviewer", key="branch/gates", outcome="ok" if passed else "fail",
+        summary=("The gates pass" if passed else f"Blocked: {verdict.reasons[0] if verdict.reasons else 'no verdict'}")[:400],
+        payload={"verdict": verdict.verdict, "reasons": list(verdict.reasons)[:20], "tools": verdict.to_json()["tools"]},
+    )  # fmt: skip
+    if not passed:
+        return verdict, False
+    head = spine.head()
+    trailers = {"Run": ctx.run, "Event": str(head.seq), "Audit-Head": head.hash}
+    try:
+        with effect(
+            spine,
+            "git.commit",
+            key="branch/commit",
+            summary=f"commits to {branch} …",
+            role="tester",
+            payload={"base": base},
+        ):
+            sha = tree.commit(base, f"Tests for {written.module}", f"{written.passed} tests.", trailers)
+            tree.branch(branch)
+    except GitError as refused:
+        written.problem = written.problem or str(refused)
+        return verdict, False
+    spine.emit(
+        "git.commit", role="tester", key="branch/commit", summary=f"commit {sha[:10]} on {branch}"[:400],
+        payload={"sha": sha, "base": base, "branch": branch},
+    )  # fmt: skip
+    return verdict, True

@@ -11,13 +11,14 @@ from projects.models.requirements import Requirement, RequirementDocument
 
 
 class Run(models.Model):
-    """Planning a document or building an approved plan. Owns one gapless stream of events."""
+    """Planning a document, building an approved plan, or writing tests on request. Owns one gapless stream of events."""
 
     class Kind(models.TextChoices):
         """What the run is for."""
 
         PLAN = "plan", "Plan"
         BUILD = "build", "Build"
+        TESTS = "tests", "Tests"  # for a module that is there, on somebody's request
 
     class Status(models.TextChoices):
         """Where the run stands."""

@@ -153,6 +153,8 @@ def resume_run(run: Run, *, by: User) -> Run:
         current = lock_run(run.pk)
         if current.status == Run.Status.QUEUED:
             raise IllegalMove(f"Run {run.pk} has not started yet; there is nothing to resume.")
+        if current.kind not in JOB_OF_KIND:
+            raise IllegalMove(f"Run {run.pk} was a command of somebody's: give it again, it cannot be resumed.")
         move_run(current, Run.Status.RUNNING, actor=by.get_username())
         enqueue(JOB_OF_KIND[current.kind], run.pk)
     run.refresh_from_db()

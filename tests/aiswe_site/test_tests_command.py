@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import pytest
+from django.contrib.auth.models import User
 
+from agents.testing.write import write_tests
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from projects.engine import testing
 from projects.engine.places import repository_of
+from projects.errors import IllegalMove
+from projects.models import Event, Run, SealedReply
 from projects.models.project import RECORDING
 from projects.services import projects
+from projects.services.events import event_blobs, verify_chain
+from projects.services.runs import pause_run, resume_run
 from tests.agents.nodes.support import code
 from tests.factories import make_user
 
@@ -18,6 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.bubblewrap]
 
 MODULE = "def grade(points):\n    return 'A' if points > 89 else 'B'\n"
 TESTS = "from grade import grade\n\n\ndef test_bounds():\n    assert (grade(90), grade(89)) == ('A', 'B')\n"
+DEAD = f"worker:{socket.gethostname()}:999999999:1"
 
 
 @pytest.fixture
@@ -52,25 +61,140 @@ def test_they_are_shown_as_a_diff_and_put_on_a_branch_that_the_gates_let_through
 
 def test_a_module_that_is_not_there_is_wrong_use_and_names_what_is(project, capsys):
     assert run(["tests", "write", project.slug, "grades"]) == 2
-    assert "there are: grade.py" in capsys.readouterr().err
-
-
-def test_a_project_that_is_not_there_is_wrong_use(project, capsys):
-    assert run(["tests", "write", "nobody", "grade"]) == 2
-    assert "no project 'nobody'" in capsys.readouterr().err
+    assert "There are: grade.py" in capsys.readouterr().err
 
 
 def test_a_target_that_was_not_met_ends_with_one(project, capsys):
-    repository = repository_of(project)
-    base = repository.head()
-    tree = repository.worktree("start", base)
-    tree.write({"grade.py": MODULE + "\n\ndef other(a):\n    if a:\n        return 1\n    return 2\n" * 2})
-    repository.fast_forward(tree.commit(base, "More", "", {}))
+    change(project, {"grade.py": MODULE + "\n\ndef other(a):\n    if a:\n        return 1\n    return 2\n" * 2})
     assert run(["tests", "write", project.slug, "grade", "--rounds", "1", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["met"], found["passed"], found["branch"]) == (False, 1, "")
 
 
-def test_a_branch_that_is_there_is_not_moved(project, capsys):
-    assert run(["tests", "write", project.slug, "grade", "--branch", "main"]) == 1
+def change(project, files):
+    repository = repository_of(project)
+    base = repository.head()
+    tree = repository.worktree("start", base)
+    tree.write(files)
+    repository.fast_forward(tree.commit(base, "More", "", {}))
+    repository.remove("start")
+
+
+def stream():
+    (made,) = Run.objects.all()
+    return made, list(Event.objects.filter(run=made).order_by("seq"))
+
+
+def test_every_word_command_and_file_is_on_the_record_of_a_run(project, capsys):
+    assert run(["tests", "write", project.slug, "grade", "--json", "--branch", "tests/grade"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    made, events = stream()
+    assert (found["run"], made.kind, made.status, made.recording) == (made.pk, "tests", "finished", True)
+    assert made.why == "1 test, branches 100 %, lines 100 %"
+    types = [event.type for event in events]
+    for type in (
+        "run.queued",
+        "thought",
+        "llm.usage",
+        "file.diff",
+        "cmd",
+        "test.result",
+        "coverage.result",
+        "mutation.result",
+    ):
+        assert type in types
+    assert types[-3:] == ["effect.intent", "git.commit", "run.finished"]
+    (thought,) = [event for event in events if event.type == "thought"]
+    assert "def test_bounds" in event_blobs(thought)["output"]
+    assert made.usages.get().prompt_tokens > 100
+    assert verify_chain(made.pk).ok
+    assert not SealedReply.objects.exists()
+
+
+def test_a_branch_that_is_there_is_refused_before_anything_is_asked(project, capsys):
+    for name in ("main", "main/more", "-d", "a..b", "x.lock"):
+        assert run(["tests", "write", project.slug, "grade", "--branch", name]) == 2
     assert "already exists" in capsys.readouterr().err
+    assert not Run.objects.exists()
+
+
+def test_house_rules_and_patterns_stand_in_the_prompt(project, settings):
+    (settings.AISWE_HOME / "patterns").mkdir(parents=True)
+    (settings.AISWE_HOME / "patterns" / "tests.md").write_text("One assert a test.")
+    assert run(["tests", "write", project.slug, "grade"]) == 0
+    (thought,) = [event for event in stream()[1] if event.type == "thought"]
+    assert "One assert a test." in event_blobs(thought)["prompt"][0]
+
+
+def test_it_stops_at_the_budget_and_hands_out_what_passes(project, capsys):
+    change(project, {"grade.py": MODULE + "\n\ndef other(a):\n    if a:\n        return 1\n    return 2\n" * 2})
+    project.limits = project.limits | {"task_tokens": 200}
+    project.save()
+    assert run(["tests", "write", project.slug, "grade", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["passed"] == 1
+    assert "200 tokens of this task is used up" in found["problem"]
+    assert Run.objects.get().usages.count() == 1
+
+
+def test_with_nothing_left_in_the_budget_it_says_so(project, capsys):
+    project.limits = project.limits | {"task_tokens": 0}
+    project.save()
+    assert run(["tests", "write", project.slug, "grade"]) == 1
+    assert "tokens of this task is used up" in capsys.readouterr().err
+    assert Run.objects.get().status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("files", "module", "says"),
+    [
+        ({"notes.txt": "x"}, "notes.txt", "notes.txt is not Python"),
+        ({"shop/__init__.py": "", "shop/cart.py": "A = 1\n"}, "shop", "a package without code of its own. There are: shop/cart.py"),
+        ({"shop/cart.py": "A = 1\n"}, "shop", "shop is a folder, not a module. There are: shop/cart.py"),
+        ({"broken.py": "def f(:\n"}, "broken", "broken.py is not valid Python"),
+        ({"names.py": '"""Names."""\nimport os\n'}, "names", "nothing to test in names.py"),
+        ({"tests/test_x.py": "def test_x(): pass\n"}, "tests/test_x.py", "holds tests"),
+        ({}, "gradez", "There are: grade.py"),
+        ({}, "", "There is no module ''"),
+    ],
+)  # fmt: skip
+def test_what_tests_cannot_be_written_for_is_wrong_use_and_leaves_no_run(project, capsys, files, module, says):
+    change(project, files | {"README.md": "# Marks"})
+    assert run(["tests", "write", project.slug, module]) == 2
+    assert says in capsys.readouterr().err
+    assert not Run.objects.exists()
+
+
+def test_a_suite_that_fails_is_named_with_its_first_failure_and_the_run_says_why(project, capsys):
+    change(project, {"tests/test_old.py": "def test_old():\n    assert 1 == 2\n"})
+    assert run(["tests", "write", project.slug, "grade"]) == 1
+    said = capsys.readouterr().err
+    assert "tests/test_old.py::test_old: assert 1 == 2" in said
+    assert Run.objects.get().status == "failed"
+
+
+def test_a_project_that_is_not_there_is_answered_with_those_that_are(project, capsys):
+    assert run(["tests", "write", "nobody", "grade"]) == 2
+    assert f"There are: {project.slug}" in capsys.readouterr().err
+
+
+def test_a_run_whose_command_was_killed_is_ended_by_the_next(project):
+    dead = Run.objects.create(project=project, kind=Run.Kind.TESTS, status="running", lease_owner=DEAD)
+    assert run(["tests", "write", project.slug, "grade"]) == 0
+    dead.refresh_from_db()
+    assert (dead.status, dead.why) == ("failed", "the command that wrote the tests was killed")
+
+
+def test_a_person_can_stop_it_and_it_cannot_be_resumed(project, monkeypatch, capsys):
+    def stop_first(context, module, **options):
+        pause_run(Run.objects.get(), by=User.objects.get(username="root"))
+        return write_tests(context, module, **options)
+
+    monkeypatch.setattr(testing, "write_tests", stop_first)
+    assert run(["tests", "write", project.slug, "grade"]) == 1
+    assert "was stopped" in capsys.readouterr().err
+    made = Run.objects.get()
+    assert made.status == "cancelled"
+    Run.objects.filter(pk=made.pk).update(status="failed")
+    with pytest.raises(IllegalMove, match="cannot be resumed"):
+        resume_run(made, by=User.objects.get(username="root"))

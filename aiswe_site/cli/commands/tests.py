@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from difflib import unified_diff
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.options import as_option
 from aiswe_site.cli.problems import NO, CliError, WrongUse
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 
 @click.group()
@@ -36,27 +39,39 @@ def write(project: str, module: str, target: float, rounds: int, branch: str, us
     """
     django.start()
     from agents.testing.write import NoModule, SuiteFails
-    from projects.engine.testing import branch_with, tests_for
+    from projects.engine.testing import on_request
+    from projects.errors import BadInput
     from projects.models import Project
 
     by = django.acting_user(user)
     found = Project.objects.filter(slug=project).first()
     if found is None:
-        raise WrongUse(f"There is no project {project!r}.", "Its short name is the one in `aiswe history`.")
+        raise WrongUse(f"There is no project {project!r}.", _projects(by))
     try:
-        written = tests_for(found, module, target=target, rounds=rounds, by=by)
-    except NoModule as unknown:
+        made = on_request(found, module, target=target, rounds=rounds, by=by, branch=branch)
+    except (NoModule, BadInput) as unknown:
         raise WrongUse(str(unknown)) from None
     except SuiteFails as failing:
-        raise CliError(str(failing)) from None
-    document: dict[str, Any] = written.to_json() | {"project": found.slug, "branch": "", "gates": None}
-    if branch and written.files:
-        verdict = branch_with(found, written, branch, by=by)
-        document |= {
-            "branch": branch if verdict.verdict == "pass" else "", "gates": {"verdict": verdict.verdict, "reasons": list(verdict.reasons)},
-        }  # fmt: skip
+        raise CliError(str(failing), "Repair them first: `python -m pytest` in the project shows them.") from None
+    written, verdict = made.written, made.gates
+    document: dict[str, Any] = written.to_json() | {
+        "project": found.slug, "run": made.run, "branch": branch if made.committed else "",
+        "gates": {"verdict": verdict.verdict, "reasons": list(verdict.reasons)} if verdict else None,
+    }  # fmt: skip
     output.answer(document, as_json=as_json, people=lambda: _people(document))
     return 0 if document["met"] and (document["branch"] or not branch or not written.files) else NO
+
+
+def _projects(by: User) -> str:
+    """The short names to choose from."""
+    from projects.models import Project
+
+    names = list(Project.objects.visible_to(by).order_by("slug").values_list("slug", flat=True)[:20])
+    return f"There are: {', '.join(names)}." if names else "There is none yet: `aiswe project new` makes one."
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _people(found: dict[str, Any]) -> None:
@@ -70,13 +85,15 @@ def _people(found: dict[str, Any]) -> None:
     if not found["files"]:
         output.say("Nothing had to be written." if found["met"] else "No tests that pass were written.")
     else:
-        output.say(f"{found['passed']} tests pass, after {found['rounds']} answers.")
+        left_out = f"; {found['dropped']} that failed are left out" if found["dropped"] else ""
+        output.say(f"{_many(found['passed'], 'test')} pass, after {_many(found['rounds'], 'answer')}{left_out}.")
     if found["mutants"]:
         output.say(f"They notice {found['noticed']} of {found['mutants']} small mistakes.")
     if found["gates"] and not found["branch"]:
         output.say(f"Not committed: {'; '.join(found['gates']['reasons'][:5]) or found['gates']['verdict']}")
     elif found["branch"]:
         output.say(f"On the branch {found['branch']}.")
+    output.say(f"On record as run {found['run']}: `aiswe audit export {found['run']}`.")
     if not found["met"]:
         output.say(
             f"The target of {found['target']:g} % is not met{': ' + found['problem'] if found['problem'] else ''}."

@@ -122,6 +122,35 @@ def test_on_a_suite_that_fails_nothing_is_built(bench):
         written(bench)
 
 
+@pytest.mark.bubblewrap
+def test_tests_that_pass_are_kept_when_others_of_the_same_answer_fail(bench):
+    add(bench, {"shop/grade.py": MODULE})
+    wrong = "\n\ndef test_wrong():\n    assert grade(75) == 'A'\n"
+    bench.replies["tester-module"] = code(TEST, REST + wrong)
+    found = written(bench)
+    assert (found.met, found.rounds, found.dropped) == (True, 1, 1)
+    assert "test_wrong" not in found.files[TEST]
+    assert [event["outcome"] for event in bench.spine.of("test.result")] == ["fail", "ok"]
+
+
+@pytest.mark.bubblewrap
+def test_a_model_that_goes_away_costs_nothing_that_passes_already(bench):
+    add(bench, {"shop/grade.py": MODULE})
+    del bench.replies["tester-module-again"]
+    found = written(bench)
+    assert (found.met, found.passed) == (False, 1)
+    assert "tester-module-again.md is missing" in found.problem
+
+
+@pytest.mark.bubblewrap
+def test_each_run_and_each_file_is_on_record(bench):
+    add(bench, {"shop/grade.py": MODULE})
+    written(bench)
+    assert [event["summary"] for event in bench.spine.of("file.diff")] == [f"{TEST} +6 −0", f"{MORE} +12 −0"]
+    assert len([event for event in bench.spine.of("cmd") if event.get("outcome") == "ok"]) == 2
+    assert [event["payload"]["branch"] for event in bench.spine.of("coverage.result")][-1] == 100.0
+
+
 def test_a_module_is_named_by_dots_or_by_path_and_an_unknown_one_is_refused_with_what_there_is():
     files = ["shop/__init__.py", "shop/cart.py", "src/lib/a.py", "tests/test_cart.py"]
     assert path_of("shop.cart", files) == path_of("shop/cart.py", files) == "shop/cart.py"

@@ -1,0 +1,76 @@
+"""Which file a module is, and whether tests can be written for it; every refusal says what there is instead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+
+from agents.nodes.common import is_test
+
+SHOWN = 20  # modules named in a refusal
+
+
+class NoModule(ValueError):
+    """There is no such module, or nothing in it to test; the text says what there is."""
+
+
+def path_of(module: str, files: Sequence[str]) -> str:
+    """The file of a module named by path or by dots; raises NoModule."""
+    asked = module.strip().removeprefix("./").rstrip("/")
+    if asked in files and not asked.endswith(".py"):
+        raise NoModule(f"{asked} is not Python: tests are written for Python modules only.{_there(files)}")
+    dotted = asked.removesuffix(".py")
+    dotted = dotted if "/" in dotted else dotted.replace(".", "/")
+    for path in (f"{dotted}.py", f"src/{dotted}.py", f"{dotted}/__init__.py", f"src/{dotted}/__init__.py"):
+        if path in files and is_test(path):
+            raise NoModule(f"{path} holds tests; name the module that they test.{_there(files)}")
+        if path in files:
+            return path
+    inside = [path for path in files if path.startswith((f"{dotted}/", f"src/{dotted}/"))]
+    if dotted and any(path.endswith(".py") and not is_test(path) for path in inside):
+        raise NoModule(f"{asked} is a folder, not a module.{_there(inside)}")
+    raise NoModule(f"There is no module {asked!r} in this repository.{_there(files, asked)}")
+
+
+def need_code(path: str, source: str, files: Sequence[str]) -> None:
+    """Raise NoModule for a file that does not compile, or that holds nothing which tests could try."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        at = f", line {line}" if line else ""
+        raise NoModule(f"{path} is not valid Python ({getattr(error, 'msg', error)}{at}): repair it first.") from None
+    said = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom) and not _is_text(node)]
+    if said:
+        return
+    folder = path.removesuffix("__init__.py")
+    if folder != path:
+        inside = [one for one in files if one.startswith(folder) and one != path]
+        raise NoModule(f"{folder.rstrip('/')} is a package without code of its own.{_there(inside)}")
+    raise NoModule(f"There is nothing to test in {path}: it holds no code but imports.{_there(files)}")
+
+
+def dotted_name(path: str) -> str:
+    """What to write after `import`."""
+    parts = PurePosixPath(path.removeprefix("src/")).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _there(files: Sequence[str], asked: str = "") -> str:
+    """ " There are: …", the likest first; a big repository is not listed whole."""
+    known = [path for path in files if path.endswith(".py") and not is_test(path) and not path.endswith("__init__.py")]
+    if not known:
+        return " It holds no Python module."
+    names = {path: dotted_name(path) for path in known}
+    near = [
+        path for path in known if asked and (asked in path or get_close_matches(asked, [names[path], path], 1, 0.6))
+    ]
+    shown = [*near, *(path for path in known if path not in near)][:SHOWN]
+    more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
+    return f" There are: {', '.join(shown)}{more}."
