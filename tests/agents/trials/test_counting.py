@@ -37,3 +37,9 @@ def test_a_change_in_the_middle_costs_everything_after_it():
     before = [turn("system", "You write code."), turn("user", "File a.\n" * 50)]
     after = [turn("system", "You write prose."), turn("user", "File a.\n" * 50)]
     assert uncached_tokens(after, [before]) == pytest.approx(count_messages(after), abs=12)
+
+
+def test_all_and_none_are_exact():
+    for many in range(1, 400):
+        assert wilson(many, many)[1] == 1.0
+        assert wilson(0, many)[0] == 0.0

@@ -114,3 +114,16 @@ def test_text_that_is_no_utf8_is_refused(tmp_path):
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(BadDataset, match="not UTF-8"):
         load_tasks(path, "humaneval")
+
+
+def test_a_task_has_a_title_that_says_what_it_is_about(tmp_path):
+    assert [task.title for task in load_tasks(humaneval(tmp_path), "humaneval")] == [
+        "clamp: Keep value between low and high.",
+        "vowels: Count the vowels of a text.",
+    ]
+    assert load_tasks(bugfix(tmp_path), "folder")[0].title == "shop: The total of an empty cart is 0. Mend it."
+    row = {"task_id": 1, "text": "Count  the\nwords. " * 20, "code": "def f(): pass", "test_list": ["assert f"]}
+    (tmp_path / "m.jsonl").write_text(json.dumps(row))
+    title = load_tasks(tmp_path / "m.jsonl", "mbpp")[0].title
+    assert title.startswith("Count the words. Count")
+    assert len(title) == 120

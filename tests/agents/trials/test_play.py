@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from agents.llm.base import ModelUnavailable
+from agents.llm.chain import ModelChain
 from agents.llm.runner import ModelRunner
 from agents.memory.chroma import NoLessons
 from agents.trials.datasets import load_tasks
@@ -105,3 +107,34 @@ def test_the_report_counts_repairs_among_what_failed_first():
     assert found["tokens"] == {"sent": 40, "uncached": 30, "generated": 20}
     assert found["unresolved"] == [{"id": "c", "why": "gave up"}]
     json.dumps(found)
+
+
+def test_the_best_of_several_samples_is_taken_and_not_repaired(tmp_path, shot):
+    task = load_tasks(humaneval(tmp_path), "humaneval")[0]
+    mistakes = find_mistakes(load_backend("bubblewrap"), task, seed=1)
+    never = shot(task, SimulatedProvider(task, mistakes, Weakness(p=0.0, q=1.0, r=0.0)), strategy="best", samples=3)
+    assert (never.resolved, never.calls, never.iterations) == (False, 3, 3)
+    luck = next(
+        seed
+        for seed in range(50)
+        if (seen := shot(task, SimulatedProvider(task, mistakes, Weakness(p=0.4, r=0.0, seed=seed)), strategy="single"))
+        and not seen.resolved
+        and shot(
+            task, SimulatedProvider(task, mistakes, Weakness(p=0.4, r=0.0, seed=seed)), strategy="best", samples=3
+        ).resolved
+    )
+    assert luck >= 0
+
+
+def test_each_of_several_models_is_counted(tmp_path, shot):
+    task = load_tasks(humaneval(tmp_path), "humaneval")[0]
+
+    class Down(SimulatedProvider):
+        async def stream(self, messages, **options):
+            raise ModelUnavailable("It is not there.")
+            yield
+
+    chain = ModelChain((Down(task, (), Weakness()), reference(task)), (False, False), 0.2)
+    outcome = shot(task, chain)
+    assert (outcome.resolved, outcome.calls) == (True, 2)
+    assert outcome.sent > outcome.uncached > 0
