@@ -1,0 +1,114 @@
+"""A long conversation as it is really sent: never over the window, its pinned parts whole, the ledger adding up."""
+
+import pytest
+
+from agents.asking import ask
+from agents.context.documents import HEADING
+from agents.llm.base import Completion, ContextTooLong, Timeouts, Usage
+from agents.llm.runner import ModelRunner
+from agents.llm.tokens import count_messages
+from agents.personas import CODER
+from agents.ports import Limits
+from agents.provenance import Source, as_turn, joined, label
+from tests.agents.context.prompts import head, repair
+from tests.agents.nodes.support import MemorySpine
+
+WINDOW = 16_384
+PINNED = {
+    "rules": "Money is counted in cents.",
+    "description": "Add up a basket.",
+    "requirements": "- FR-01: It adds.\n  - 2 + 3 is 5",
+    "note": "Mind the empty basket.",
+    "tests": "assert total([2, 3]) == 5\n" * 40,
+}
+
+
+class Counting:
+    """A model that counts what it is sent and writes a long answer."""
+
+    name, model, server, window, recorded, timeouts = "counting", "m", "http://127.0.0.1:9", WINDOW, True, Timeouts()
+
+    def __init__(self):
+        self.sent = []
+
+    async def stream(self, messages, **_):
+        self.sent.append(list(messages))
+        text = f"## Diagnosis\nCause: cause {len(self.sent)}\n\n```python path=a.py\n{'y = 1; ' * 400}\n```"
+        yield Completion(text, Usage(count_messages(messages), 900, 0.1, 0.1, "m"), "stop")
+
+    async def embed(self, texts):
+        return []
+
+    async def aclose(self): ...
+
+
+@pytest.fixture
+def runner():
+    with ModelRunner(attempts=1) as made:
+        yield made
+
+
+def opening(files=12_000):
+    """The first messages, with every part there is."""
+    material = joined(
+        [
+            label("old = 1\n" * (files // 8), Source.REPOSITORY, "path=a.py"),
+            "Code of other files that fits the task:", label("def near(): ...\n" * 100, Source.REPOSITORY),
+            "Map of the rest (signatures):", label("b.py:\n  def far()\n" * 60, Source.REPOSITORY),
+            HEADING, label("Sums are made with add(a, b).\n" * 60, Source.PACKAGE, "path=docs/sums.md section=Sums"),
+            "Library signatures:", label("sums.add(a, b)\n" * 40, Source.PACKAGE),
+        ]
+    )  # fmt: skip
+    system, first = head(**PINNED, lessons="- rounding → use cents\n" * 20)
+    at = first["content"].index("\nThe tests your code must pass")
+    content = f"{first['content'][:at]}\nFiles that exist already:\n{material}\n{first['content'][at:]}"
+    return [system, as_turn("user", content, also=material.sources)]
+
+
+def talk(runner, turns, messages):
+    spine, provider = MemorySpine(), Counting()
+    for turn in range(turns):
+        said = ask(
+            spine=spine, limits=Limits(), runner=runner, provider=provider, persona=CODER, messages=messages,
+            step="repair", key=f"k{turn}",
+        )  # fmt: skip
+        trace = f"E  failure number {turn}\n" + "E  more of it\n" * 60
+        messages = [*messages, as_turn("assistant", said.text), repair(trace, f"word {turn}!" if turn % 4 == 0 else "")]
+    return spine, provider
+
+
+def test_every_call_fits_and_holds_what_is_pinned_word_for_word(runner):
+    spine, provider = talk(runner, 14, opening())
+    assert len(provider.sent) == 14
+    assert len(spine.of("context.compacted")) > 5
+    for turn, messages in enumerate(provider.sent):
+        assert count_messages(messages) + CODER.max_tokens <= WINDOW
+        shown = "\n".join(message["content"] for message in messages)
+        for name, text in PINNED.items():
+            assert text.rstrip() in shown, (turn, name)
+        for earlier in range(0, turn, 4):
+            assert f"- word {earlier}!" in shown
+        if turn:
+            assert f"E  failure number {turn - 1}\n" in shown
+
+
+def test_the_ledger_of_every_call_adds_up(runner):
+    spine, _ = talk(runner, 10, opening(files=4_000))
+    calls = [event["payload"] for event in spine.of("llm.usage")]
+    assert len(calls) == 10
+    for call in calls:
+        assert sum(call["filled_by"].values()) == call["prompt_tokens"]
+    everything = {"system", "house rules", "task", "requirements", "people", "lessons", "files", "retrieved", "map",
+                  "documentation", "libraries", "tests", "approach"}  # fmt: skip
+    assert everything <= set(calls[0]["filled_by"])
+    assert {"summary", "trace", "tests"} <= set(calls[-1]["filled_by"])
+
+
+def test_what_cannot_be_shortened_enough_is_not_sent(runner):
+    provider = Counting()
+    with pytest.raises(ContextTooLong):
+        ask(
+            spine=MemorySpine(), limits=Limits(), runner=runner, provider=provider, persona=CODER,
+            messages=head(tests="assert total([2, 3]) == 5\n" * 4_000), step="code", key="k",
+        )  # fmt: skip
+    assert provider.sent == []
