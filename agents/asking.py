@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from agents.capabilities import Step, is_outside, require, secrets_in_text, without_secrets
 from agents.context.compaction import compact
@@ -16,10 +16,12 @@ from agents.firewall.outgoing import Watch, judge_reply, planted
 from agents.forms import in_form
 from agents.llm.base import Cancelled, Completion, LLMError, Message
 from agents.llm.runner import ModelRunner
+from agents.llm.tokens import count_messages
 from agents.personas import Persona
 from agents.ports import Limits, OverBudget, Spine, Stopped
 from agents.provenance import bare, sources_in, untrusted
 
+T = TypeVar("T")
 SHOWN_THOUGHT = 4_000
 _HEADING = re.compile(r"#{1,6}(?:\s|$)|[=-]{3,}$")
 _CAUSE = re.compile(r"[*_]{0,2}cause[*_]{0,2}\s*:[*_]{0,2}\s*(\S.*)", re.IGNORECASE)
@@ -52,6 +54,61 @@ class Answer:
     truncated: bool = False
 
 
+@dataclass(frozen=True)
+class Question:
+    """What a conversation wants to ask a model next; `options` are those of ModelRunner.complete."""
+
+    provider: Any
+    messages: Sequence[Message]
+    options: Mapping[str, Any]
+
+    @property
+    def tokens(self) -> int:
+        """The most that the call can take: what is sent, and as long a reply as is allowed."""
+        return count_messages(self.messages) + int(self.options["max_tokens"])
+
+
+@dataclass(frozen=True)
+class Said:
+    """What came of a question; seconds from asking to the last word."""
+
+    completion: Completion
+    seconds: float
+
+
+class Unneeded(Exception):
+    """Thrown into a conversation whose answer nobody waits for any more; says what was taken of the model by then."""
+
+    def __init__(self, reply_tokens: int, seconds: float) -> None:
+        super().__init__("stopped, because the answer is not needed any more")
+        self.reply_tokens, self.seconds = reply_tokens, seconds
+
+
+# A conversation in steps: it yields what it wants to ask and is sent what came of it. Where it yields None nothing is
+# asked: the reply it was sent is on record, and what follows may wait.
+Conversation = Generator[Question | None, Said | None, T]
+
+
+def held(talk: Conversation[T], runner: ModelRunner, cancelled: Callable[[], bool]) -> T:
+    """Hold a conversation to its end, each question when the one before is answered."""
+    try:
+        question = next(talk)
+        while True:
+            if question is None:
+                question = talk.send(None)
+                continue
+            began = time.monotonic()
+            try:
+                done = runner.complete(question.provider, question.messages, **question.options, cancelled=cancelled)
+            except Exception as error:  # noqa: BLE001 - whatever it was, the conversation raises it where it asked
+                question = talk.throw(error)
+            else:
+                question = talk.send(Said(done, time.monotonic() - began))
+    except StopIteration as end:
+        found: T = end.value
+        return found
+
+
 def ask(
     *,
     spine: Spine,
@@ -67,11 +124,35 @@ def ask(
     temperature: float | None = None,
     canary: str = "",
 ) -> Answer:
-    """Ask and return the reply; raises LLMError, OverBudget or Stopped.
+    """Ask and return the reply, as `asking` says; raises LLMError, OverBudget or Stopped."""
+    talk = asking(
+        spine=spine, limits=limits, provider=provider, persona=persona, messages=messages, step=step, key=key,
+        attempt=attempt, schema=schema, temperature=temperature, canary=canary,
+    )  # fmt: skip
+    return held(talk, runner, spine.stopped)
+
+
+def asking(
+    *,
+    spine: Spine,
+    limits: Limits,
+    provider: Any,
+    persona: Persona,
+    messages: Sequence[Message],
+    step: str,
+    key: str,
+    attempt: int = 0,
+    schema: dict[str, Any] | None = None,
+    temperature: float | None = None,
+    canary: str = "",
+    watched: bool = True,
+) -> Conversation[Answer]:
+    """One question as a conversation; raises LLMError, OverBudget or Stopped.
 
     A reply that gives the `canary` or the prompt away, plain or disguised, is withheld: it comes back empty.
 
     A reply that was already given under `key` (before a crash) is taken from the record: nothing is paid twice.
+    `watched` is whether people see the words while they are written.
     """
     known = spine.remembered(key)
     if known is not None:
@@ -99,22 +180,33 @@ def ask(
 
     def start_over(error: LLMError) -> None:
         # What was shown is void, and whoever looks on should see why the words begin again.
-        watch.feed(f"\n\n[The reply starts over: {error}]\n\n")
+        if watched:
+            watch.feed(f"\n\n[The reply starts over: {error}]\n\n")
 
-    started = time.monotonic()
+    options: dict[str, Any] = {
+        "schema": schema, "max_tokens": persona.max_tokens, "on_delta": watch.feed if watched else None, "on_retry": start_over,
+        "temperature": persona.temperature if temperature is None else temperature,
+    }  # fmt: skip
     with effect(
         spine, "model.call", key=key, summary=f"asks {provider.model}: {step} …", role=persona.name, attempt=attempt,
         payload={"model": provider.model, "server": provider.server, "step": step},
     ):  # fmt: skip
         try:
-            completion = runner.complete(
-                provider, asked, schema=schema, max_tokens=persona.max_tokens, on_delta=watch.feed, cancelled=spine.stopped,
-                temperature=persona.temperature if temperature is None else temperature, on_retry=start_over,
-            )  # fmt: skip
+            said = yield Question(provider, asked, options)
         except Cancelled as stop:
             raise Stopped("stopped in mid-sentence") from stop
+        except Unneeded as dropped:
+            if dropped.seconds:
+                # The server read the prompt and wrote so much of a reply: that is spent, though nobody counted it.
+                spine.usage(
+                    key=f"{key}:unneeded", role=persona.name, model=provider.model, prompt=count_messages(asked), reused=0,
+                    completion=dropped.reply_tokens, seconds=dropped.seconds, speed=0.0,
+                )  # fmt: skip
+            raise
+        if said is None:
+            raise RuntimeError("a question needs its answer")
+    completion, seconds = said.completion, said.seconds
     watch.close()
-    seconds = time.monotonic() - started
     usage = completion.usage
     spine.usage(
         key=key, role=persona.name, model=usage.model, prompt=usage.prompt_tokens, reused=usage.reused_tokens or 0,
@@ -149,6 +241,7 @@ def ask(
         blobs={"prompt": [message["content"] for message in sent], "output": text},
         tokens=usage.completion_tokens, duration_ms=int(seconds * 1000),
     )  # fmt: skip
+    yield None
     return Answer(text, completion.truncated)
 
 

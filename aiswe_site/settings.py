@@ -207,6 +207,8 @@ CONTENT_SECURITY_POLICY = {
 OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default="") or "http://127.0.0.1:11434")
 MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
 MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
+# Conversations a model server takes at a time; samples of one task are asked for together up to that number.
+MODEL_PARALLEL = env.int("AISWE_MODEL_PARALLEL", default=env.int("OLLAMA_NUM_PARALLEL", default=1))
 OPENAI_URL = env.str("AISWE_OPENAI_URL", default="https://api.openai.com/v1")  # or any compatible server
 GEMINI_URL = env.str("AISWE_GEMINI_URL", default="https://generativelanguage.googleapis.com/v1beta")
 MODELS_FILE = env.str("AISWE_MODELS_FILE", default=str(AISWE_HOME / "models.toml"))  # which models do the work

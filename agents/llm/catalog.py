@@ -4,6 +4,7 @@
 kind = "openai"
 url = "http://127.0.0.1:1234/v1"
 key = "AISWE_STUDIO_API_KEY"         # the name of an environment variable
+parallel = 4                         # conversations it takes at a time
 
 [personas.coder]                 # planner, tester, coder, reviewer; default for all that are not named
 models = ["ollama:qwen2.5-coder:7b", "studio:qwen3-coder-30b"]
@@ -41,12 +42,16 @@ class CatalogError(LLMError):
 
 @dataclass(frozen=True)
 class Server:
-    """Where models are: a kind of protocol, an address, and the variable that holds the key ("" for none)."""
+    """Where models are: a kind of protocol, an address, and the variable that holds the key ("" for none).
+
+    `parallel` conversations are held there at a time, None for as many as the installation says.
+    """
 
     name: str
     kind: str
     url: str
     key_variable: str = ""
+    parallel: int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,7 @@ def _server(name: str, entry: Any, where: str, known: Mapping[str, Server]) -> S
         raise CatalogError(f"{where}: a server's name is small letters, digits and dashes, and not `scripted`.")
     if not isinstance(entry, dict):
         raise CatalogError(f"{where} must be a table with kind, url and key.")
-    _only(entry, ("kind", "url", "key"), where)
+    _only(entry, ("kind", "url", "key", "parallel"), where)
     before = known.get(name)
     kind, url = entry.get("kind", before.kind if before else None), entry.get("url", before.url if before else None)
     if kind not in KINDS:
@@ -158,7 +163,12 @@ def _server(name: str, entry: Any, where: str, known: Mapping[str, Server]) -> S
             f"{where}: key must be the name of an environment variable that ends with _API_KEY, _TOKEN or _SECRET; "
             "the key itself does not belong in a file."
         )
-    return Server(name, kind, url, key)
+    parallel = entry.get("parallel", before.parallel if before else None)
+    if parallel is not None and (
+        isinstance(parallel, bool) or not isinstance(parallel, int) or not 1 <= parallel <= 64
+    ):
+        raise CatalogError(f"{where}: parallel must be a number from 1 to 64.")
+    return Server(name, kind, url, key, parallel)
 
 
 def _choice(name: str, entry: Any, where: str) -> Choice:

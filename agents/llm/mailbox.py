@@ -10,8 +10,9 @@ from agents.llm.base import LLMError
 class Mailbox:
     """A place where one thread puts pieces and another takes all there are; never blocks the putter."""
 
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
+    def __init__(self, bell: threading.Condition) -> None:
+        """`bell` rings for every change; whoever waits for several mailboxes gives them one."""
+        self._changed = bell
         self._pieces: list[str] = []
         self._errors: list[LLMError] = []
         self._closed = False
@@ -41,10 +42,10 @@ class Mailbox:
         with self._changed:
             return self._closed
 
-    def wait(self, seconds: float, *, until_closed: bool = False) -> None:
-        """Sleep until there is text or the end, or only until the end; at most `seconds`."""
+    def news(self, *, only_the_end: bool = False) -> bool:
+        """True when nothing more comes, or when there is text to take and that counts."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or (bool(self._pieces) and not until_closed), seconds)
+            return self._closed or (bool(self._pieces) and not only_the_end)
 
     def take(self) -> tuple[list[LLMError], str]:
         """Take the errors after which the reply started over, and the text written since the last of them."""

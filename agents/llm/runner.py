@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import replace
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -18,7 +17,6 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from agents.llm.base import (
     Cancelled,
     Completion,
-    ContextTooLong,
     LLMError,
     Message,
     ModelTimeout,
@@ -26,15 +24,11 @@ from agents.llm.base import (
     Provider,
 )
 from agents.llm.breaker import Breaker
-from agents.llm.chain import ModelChain, falls_through
+from agents.llm.calls import POLL_S, Calls, Seats
+from agents.llm.chain import ModelChain
 from agents.llm.mailbox import Mailbox
-from agents.llm.tokens import count_messages
 
 T = TypeVar("T")
-POLL_S = 0.2  # how often a waiting call asks whether it was stopped
-DELTA_S = 0.05  # twenty updates a second are as many as anyone can see
-REPLY_RESERVE = 512  # tokens that must be left for an answer when the caller sets no limit
-ATTEMPTS_BEFORE_NEXT = 2  # of a model that another one stands in for
 LONGEST_WAIT_S = 30.0  # a server asking for more is not waited for here: the task is parked instead
 
 
@@ -42,9 +36,12 @@ class ModelRunner:
     """One background event loop for all model calls of a process. Make one, share it, `close` it at the end."""
 
     def __init__(
-        self, *, attempts: int = 3, backoff: float = 0.5, breaker_failures: int = 5, breaker_cooldown: float = 15.0
-    ) -> None:
-        self._attempts, self._backoff = attempts, backoff
+        self, *, attempts: int = 3, backoff: float = 0.5, breaker_failures: int = 5, breaker_cooldown: float = 15.0,
+        at_once: Callable[[str], int] = lambda server: 1,
+    ) -> None:  # fmt: skip
+        """`at_once` says how many conversations a server takes; calls beyond that are made too, and queue there."""
+        self.attempts, self._backoff = attempts, backoff
+        self.seats = Seats(at_once)
         self._breaker_options: dict[str, Any] = {"failures": breaker_failures, "cooldown": breaker_cooldown}
         self._breakers: dict[str, Breaker] = {}
         self._providers: WeakSet[Provider] = WeakSet()
@@ -84,77 +81,38 @@ class ModelRunner:
         `cancelled` is asked every 0.2 s; once true, the connection is dropped and `Cancelled` raised. Of a `ModelChain`
         the next model is asked when one cannot answer; the completion's `instead_of` says why.
         """
-        members: tuple[Provider, ...] = (provider,)
-        if isinstance(provider, ModelChain):
-            members = provider.members
-            temperature, max_tokens = provider.tuned(temperature, max_tokens)
-        passed: list[str] = []
-        for at, member in enumerate(members):
-            last = at == len(members) - 1
-            try:
-                done = self._complete(
-                    member, messages, schema, temperature, seed, max_tokens, on_delta, on_retry, cancelled,
-                    attempts=self._attempts if last else min(self._attempts, ATTEMPTS_BEFORE_NEXT),
-                )  # fmt: skip
-            except LLMError as error:
-                if last or not falls_through(error):
-                    raise
-                passed.append(f"{member.name}:{member.model} did not answer: {error}")
-                if on_retry is not None:
-                    on_retry(error)
-                continue
-            return replace(done, instead_of=tuple(passed)) if passed else done
-        raise ModelUnavailable("No model was named.")  # pragma: no cover - a chain has at least one
+        with self.together(cancelled) as calls:
+            call = calls.start(
+                provider, messages, schema=schema, temperature=temperature, seed=seed, max_tokens=max_tokens,
+                on_delta=on_delta, on_retry=on_retry,
+            )  # fmt: skip
+            while not call.ended:
+                calls.look()
+            return call.result()
 
-    def _complete(
+    def together(self, cancelled: Callable[[], bool] | None = None) -> Calls:
+        """For several calls at the same time, all of the caller's thread: `with runner.together(stopped) as calls:`."""
+        return Calls(self, cancelled)
+
+    def submit(
         self,
         provider: Provider,
         messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-        on_delta: Callable[[str], None] | None,
-        on_retry: Callable[[LLMError], None] | None,
-        cancelled: Callable[[], bool] | None,
-        *,
+        options: Mapping[str, Any],
+        mailbox: Mailbox,
         attempts: int,
-    ) -> Completion:
-        need = count_messages(messages) + (max_tokens or REPLY_RESERVE)
-        if need > provider.window:
-            raise ContextTooLong(need, provider.window)
-        mailbox = Mailbox()
+    ) -> Future[Completion]:
+        """Have one model asked in the background; what it writes goes to the mailbox. For agents.llm.calls."""
 
         async def attempt() -> Completion:
-            stream = provider.stream(messages, schema=schema, temperature=temperature, seed=seed, max_tokens=max_tokens)
-            async with aclosing(stream) as items:  # type: ignore[type-var]
+            async with aclosing(provider.stream(messages, **options)) as items:  # type: ignore[type-var]
                 async for item in items:
                     if isinstance(item, Completion):
                         return item
                     mailbox.put(item.text)
             raise ModelUnavailable("The model server ended its reply without saying so.")
 
-        future = self._submit(self._with_retries(provider, attempt, mailbox.start_over, attempts))
-        future.add_done_callback(lambda _: mailbox.close())
-        with self._stopping(future):
-            last = 0.0
-            while True:
-                mailbox.wait(POLL_S)
-                if cancelled is not None and cancelled():
-                    raise Cancelled
-                early = last + DELTA_S - time.monotonic()
-                if early > 0:
-                    mailbox.wait(early, until_closed=True)
-                closed = mailbox.closed
-                errors, text = mailbox.take()
-                for error in errors:
-                    if on_retry is not None:
-                        on_retry(error)
-                if text and on_delta is not None:
-                    on_delta(text)
-                last = time.monotonic() if text else last
-                if closed:
-                    return self._result(future)
+        return self._submit(self._with_retries(provider, attempt, mailbox.start_over, attempts))
 
     def embed(
         self, provider: Provider, texts: Sequence[str], *, cancelled: Callable[[], bool] | None = None
@@ -166,7 +124,7 @@ class ModelRunner:
         async def attempt() -> list[list[float]]:
             return await provider.embed(texts)
 
-        future = self._submit(self._with_retries(provider, attempt, lambda error: None, self._attempts))
+        future = self._submit(self._with_retries(provider, attempt, lambda error: None, self.attempts))
         with self._stopping(future):
             while True:
                 with suppress(FutureTimeout):

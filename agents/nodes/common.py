@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agents.asking import ask
+from agents.asking import Conversation, asking, held
 from agents.context import existing_files, files_text, requirements_text
 from agents.llm.base import Message, ReplyTooLong
 from agents.nodes.keys import key_of as key_of  # for the nodes, which take all they share from here
@@ -79,19 +79,36 @@ def talk(
     current: Mapping[str, str],
     need_files: bool = True,
 ) -> tuple[list[Message], Reply, Applied]:
+    """Ask for files until the answer can be used, as `talking` says."""
+    steps = talking(state, ctx, persona, messages, step=step, accept=accept, current=current, need_files=need_files)
+    return held(steps, ctx.runner, ctx.spine.stopped)
+
+
+def talking(
+    state: TaskState,
+    ctx: TaskContext,
+    persona: Persona,
+    messages: list[Message],
+    *,
+    step: str,
+    accept: Callable[[str], bool],
+    current: Mapping[str, str],
+    need_files: bool = True,
+    watched: bool = True,
+) -> Conversation[tuple[list[Message], Reply, Applied]]:
     """Ask for files until the answer can be used, at most ASK_AGAIN times more.
 
     `accept` says which paths this persona may write. Returns the longer conversation, the reply and what it changes;
-    when nothing could be used, `Applied.files` is empty and `refused` says why.
+    when nothing could be used, `Applied.files` is empty and `refused` says why. `watched` as in `asking`.
     """
     name = f"{persona.name}-{step}"
     fresh = persona.name == "coder" and state["approach"] > 1
     for turn in range(ASK_AGAIN + 1):
         try:
-            answer = ask(
-                canary=ctx.canary, spine=ctx.spine, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(persona.name),
-                persona=persona, messages=messages, step=step, key=key_of(state, f"{name}/{turn}"),
-                attempt=state["attempt"], temperature=FRESH_TEMPERATURE if fresh else None,
+            answer = yield from asking(
+                canary=ctx.canary, spine=ctx.spine, limits=ctx.limits, provider=ctx.provider(persona.name), persona=persona,
+                messages=messages, step=step, key=key_of(state, f"{name}/{turn}"), attempt=state["attempt"],
+                temperature=FRESH_TEMPERATURE if fresh else None, watched=watched,
             )  # fmt: skip
         except ReplyTooLong as endless:
             # There is nothing to answer to: the same question, sampled anew.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +21,7 @@ from agents.search.best import best_here
 from agents.state import TaskState
 from agents.workspace.repository import Worktree
 from sandbox.base import PackageRefused
-from sandbox.pytest_run import run_pytest
+from sandbox.pytest_run import TestReport, run_pytest
 
 TEST_SECONDS = 120.0
 # SWE-MEM-3
@@ -96,8 +97,17 @@ def syntax_errors(files: dict[str, str]) -> list[str]:
     return errors
 
 
-def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> dict[str, Any]:
-    """Run the whole suite in the sandbox and record it; returns the report as plain data."""
+def run_tests(
+    state: TaskState,
+    ctx: TaskContext,
+    tree: Worktree,
+    name: str,
+    aside: Callable[[Callable[[], TestReport]], TestReport] = lambda work: work(),
+) -> dict[str, Any]:
+    """Run the whole suite in the sandbox and record it; returns the report as plain data.
+
+    `aside` calls what may run in another thread: it touches the sandbox and nothing else.
+    """
     number = state["attempt"]
     broken = syntax_errors({**state["tests"], **state["files"]})
     if broken:
@@ -115,7 +125,7 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
             summary=f"{shown} …", payload={"argv": argv},
         ):  # fmt: skip
             sandbox.mirror(tree.path)
-            found = run_pytest(sandbox, (), seconds=TEST_SECONDS)
+            found = aside(lambda: run_pytest(sandbox, (), seconds=TEST_SECONDS))
         report = asdict(found) | {
             "compiles": True,
             "ok": found.ok,

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import cache
 
 from django.conf import settings
 
 from agents.firewall import Guard, ModelGuard
 from agents.firewall.outgoing import canary_for
-from agents.llm.base import Provider, Timeouts
+from agents.llm.base import LLMError, Provider, Timeouts
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.llm.scripted_server import ScriptedOllama
 from agents.ports import Spine
-from projects.engine.choice import outside_hosts, provider_of
+from projects.engine.choice import catalog, outside_hosts, provider_of
 from projects.engine.places import scenario_path
 from projects.models import Project, Run
 from projects.models.project import RECORDING
 
+RECORDED_AT_ONCE = 3  # calls that a recording answers at a time
 _lock = threading.Lock()
 _servers: dict[str, ScriptedOllama] = {}
 
@@ -26,7 +28,18 @@ _servers: dict[str, ScriptedOllama] = {}
 @cache
 def runner() -> ModelRunner:
     """One background loop for all model calls of this process."""
-    return ModelRunner()
+    return ModelRunner(at_once=at_once)
+
+
+def at_once(server: str) -> int:
+    """How many conversations a server takes at a time: a recording's own number, the file's, else the configured one."""
+    if any(recorded.url == server for recorded in list(_servers.values())):
+        return RECORDED_AT_ONCE
+    with suppress(LLMError):  # a choice that cannot be read is reported where it is made
+        for known in catalog().servers.values():
+            if known.parallel is not None and known.url.rstrip("/") == server:
+                return known.parallel
+    return max(1, int(settings.MODEL_PARALLEL))
 
 
 def recording(name: str) -> ScriptedOllama:
@@ -36,7 +49,9 @@ def recording(name: str) -> ScriptedOllama:
     """
     with _lock:
         if name not in _servers:
-            server = ScriptedOllama(scenario_path(name), tokens_per_s=settings.DEMO_TOKENS_PER_S, parallel=3)
+            server = ScriptedOllama(
+                scenario_path(name), tokens_per_s=settings.DEMO_TOKENS_PER_S, parallel=RECORDED_AT_ONCE
+            )
             server.start()
             _servers[name] = server
         return _servers[name]

@@ -15,6 +15,7 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "OLLAMA_URL": ("AISWE_OLLAMA_URL", "the model server"),
     "MODEL": ("AISWE_MODEL", "the model"),
     "MODEL_WINDOW": ("AISWE_MODEL_WINDOW", "its context window, in tokens"),
+    "MODEL_PARALLEL": ("AISWE_MODEL_PARALLEL", "conversations a model server takes at a time"),
     "OPENAI_URL": ("AISWE_OPENAI_URL", "the server of openai: models"),
     "GEMINI_URL": ("AISWE_GEMINI_URL", "the server of gemini: models"),
     "MODELS_FILE": ("AISWE_MODELS_FILE", "which models do the work, by persona"),

@@ -93,6 +93,8 @@ def test_a_name_without_a_server_is_a_model_of_ollama(tmp_path, spec, server, mo
         ("[servers.studio]\nkind='openai'", "url"),
         ("[servers.studio]\nkind='openai'\nurl='http://me:pw@x/v1'", "without a name or password"),
         ("[servers.studio]\nkind='openai'\nurl='http://x'\nkey='PATH'", "ends with _API_KEY"),
+        ("[servers.studio]\nkind='openai'\nurl='http://x'\nparallel=0", "from 1 to 64"),
+        ("[servers.studio]\nkind='openai'\nurl='http://x'\nparallel=true", "from 1 to 64"),
         ("[windows]\n'a' = 1", "windows.a"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,7 +87,7 @@ class TestRegistry:
 
 class TestMailbox:
     def test_text_before_an_error_is_void_unless_taken(self):
-        box, error = Mailbox(), LLMError("gone")
+        box, error = Mailbox(threading.Condition()), LLMError("gone")
         box.put("old ")
         box.start_over(error)
         box.put("new ")

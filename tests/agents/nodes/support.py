@@ -171,6 +171,10 @@ class Bench:
     saver: InMemorySaver = field(default_factory=InMemorySaver)
     switched_off: frozenset[str] = frozenset()
     across: bool = False  # lessons of other projects are allowed
+    at_once: int = 1  # conversations that the model's server takes
+    speed: float = 0.0  # tokens a second of the model; 0 is as fast as it can
+    server: Any = None  # the model's, while or after it ran
+    faults: dict[str, Any] = field(default_factory=dict)  # what goes wrong there first
 
     @property
     def repository(self) -> Repository:
@@ -187,7 +191,10 @@ class Bench:
         for name, text in self.replies.items():
             (scenario / key / f"{name}.md").write_text(text)
         self.repository.ensure("Test")
-        with ScriptedOllama(scenario, tokens_per_s=0) as url, ModelRunner(attempts=1) as runner:
+        self.server = ScriptedOllama(scenario, tokens_per_s=self.speed, parallel=self.at_once)
+        if self.faults:
+            self.server.faults.add(**self.faults)
+        with self.server as url, ModelRunner(attempts=1, at_once=lambda server: self.at_once) as runner:
             provider = make_provider("scripted", server=url, model="m")
             context = TaskContext(
                 project="test", run="1", house_rules="", spine=self.spine, book=self.book, limits=self.limits,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
-from agents.ports import Limits
+from agents.ports import Limits, Stopped
+from sandbox.pytest_run import run_pytest
+from tests.agents.llm.conftest import eventually
 from tests.agents.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, code, task
 
 pytestmark = pytest.mark.bubblewrap
@@ -74,3 +78,108 @@ def test_no_sample_is_paid_for_twice_after_a_kill(tmp_path):
     assert bench.run()["verdict"] == "merged"
     keys = [event["key"] for event in bench.spine.of("thought") if event["payload"]["step"] == "code"]
     assert len(keys) == len(set(keys)) == 3
+
+
+LATE = "Let me think. " * 120  # words before the file: at TOGETHER's speed such a reply comes a fifth of a second later
+TOGETHER = {"at_once": 3, "speed": 2_000.0}
+
+
+def together(tmp_path, *samples, **limits):
+    bench = bench_of(tmp_path, *samples, **limits)
+    bench.at_once, bench.speed = TOGETHER["at_once"], TOGETHER["speed"]
+    return bench
+
+
+def late(reply):
+    return f"{LATE}\n\n{reply}"
+
+
+def test_as_many_samples_are_asked_for_at_once_as_the_server_takes(tmp_path):
+    bench = together(tmp_path, late(ODD), late(GOOD), late(ALSO))
+    assert bench.run()["verdict"] == "merged"
+    assert chosen(bench) == (2, 3, "enough of them agree")
+    assert bench.server.most_at_once == 3
+    assert bench.spine.of("search.selected")[0]["payload"]["at_once"] == 3
+
+
+def test_a_server_that_takes_one_conversation_is_asked_one_after_the_other(tmp_path):
+    bench = together(tmp_path, late(ODD), GOOD, ALSO)
+    bench.at_once = 1
+    bench.run()
+    assert bench.server.most_at_once == 1
+
+
+@pytest.mark.parametrize("slow", [(), (1,), (2,), (1, 2), (1, 3)])
+def test_which_sample_comes_first_does_not_matter(tmp_path, slow):
+    samples = [late(reply) if number in slow else reply for number, reply in enumerate((ODD, GOOD, ALSO), 1)]
+    bench = together(tmp_path, *samples)
+    assert bench.run()["verdict"] == "merged"
+    assert chosen(bench) == (2, 3, "enough of them agree")
+
+
+def test_a_sample_that_is_not_needed_any_more_is_cut_off_at_the_server_and_what_it_took_is_counted(tmp_path):
+    bench, used = together(tmp_path, GOOD, ALSO, f"{LATE * 40}\n\n{ODD}"), []
+    bench.speed = 200
+    bench.spine.usage = lambda **row: used.append(row)
+    assert bench.run()["verdict"] == "merged"
+    assert chosen(bench) == (1, 2, "enough of them agree")
+    assert [seen.file for seen in bench.server.requests if seen.outcome == "disconnected"] == ["T-01/coder-code-a3.md"]
+    (cut,) = [row for row in used if row["key"].endswith(":unneeded")]
+    assert cut["prompt"] > 100
+    (row,) = bench.spine.of("effect.failed")
+    assert "not needed any more" in row["summary"]
+
+
+def test_samples_are_asked_for_together_only_as_far_as_the_tokens_left_pay_for_them(tmp_path):
+    # Each may take its prompt and 8,000 tokens: this pays for two of them at a time.
+    bench = together(tmp_path, late(ODD), late(GOOD), late(ALSO), task_tokens=20_000)
+    assert bench.run()["verdict"] == "merged"
+    assert bench.server.most_at_once == 2
+    assert chosen(bench) == (2, 3, "enough of them agree")
+
+
+def test_a_server_that_refuses_several_at_once_is_asked_one_after_the_other(tmp_path):
+    bench = together(tmp_path, late(ODD), GOOD, ALSO)
+    bench.task["tests_given"] = {
+        "tests/test_calc.py": "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
+    }
+    bench.faults = {"kind": "status", "status": 503, "times": 2}
+    assert bench.run()["verdict"] == "merged"
+    assert chosen(bench) == (2, 2, "it passes the given tests")
+
+
+def test_no_sample_of_several_at_once_is_paid_for_twice_after_a_kill(tmp_path):
+    bench = together(tmp_path, ODD, GOOD, ALSO)
+    for write in (22, 27, 31, 34, 38):
+        bench.spine.crash_at = write
+        with suppress(Crash):
+            bench.run()
+    bench.spine.crash_at = 0
+    assert bench.run()["verdict"] == "merged"
+    keys = [event["key"] for event in bench.spine.of("thought") if event["payload"]["step"] == "code"]
+    assert len(keys) == len(set(keys)) == 3
+
+
+def test_a_stop_drops_all_that_are_on_their_way(tmp_path):
+    endless = f"{LATE * 40}\n\n{GOOD}"
+    bench = together(tmp_path, endless, endless, endless)
+    bench.speed = 200
+    bench.spine.stopped = lambda: bench.server.most_at_once == 3
+    with pytest.raises(Stopped):
+        bench.run()
+    assert eventually(lambda: [seen.outcome for seen in bench.server.requests[-3:]] == ["disconnected"] * 3)
+
+
+def test_replies_that_come_while_another_sample_is_run_are_on_record_before_that_run_ends(tmp_path, monkeypatch):
+    bench = together(tmp_path, ODD, late(GOOD), late(ALSO))
+    at_the_end_of_a_run = []
+
+    def slow(sandbox, paths, *, seconds):
+        found = run_pytest(sandbox, paths, seconds=seconds)
+        came = eventually(lambda: len([e for e in bench.spine.of("thought") if e["payload"]["step"] == "code"]) == 3)
+        at_the_end_of_a_run.append(came)
+        return found
+
+    monkeypatch.setattr("agents.nodes.verify.run_pytest", slow)
+    assert bench.run()["verdict"] == "merged"
+    assert at_the_end_of_a_run[0]

@@ -66,3 +66,18 @@ def test_a_recording_that_is_not_there_is_named(settings: Any) -> None:
     settings.MODEL = "scripted:nowhere"
     with pytest.raises(ScenarioError, match="nowhere is not a scenario"):
         engine.provider_for(make_project())
+
+
+def test_a_server_takes_as_many_conversations_as_the_file_says_of_it_else_as_is_configured(
+    recorded: str, settings: Any, tmp_path: Path
+) -> None:
+    settings.MODELS_FILE = str(tmp_path / "models.toml")
+    (tmp_path / "models.toml").write_text(
+        "[servers.studio]\nkind='openai'\nurl='http://127.0.0.1:1234/v1/'\nparallel=5\n"
+    )
+    settings.MODEL_PARALLEL = 2
+    assert engine.at_once("http://127.0.0.1:1234/v1") == 5
+    assert engine.at_once(settings.OLLAMA_URL) == 2
+    assert engine.at_once(engine.provider_for(make_project()).server) == engine.RECORDED_AT_ONCE
+    (tmp_path / "models.toml").write_text("[servers.studio]\nkind=")
+    assert engine.at_once("http://127.0.0.1:1234/v1") == 2
