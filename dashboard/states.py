@@ -58,12 +58,16 @@ EVENTS: dict[str, Look] = {
     "task.blocked": Look("paused", "task", "needs"),
     "task.escalated": Look("flag", "task", "needs"),
     "attempt": Look("retry", "attempt", "muted"),
+    "attempt.taken_back": Look("undo", "taken back", "warn"),
     "attempt.passed": Look("passed", "attempt", "ok"),
     "attempt.failed": Look("failed", "attempt", "err"),
     "thought": Look("thought", "thought", "muted"),
     "decision": Look("decision", "decision", "info"),
     "diagnosis": Look("diagnosis", "diagnosis", "run"),
-    "adjudication": Look("diagnosis", "adjudication", "run"),
+    "adjudication": Look("scales", "test or code", "run"),
+    "search": Look("choose", "choice", "info"),
+    "repeat": Look("repeat", "repeat", "warn"),
+    "mutation": Look("test", "test quality", "muted"),
     "cmd": Look("cmd", "command", "muted"),
     "file.diff": Look("file", "file", "muted"),
     "test.result": Look("test", "tests", "muted"),
@@ -71,7 +75,10 @@ EVENTS: dict[str, Look] = {
     "gate": Look("gate", "gate", "warn"),
     "guard": Look("guard", "guard", "err"),
     "memory": Look("memory", "memory", "muted"),
-    "context": Look("memory", "context", "muted"),
+    "memory.recall": Look("memory", "recalled", "info"),
+    "memory.write": Look("memory", "learned", "ok"),
+    "memory.refused": Look("guard", "not learned", "warn"),
+    "context": Look("cut", "shortened", "muted"),
     "approval.requested": Look("needs", "approval", "needs"),
     "approval": Look("passed", "approval", "ok"),
     "human": Look("human", "you said", "info"),
@@ -97,8 +104,10 @@ def look_of_event(type_: str, outcome: str = "") -> Look:
         (EVENTS[name] for n in range(len(parts), 0, -1) if (name := ".".join(parts[:n])) in EVENTS),
         _UNKNOWN._replace(word=type_),
     )
+    if outcome == "fail" and type_ == "memory.judged":
+        return look._replace(tone="warn")  # the try failed and has a red row of its own
     if outcome == "fail":
         return look._replace(tone="err")
-    if outcome == "ok" and type_ in ("test.result", "gate.verdict"):
+    if outcome == "ok" and type_ in ("test.result", "gate.verdict", "mutation.result", "memory.judged"):
         return look._replace(tone="ok")
     return look

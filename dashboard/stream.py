@@ -24,7 +24,18 @@ SKIP_AFTER = 2_000  # a reader further behind than this is sent counts first, ro
 FILTERED_PAGE = 300
 
 _ERRORS = Q(outcome="fail") | Q(type__in=["error", "task.failed", "attempt.failed", "guard.blocked"])
-_DECISIONS = Q(type__in=["decision", "diagnosis", "adjudication", "approval.decided", "plan.approved", "human.message"])
+_DECISIONS = Q(
+    type__in=[
+        "decision",
+        "diagnosis",
+        "adjudication",
+        "search.selected",
+        "attempt.taken_back",
+        "approval.decided",
+        "plan.approved",
+        "human.message",
+    ]
+)
 _NEEDS = Q(type__in=["approval.requested", "task.escalated", "task.needs_you", "task.blocked"])
 PRESETS: dict[str, tuple[str, Q]] = {
     "errors": ("Errors", _ERRORS),
@@ -32,7 +43,10 @@ PRESETS: dict[str, tuple[str, Q]] = {
     "needs": ("Needs me", _NEEDS),
 }
 AGENTS = ("planner", "tester", "coder", "reviewer", "runtime", "user")
-FAMILIES = ("thought", "cmd", "file", "test", "gate", "task", "attempt", "memory", "approval", "llm", "git", "system")
+FAMILIES = (
+    "thought", "decision", "diagnosis", "search", "attempt", "repeat", "cmd", "file", "test", "mutation", "gate", "guard", "task",
+    "memory", "context", "approval", "llm", "git", "error", "system",
+)  # fmt: skip
 # Which rows are said aloud, and how urgently: approval > failure > end of a task > progress.
 _SAID = {
     "approval.requested": 3,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,18 +24,37 @@ STATES = {
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Lessons of the person's projects, newest first."""
-    state = request.GET.get("state", "")
+    """Lessons of the person's projects, newest first, by state, words and project."""
+    state, q, slug = request.GET.get("state", ""), _words(request, "q"), _words(request, "project")
     state = state if state in STATES else ""
+    found = lessons.lessons_for(request.user, state=state)
+    problem = lessons.trouble()
     context = {
-        "rows": lessons.lessons_for(request.user, state=state),
-        "trouble": lessons.trouble() or lessons.hint(),
+        "rows": [row for row in found if _fits(row, q, slug)],
+        "trouble": problem or lessons.hint(),
+        "hinted": not problem,
         "state": state,
         "states": STATES,
+        "q": q,
+        "project_slug": slug,
+        "projects": sorted({row.project for row in found}, key=lambda project: project.name),
+        "rest": urlencode({name: value for name, value in (("q", q), ("project", slug)) if value}),
         "verb": lessons.VERB,
         "most": lessons.MOST,
+        "cut": len(found) == lessons.MOST,
     }
     return show(request, "pages/memory.html", context)
+
+
+def _words(request: HttpRequest, name: str) -> str:
+    return request.GET.get(name, "").replace("\x00", "")[:200].strip()
+
+
+def _fits(row: lessons.Row, q: str, slug: str) -> bool:
+    """Whether every word of the search stands somewhere in the lesson."""
+    lesson = row.lesson
+    told = f"{lesson.cause} {lesson.fix} {lesson.failure} {lesson.task} {lesson.topic}".casefold()
+    return slug in ("", row.project.slug) and all(word in told for word in q.casefold().split())
 
 
 @require_POST

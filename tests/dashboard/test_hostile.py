@@ -118,10 +118,14 @@ def test_every_page_with_every_string_everywhere(enqueued: list, client: Client)
             assert not acts(answer.content.decode()), (address, start)
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    "kind", ["decision", "diagnosis", "cmd", "test.result", "gate.finding", "error", "approval.requested"]
+SHOWN = (
+    "thought decision diagnosis cmd test.result gate.finding error approval.requested search.selected mutation.result repeat"
+    " attempt.taken_back adjudication memory.recall memory.write memory.judged memory.refused coverage.result context.compacted"
 )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", SHOWN.split())
 @pytest.mark.parametrize("shape", ["text", "list", "number", "nothing", "object"])
 def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: str) -> None:
     from tests.factories import bare_run
@@ -133,10 +137,16 @@ def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: s
     names = (
         "choice rejected reason requirements cause evidence hypothesis plan argv exit_code seconds tail passed failed"
     )
-    names += " failures tool rule severity path line message next_steps approval text"
-    event = events.emit(run.pk, kind, summary="x", payload=dict.fromkeys(names.split(), value))
+    names += " chosen why samples mutants noticed survived to worse of failure verdict lessons shown passed uncovered branch saved"
+    names += " evidence_found requirement failures tool rule severity path line message next_steps approval text"
+    payload = dict.fromkeys(names.split(), value)
+    event = events.emit(run.pk, kind, summary="x", payload=payload)
     html = render_to_string("partials/inspector.html", {"event": event, "run": run, "texts": {}})
     assert not acts(html)
+    # And with the same in every row of a list, where a page looks into one.
+    rows = {key: [payload, value] for key in ("samples", "survived", "lessons", "failures")}
+    event = events.emit(run.pk, kind, summary="x", payload=payload | rows, outcome="escalated")
+    assert not acts(render_to_string("partials/inspector.html", {"event": event, "run": run, "texts": {}}))
 
 
 @pytest.mark.django_db

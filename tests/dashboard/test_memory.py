@@ -85,6 +85,29 @@ def test_a_lesson_is_switched_off_with_a_reason_that_stays_and_on_again(story: S
     ]
 
 
+def test_lessons_are_found_by_words_project_and_state(story: Story, client: Client) -> None:
+    learn(story)
+    learn(story, id="two", cause="the file was opened twice", fix="open it once", failure="OSError: busy")
+    learn(story, id="three", cause="the mock hid it", project=story.waiting_plan.project.slug)
+    assert "open it once" in read(client, story.owner, "?q=BUSY+opened")
+    assert "make prices" not in read(client, story.owner, "?q=busy")
+    assert "No lesson fits the search." in read(client, story.owner, "?q=nothing+like+it")
+    text = read(client, story.owner, f"?project={story.waiting_plan.project.slug}&state=active")
+    assert "the mock hid it" in text
+    assert "open it once" not in text
+    assert f"?state=sunk&amp;project={story.waiting_plan.project.slug}" in text, "another state keeps the search"
+
+
+def test_each_lesson_says_what_its_state_means(story: Story, client: Client) -> None:
+    learn(story, id="old", learned_at=time.time() - 400 * 86_400)
+    learn(story, id="bad", cause="a wrong one")
+    lessons.store().record([Showing("bad", f"a/{number}", False, time.time()) for number in range(6)])
+    text = read(client, story.owner)
+    assert "too long ago, no longer shown" in text
+    assert "did not help, no longer shown" in text
+    assert "No lesson is in this state." in read(client, story.owner, "?state=active")
+
+
 def test_who_may_only_look_cannot_switch(story: Story, client: Client) -> None:
     learn(story)
     viewer = make_user("vera", role="viewer", project=story.project)

@@ -76,7 +76,7 @@ def do_story() -> dict[str, Any]:
     from django.contrib.auth import get_user_model
 
     from projects.models import Project
-    from tests.dashboard.story import second_version, tell
+    from tests.dashboard.story import ROWS, second_version, tell
     from tests.factories import PASSWORD, make_user
 
     if get_user_model().objects.filter(username="ada").exists():
@@ -99,8 +99,33 @@ def do_story() -> dict[str, Any]:
         "approval": story.approval.pk,
         "requirement": story.document.requirements.first().pk,
         "plan": second.pk,
+        "loop": list(
+            story.run.events.filter(type__in=[row[0] for row in ROWS] + ["error"]).values_list("seq", flat=True)
+        ),
         "call": story.run.events.filter(type="llm.usage").last().seq,
     }
+
+
+def do_lessons() -> dict[str, Any]:
+    """One lesson in each state."""
+    import time
+
+    from agents.memory.base import Lesson, Showing
+    from projects.services import lessons
+
+    story, store = KEPT[0], lessons.store()
+    if store.all():
+        return {}
+    for id, days in (("active", 0), ("sunk", 0), ("expired", 400), ("disabled", 0)):
+        store.add(
+            Lesson(
+                id=id, signature=id, cause=f"a price was a float ({id})", fix="make prices Decimal", reward=1.0, project=story.project.slug,
+                task="T-01", run=str(story.run.pk), failure="AssertionError: assert 0.1 == 0.3", learned_at=time.time() - days * 86_400,
+            )
+        )  # fmt: skip
+    store.record([Showing("sunk", f"a/{number}", False, time.time()) for number in range(6)])
+    lessons.switch_lesson(lessons.find_lesson(story.owner, "disabled"), by=story.owner, off=True, why="it misleads")
+    return {}
 
 
 def session_of(user: Any) -> str:

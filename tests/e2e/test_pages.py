@@ -58,6 +58,26 @@ def test_axe_finds_nothing(story: dict[str, Any], window: Callable[..., Any], na
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_kind_of_event(story: dict[str, Any], window: Callable[..., Any], theme: str) -> None:
+    for seq in story["loop"]:
+        page = window(f"/runs/{story['run']}/e/{seq}", theme=theme)
+        assert complaints_of(page) == [], seq
+        page.context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_among_lessons_of_every_state(
+    site: Site, story: dict[str, Any], window: Callable[..., Any], theme: str
+) -> None:
+    site.do("lessons")
+    page = window("/memory", theme=theme)
+    expect(page.locator(".lesson")).to_have_count(4)
+    assert complaints_of(page) == []
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/sign-in", "/nowhere"])
 def test_axe_finds_nothing_outside_either(window: Callable[..., Any], path: str, theme: str) -> None:
     page = window(path, theme=theme, signed_in=path == "/nowhere", quiet=path == "/nowhere")

@@ -1,0 +1,73 @@
+"""What search, repair and memory leave in the stream opens in plain words, with its payload behind a fold."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.template.loader import get_template
+from django.test import Client
+from django.urls import reverse
+
+from dashboard.states import EVENTS, STATES, look_of_event
+from dashboard.stream import Filter, events_of
+from tests.dashboard.story import ROWS, Story, tell
+
+pytestmark = pytest.mark.django_db
+
+WORDS = {
+    "search.selected": ["goes on", "Why it stopped there: all 2 samples are drawn."],
+    "mutation.result": ["<strong>1 of 3</strong>", "Not noticed, in app/todos.py", "The tests go back to the tester."],
+    "attempt.taken_back": ["Try 3 made it worse", "2 passed, 2 failed"],
+    "repeat": ["the very code of", "It was not run again"],
+    "memory.recall": ["shared words, 0.71", "2 of 3", "return the changed row"],
+    "memory.write": ["a function returns nothing", "todo-api, run 1, T-01, try 2"],
+    "memory.judged": ["had this lesson in its prompt", "counted as shown"],
+    "memory.refused": ["not kept as a lesson: it speaks to agents"],
+    "adjudication": ["<strong>the code</strong>; the test stays", "FR-02"],
+    "diagnosis": ["was not shown", "a line nobody saw"],
+    "coverage.result": ["72 %", "Lines no test reaches"],
+    "context.compacted": ["700 tokens of it were summed up or left out"],
+}
+
+
+@pytest.fixture
+def story(enqueued: list[Any]) -> Story:
+    return tell()
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_an_event_of_the_loop_reads_in_plain_words(story: Story, client: Client, kind: str) -> None:
+    client.force_login(story.owner)
+    event = story.run.events.filter(type=kind).order_by("-seq").first()
+    text = client.get(reverse("run-inspect", args=[story.run.pk, event.seq])).content.decode()
+    for words in WORDS[kind]:
+        assert words in text
+    assert text.index("<details><summary>Payload</summary>") > text.index(WORDS[kind][0])
+
+
+def test_an_escalation_leads_to_the_best_attempt(story: Story, client: Client) -> None:
+    client.force_login(story.owner)
+    event = story.run.events.get(type="error", outcome="escalated")
+    text = client.get(reverse("run-inspect", args=[story.run.pk, event.seq])).content.decode()
+    assert "<strong>What was tried</strong>" in text
+    assert "Best attempt and what you can do" in text
+
+
+def test_every_look_has_its_symbol_and_no_kind_of_the_loop_is_a_stranger() -> None:
+    symbols = set(re.findall(r'id="i-([a-z]+)"', get_template("partials/sprite.html").template.source))
+    assert {look.icon for look in (*EVENTS.values(), *STATES.values())} <= symbols
+    assert "system" not in {look_of_event(kind).icon for kind in WORDS}
+
+
+def test_a_lesson_that_did_not_help_is_no_second_error() -> None:
+    assert look_of_event("memory.judged", "fail").tone == "warn"
+    assert look_of_event("memory.judged", "ok").tone == "ok"
+    assert look_of_event("repeat", "fail").tone == "err"
+
+
+def test_what_was_chosen_or_taken_back_is_a_decision(story: Story) -> None:
+    kinds = {row.type for row in Filter(preset="decisions").apply(events_of(story.run))}
+    assert {"search.selected", "attempt.taken_back", "adjudication", "diagnosis"} <= kinds
+    assert {type_ for type_, *_ in ROWS} <= {row.type for row in events_of(story.run)}
