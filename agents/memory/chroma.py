@@ -1,21 +1,25 @@
 """Lessons in an embedded Chroma, owned by exactly one process.
 
 Two processes on one directory see different records without an error (measured), so a lock file decides who owns it;
-anybody else gets a store that remembers nothing and says why.
+anybody else gets a store that remembers nothing and says why. So does whoever finds the folder damaged, or the disk full:
+memory makes work shorter and is never a reason for it to fail.
 """
 
 from __future__ import annotations
 
 import fcntl
+import logging
+import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from agents.memory.base import MANY, Lesson, Near, NoLessons, Showing, Track
 from agents.memory.embedding import EMBEDDER, embed
 from agents.memory.meaning import Meaning
+from agents.memory.rows import cleaned, lesson_of, plain
 from agents.memory.words import likeness
 from agents.redaction import redact
 
@@ -23,6 +27,9 @@ __all__ = ["THRESHOLD", "ChromaLessons", "NoLessons"]
 
 THRESHOLD = 0.65  # similarity; ACA-3 asks for 0.6 to 0.7
 COMPARED = 2_000  # lessons whose words are compared with a question
+
+log = logging.getLogger("aiswe.memory")
+T = TypeVar("T")
 
 
 class ChromaLessons:
@@ -38,14 +45,19 @@ class ChromaLessons:
         # All rows, because nobody else writes them: Chroma takes 0.1 s to hand over 400.
         self._known: dict[str, Lesson] = {}
         self._owner: IO[str] | None = None
+        self._unreadable = 0
         self.problem = ""
 
     def _open(self) -> Any:
         with self._lock:
             if self._collection is not None or self.problem:
                 return self._collection
-            self._folder.mkdir(parents=True, exist_ok=True)
-            handle = (self._folder / "owner.lock").open("a")
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                handle = (self._folder / "owner.lock").open("a")
+            except OSError as error:
+                self._give_up(error)
+                return None
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -53,28 +65,65 @@ class ChromaLessons:
                 self.problem = f"Another process owns the memory in {self._folder.name}; this one remembers nothing."
                 return None
             self._owner = handle
-            # Imported here: 0.6 s and 60 MB that a command which remembers nothing need not pay.
-            import chromadb
-            from chromadb.config import Settings
+            try:
+                self._collection = self._load()
+            except BaseException as error:  # noqa: BLE001 - sorted out there
+                self._give_up(error)
+            return self._collection
 
-            self._client = client = chromadb.PersistentClient(
-                str(self._folder), settings=Settings(anonymized_telemetry=False)
-            )
-            self._showings = client.get_or_create_collection("showings", embedding_function=None)
-            collection = client.get_or_create_collection(
-                f"lessons.{EMBEDDER}", embedding_function=None, metadata={"hnsw:space": "cosine"}
-            )
-            rows = collection.get(include=["metadatas"])["metadatas"] or []
-            self._known = {lesson.id: lesson for lesson in map(_lesson, rows)}
-            self._collection = collection
-            return collection
+    def _load(self) -> Any:
+        # Imported here: 0.6 s and 60 MB that a command which remembers nothing need not pay.
+        import chromadb
+        from chromadb.config import Settings
 
-    def add(self, lesson: Lesson) -> None:
-        """Keep a lesson, redacted; one that was known keeps its origin and whether a person switched it off."""
+        self._client = client = chromadb.PersistentClient(
+            str(self._folder), settings=Settings(anonymized_telemetry=False)
+        )
+        self._showings = client.get_or_create_collection("showings", embedding_function=None)
+        collection = client.get_or_create_collection(
+            f"lessons.{EMBEDDER}", embedding_function=None, metadata={"hnsw:space": "cosine"}
+        )
+        rows = collection.get(include=["metadatas"])["metadatas"] or []
+        read = [lesson_of(row) for row in rows]
+        self._known = {lesson.id: lesson for lesson in read if lesson is not None}
+        self._unreadable = len(read) - len(self._known)
+        return collection
+
+    def _try(self, action: Callable[[Any], T], otherwise: T) -> T:
+        """Do something with the collection; `otherwise` while there is none, and from the first failure on."""
         collection = self._open()
         if collection is None:
-            return
-        lesson = Lesson(**redact(lesson.to_json()))
+            return otherwise
+        try:
+            return action(collection)
+        except BaseException as error:  # noqa: BLE001 - sorted out there
+            self._give_up(error)
+            return otherwise
+
+    def _give_up(self, error: BaseException) -> None:
+        """Remember nothing more, and say why. What is no failure of the store (an interrupt) goes on its way."""
+        # Chroma's own core ends in a BaseException of this name when it meets a damaged file.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise error
+        log.error("the memory in %s cannot be used", self._folder, exc_info=error)
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        what = " ".join(str(said).split())[:200]
+        self._collection, self._known = None, {}
+        self.problem = (
+            f"The memory in {self._folder.name} cannot be used ({type(error).__name__}: {what}), so nothing is remembered. Mend or move "
+            "the folder, then start aiswe again; what was learned is in the audit trail too."
+        )
+
+    def add(self, lesson: Lesson) -> None:
+        """Keep a lesson, redacted; one that was known keeps its origin and whether a person switched it off.
+
+        Raises ValueError for a lesson without an id.
+        """
+        if not lesson.id.strip():
+            raise ValueError("a lesson needs an id")
+        self._try(lambda collection: self._add(collection, cleaned(lesson)), None)
+
+    def _add(self, collection: Any, lesson: Lesson) -> None:
         with self._writing:
             known = self._known.get(lesson.id)
             if known is not None:
@@ -94,20 +143,20 @@ class ChromaLessons:
 
     def by_signature(self, signature: str, limit: int = MANY) -> list[Lesson]:
         """Lessons from the very same failure, best reward first."""
-        collection = self._open()
-        if collection is None or not signature:
+        if not signature or self._open() is None:
             return []
         lessons = [lesson for lesson in self._known.values() if lesson.signature == signature]
         return sorted(lessons, key=lambda lesson: (-lesson.reward, lesson.id))[:limit]
 
     def similar(self, text: str, limit: int = MANY) -> list[Near]:
         """Lessons like the text, by the nearest of the measures at hand: the embedding model's, hashed vectors, weighed words."""
-        collection = self._open()
-        if collection is None or not text.strip() or not collection.count():
+        return self._try(lambda collection: self._similar(collection, plain(text), limit), []) if text.strip() else []
+
+    def _similar(self, collection: Any, text: str, limit: int) -> list[Near]:
+        many = collection.count()
+        if not many:
             return []
-        found = collection.query(
-            query_embeddings=embed([text]), n_results=min(MANY, collection.count()), include=["distances"]
-        )
+        found = collection.query(query_embeddings=embed([text]), n_results=min(MANY, many), include=["distances"])
         by_id, best = self._known, dict[str, Near]()
         for name, distance in zip(found["ids"][0], found["distances"][0], strict=True):
             if name in by_id:
@@ -130,26 +179,26 @@ class ChromaLessons:
 
     def record(self, showings: Sequence[Showing]) -> None:
         """Keep what came of showing lessons; the first word on a lesson in an attempt stands."""
-        if self._open() is None:
-            return
+        self._try(lambda _: self._record(showings), None)
+
+    def _record(self, showings: Sequence[Showing]) -> None:
         for showing in showings:
-            name = f"{showing.lesson}|{showing.attempt}"
+            row = {
+                "lesson": plain(showing.lesson), "attempt": plain(showing.attempt), "passed": showing.passed,
+                "at": showing.at if math.isfinite(showing.at) else 0.0,
+            }  # fmt: skip
+            name = f"{row['lesson']}|{row['attempt']}"
             with self._writing:
                 if not self._showings.get(ids=[name], include=[])["ids"]:
-                    row = {
-                        "lesson": showing.lesson,
-                        "attempt": showing.attempt,
-                        "passed": showing.passed,
-                        "at": showing.at,
-                    }
                     # Chroma wants a vector with every row; nobody asks for likeness here.
                     self._showings.add(ids=[name], metadatas=[row], embeddings=[[1.0]])
 
     def tracks(self, ids: Sequence[str]) -> Mapping[str, Track]:
         """The track record of these lessons."""
-        if not ids or self._open() is None:
-            return {}
-        rows = self._showings.get(where={"lesson": {"$in": list(ids)}}, include=["metadatas"])["metadatas"] or []
+        return self._try(lambda _: self._tracks([plain(id) for id in ids]), {}) if ids else {}
+
+    def _tracks(self, ids: list[str]) -> dict[str, Track]:
+        rows = self._showings.get(where={"lesson": {"$in": ids}}, include=["metadatas"])["metadatas"] or []
         tracks: dict[str, Track] = {}
         for row in rows:
             old, passed = tracks.get(row["lesson"], Track()), bool(row["passed"])
@@ -166,18 +215,23 @@ class ChromaLessons:
 
     def switch(self, id: str, *, by: str, why: str = "") -> bool:
         """Switch a lesson off, or on again; it is kept either way."""
-        collection = self._open()
-        if collection is None:
-            return False
-        with self._writing:
-            known = self._known.get(id)
-            if known is not None:
-                self._write(collection, replace(known, disabled_by=by[:150], disabled_why=redact(why)[:300]))
-            return known is not None
+
+        def turn(collection: Any) -> bool:
+            with self._writing:
+                known = self._known.get(id)
+                if known is not None:
+                    self._write(
+                        collection, replace(known, disabled_by=plain(by)[:150], disabled_why=plain(redact(why))[:300])
+                    )
+                return known is not None
+
+        return self._try(turn, False)
 
     @property
     def hint(self) -> str:
         """What makes it weaker than it could be, in words; "" when nothing does."""
+        if self._unreadable:
+            return f"{self._unreadable} lessons of the memory cannot be read and are left out."
         return self._meaning.problem if self._meaning is not None else ""
 
     def close(self) -> None:
@@ -190,8 +244,3 @@ class ChromaLessons:
             if self._owner is not None:
                 self._owner.close()
                 self._owner = None
-
-
-def _lesson(row: Mapping[str, Any]) -> Lesson:
-    """A row as a lesson; rows from before a field existed have its default."""
-    return Lesson(**{name: row[name] for name in Lesson.__dataclass_fields__ if name in row})

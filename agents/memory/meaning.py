@@ -32,6 +32,7 @@ class Meaning:
             close,
         )
         self._lock = threading.Lock()
+        self._there: dict[str, set[str]] = {}  # names in each collection, because nobody else adds any
         self.problem = ""
 
     def near(self, client: Any, lessons: Sequence[Lesson], text: str) -> dict[str, float]:
@@ -63,13 +64,16 @@ class Meaning:
             for part, text in (("failure", lesson.failure), ("topic", lesson.topic), ("text", lesson.text))
             if text.strip()
         }
-        known = set(index.get(include=[])["ids"])
+        known = self._there.get(index.name)
+        if known is None:
+            known = self._there[index.name] = set(index.get(include=[])["ids"])
         missing = [name for name in parts if name not in known][: CAUGHT_UP * 3]
         if missing:
             index.upsert(
                 ids=missing, embeddings=self._embed([parts[name][1] for name in missing]),
                 metadatas=[{"lesson": parts[name][0]} for name in missing],
             )  # fmt: skip
+            known.update(missing)
 
 
 def meaning_of(server: str, model: str, provider: str = "ollama") -> Meaning:

@@ -13,9 +13,10 @@ from typing import Any
 
 from agents.memory.base import Lesson, Showing
 from agents.memory.choosing import find_lessons
+from agents.memory.rows import plain
+from agents.memory.trust import planted, switched_off
 from agents.nodes.hindsight import difference, explained
 from agents.nodes.keys import key_of
-from agents.oddities import odd
 from agents.ports import TaskContext
 from agents.redaction import redact
 from agents.repair.signature import error_kind, normalise
@@ -23,13 +24,15 @@ from agents.state import TaskState
 
 LINE = 300  # characters of a lesson's cause, and of its fix
 FAILURES_READ = 3  # of one report
+SAID = 4_000  # characters of a message that are looked at
 
 
 def failure_words(report: Mapping[str, Any]) -> str:
     """What failed in a few words, without numbers and places: what a later failure is compared with."""
     lines = []
     for failure in (report.get("failures") or [])[:FAILURES_READ]:
-        message = str(failure.get("message", "")).strip().split("\n")[0][:200]
+        # Redacted before it is cut: half a secret is not recognised.
+        message = str(redact(str(failure.get("message", "")).strip().split("\n")[0][:SAID]))[:200]
         kind = error_kind(str(failure.get("traceback") or message))
         lines.append(normalise(message if message.startswith(kind) else f"{kind}: {message}"))
     return "\n".join(dict.fromkeys(lines))
@@ -110,9 +113,12 @@ def learned(state: TaskState, ctx: TaskContext) -> None:
     if why:
         return _refused(state, ctx, proof, why)
     cause, fix, why = explained(state, ctx, proof) if inferred else (proof["cause"], proof["fix"], "")
+    strange = planted(f"{cause}\n{fix}")
     cause, fix = _line(cause), _line(fix)
-    if not why and (strange := odd(f"{cause}\n{fix}")):
-        why = f"the diagnosis {strange}"
+    if not why:
+        why = f"the diagnosis {strange}" if strange else switched_off(
+            ctx.lessons, project=ctx.project, signature=proof["signature"], text=f"{cause}\n{fix}"
+        )  # fmt: skip
     if why:
         return _refused(state, ctx, proof, why)
     lesson = Lesson(
@@ -140,5 +146,5 @@ def _refused(state: TaskState, ctx: TaskContext, proof: Mapping[str, Any], why: 
 
 
 def _line(text: str) -> str:
-    """One line, redacted before it is cut: half a secret is not recognised."""
-    return " ".join(str(redact(text)).split())[:LINE]
+    """One line that can be stored, redacted before it is cut: half a secret is not recognised."""
+    return " ".join(plain(str(redact(text))).split())[:LINE]

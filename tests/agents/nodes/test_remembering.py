@@ -134,3 +134,21 @@ def test_a_memory_that_somebody_else_owns_does_not_pretend_to_learn(tmp_path, st
     assert bench.run()["verdict"] == "merged"
     assert bench.spine.of("memory.write") == []
     assert "Another process owns the memory" in bench.spine.of("memory.refused")[0]["summary"]
+
+
+def test_half_a_secret_is_not_kept_where_a_failure_is_cut():
+    token = "ghp_" + "a1B2" * 9
+    words = failure_words({"failures": [{"message": "x" * 180 + " " + token, "traceback": ""}]})
+    assert token[:12] not in words
+
+
+def test_a_lesson_that_was_switched_off_does_not_come_back_in_the_same_words(tmp_path, store):
+    first = Bench(tmp_path / "first", CURED, task())
+    first.lessons = store
+    first.run()
+    store.switch(store.all()[0].id, by="ada", why="nonsense")
+    again = Bench(tmp_path / "again", CURED, task())
+    again.lessons = store
+    assert again.run()["verdict"] == "merged"
+    assert "ada switched off what it says: nonsense" in again.spine.of("memory.refused")[0]["summary"]
+    assert len(store.all()) == 1
