@@ -1,7 +1,8 @@
 """`python -m benchmarks trials …`: what the loop adds to a weak model, and what each of its parts adds to the loop.
 
 Every row plays the same tasks with the same seeds at the same budget of tokens. All share what was found of the model's
-mistakes. An interrupted matrix goes on with the same --out.
+mistakes, and the same files are run in the sandbox once (agents/trials/memo.py). An interrupted matrix goes on with the
+same --out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from agents.memory.base import LessonStore, NoLessons
 from agents.memory.chroma import ChromaLessons
 from agents.trials.compare import NotComparable, compare, load_side
 from agents.trials.datasets import FORMATS, BadDataset, TrialTask, load_tasks
+from agents.trials.memo import MemoBackend
 from agents.trials.play import Outcome, Settings
 from agents.trials.runs import BadBudget, Plan, described, digest_of, own_provider, read_budget, run_plan
 from agents.trials.session import OtherSession, Session
@@ -194,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         matrix = Matrix(
             tasks[: options.limit], digest_of(tasks), options.dataset, options.format, weakness, options.heed, options.budget,
-            options.out, open_backend(options.backend), seeds, options.parallel,
+            options.out, MemoBackend(open_backend(options.backend), options.out / "runs"), seeds, options.parallel,
         )  # fmt: skip
         play_matrix(matrix, chosen)
         sys.stdout.write(f"{table(matrix, chosen)}\n")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from agents.memory.chroma import ChromaLessons
 from tests.agents.trials.samples import humaneval
 from tests.aiswe_site.running import aiswe
 
@@ -43,3 +44,54 @@ def test_a_wrong_question_names_what_is_wrong(tmp_path, words, says):
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def ours(tmp_path, *words):
+    return aiswe(
+        "bench", "tasks", "--dataset", str(humaneval(tmp_path)), "--format", "humaneval", "--backend", "bubblewrap", *words,
+        home=tmp_path / "home",
+    )  # fmt: skip
+
+
+@pytest.mark.bubblewrap
+def test_two_sessions_with_one_memory_are_set_side_by_side(tmp_path):
+    for name in ("first", "second"):
+        memory = ("--model", "reference", "--memory", str(tmp_path / "memory"), "--strategy", "best", "--samples", "2")
+        done = ours(tmp_path, *memory, "--limit", "1", "--out", str(tmp_path / name))
+        assert done.returncode == 0, done.stderr
+        assert "holds 0 lessons" in done.stderr
+        assert "lessons: shown 0, helped 0, learned 0" in done.stdout
+    folders = (str(tmp_path / "first"), str(tmp_path / "second"))
+    compared = aiswe("bench", "compare", *folders, home=tmp_path / "home")
+    assert compared.returncode == 0, compared.stderr
+    assert "+0.00" in compared.stdout
+    data = json.loads(aiswe("bench", "compare", *folders, "--json", home=tmp_path / "home").stdout)
+    assert data["sides"][1]["against_first"]["iterations"] == [0.0, 0.0, 0.0]
+    assert data["sides"][0]["settings"]["samples"] == 2
+
+
+def test_a_model_whose_server_does_not_answer_is_an_error_before_anything_is_played(tmp_path, monkeypatch):
+    monkeypatch.setenv("AISWE_OLLAMA_URL", "http://127.0.0.1:9")
+    for name in ("nobody", "ollama:nobody"):
+        done = ours(tmp_path, "--model", name, "--out", str(tmp_path / "out"))
+        assert done.returncode == 3, done.stderr
+        assert f"--model {name}: " in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out" / "results.jsonl").exists()
+
+
+def test_a_memory_that_another_process_has_is_refused(tmp_path):
+    store = ChromaLessons(tmp_path / "memory")
+    store.all()
+    try:
+        done = ours(tmp_path, "--model", "reference", "--memory", str(tmp_path / "memory"))
+    finally:
+        store.close()
+    assert done.returncode == 3
+    assert "Another process owns the memory" in done.stderr
+
+
+def test_a_folder_without_results_cannot_be_compared(tmp_path):
+    done = aiswe("bench", "compare", str(tmp_path), home=tmp_path / "home")
+    assert done.returncode == 2
+    assert "holds no results" in done.stderr
