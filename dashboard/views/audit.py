@@ -1,17 +1,26 @@
-"""The audit trail of a run: the same rows, proved and taken away."""
+"""The audit trails, of a run and of the site: the same rows, proved and taken away."""
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_POST
 
 from dashboard import access, stream
 from dashboard.pages import show
 from dashboard.refusals import refusals
-from projects.services import chain, events, intents, rights
+from dashboard.signed import key_name, signed_archive
+from projects.errors import NotAllowed
+from projects.models import SiteEvent
+from projects.services import chain, events, exports, intents, rights, signing
+from projects.services.heads import read_heads
 
 PAGE = 200
+NOSNIFF = {"X-Content-Type-Options": "nosniff"}
 TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
 
@@ -36,6 +45,8 @@ def _page(request: HttpRequest, pk: int, report: object = None) -> HttpResponse:
         "wanted": wanted,
         "before": page[-1].seq if len(page) == PAGE else None,
         "report": report,
+        "file": f"run-{run.pk}-audit.jsonl",
+        "key": key_name(),
         "in_doubt": intents.in_doubt(run.pk, page),
         "agents": stream.AGENTS,
         "families": stream.FAMILIES,
@@ -56,14 +67,84 @@ def verify(request: HttpRequest, pk: int) -> HttpResponse:
     return _page(request, pk, chain.verify_run(run.pk))
 
 
-@require_GET
-@refusals
-def export(request: HttpRequest, pk: int, fmt: str) -> HttpResponse | StreamingHttpResponse:
-    """Every row of a run as a file."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
-    rights.require(request.user, run.project, "audit.export")
+def _taken_away(lines: Iterable[str], name: str, fmt: str, *, signed: bool) -> FileResponse | StreamingHttpResponse:
+    """A trail as a file, or with its signature as an archive."""
+    if signed:
+        archive = signed_archive(lines, f"{name}.{fmt}")
+        return FileResponse(archive, as_attachment=True, filename=f"{name}-{fmt}-signed.zip", headers=NOSNIFF)
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{fmt}"', **NOSNIFF}
+    return StreamingHttpResponse(lines, content_type=TYPES[fmt], headers=headers)
+
+
+def _format(fmt: str) -> str:
     if fmt not in TYPES:
         raise Http404("Exports are jsonl or csv.")
-    name = f"run-{run.pk}-audit.{fmt}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
-    return StreamingHttpResponse(events.export_events(run.pk, fmt), content_type=TYPES[fmt], headers=headers)
+    return fmt
+
+
+@require_GET
+@refusals
+def export(request: HttpRequest, pk: int, fmt: str, signed: bool = False) -> FileResponse | StreamingHttpResponse:
+    """Every row of a run as a file, on request with its signature."""
+    run = get_object_or_404(access.runs(request.user), pk=pk)
+    rights.require(request.user, run.project, "audit.export")
+    return _taken_away(events.export_events(run.pk, _format(fmt)), f"run-{run.pk}-audit", fmt, signed=signed)
+
+
+@require_GET
+@refusals
+def public_key(request: HttpRequest) -> HttpResponse:
+    """The public half of the key that signs exports; to be kept elsewhere, before it is needed."""
+    text = signing.public_pem(signing.private_key().public_key())
+    headers = {"Content-Disposition": 'attachment; filename="aiswe.pub"', **NOSNIFF}
+    return HttpResponse(text, content_type="text/plain; charset=utf-8", headers=headers)
+
+
+def _only_administrators(request: HttpRequest) -> None:
+    if not request.user.is_superuser:
+        raise NotAllowed("The site's own trail is for administrators.")
+
+
+def _site_page(request: HttpRequest, *, verify: bool = False) -> HttpResponse:
+    _only_administrators(request)
+    q, text = request.GET.get("q", "").replace("\x00", "")[:200].strip(), request.GET.get("before", "")
+    rows = SiteEvent.objects.order_by("-seq")
+    if q:
+        rows = rows.filter(Q(actor__icontains=q) | Q(action__icontains=q) | Q(subject__icontains=q))
+    if text.isdecimal() and len(text) < 19:
+        rows = rows.filter(seq__lt=int(text))
+    page = list(rows[:PAGE])
+    context = {
+        "rows": page,
+        "q": q,
+        "before": page[-1].seq if len(page) == PAGE else None,
+        "rest": urlencode({"q": q}) if q else "",
+        "last": SiteEvent.objects.order_by("-seq").first(),
+        "key": key_name(),
+    }
+    if verify:
+        heads = read_heads()
+        context |= {"report": chain.verify_site(heads), "doubt": heads.problem}
+    return show(request, "pages/site_trail.html", context)
+
+
+@require_GET
+@refusals
+def site(request: HttpRequest) -> HttpResponse:
+    """Who did what to the installation, newest first."""
+    return _site_page(request)
+
+
+@require_POST
+@refusals
+def site_verify(request: HttpRequest) -> HttpResponse:
+    """Recompute the site's trail now, on the server."""
+    return _site_page(request, verify=True)
+
+
+@require_GET
+@refusals
+def site_export(request: HttpRequest, fmt: str, signed: bool = False) -> FileResponse | StreamingHttpResponse:
+    """Every row of the site's trail as a file, on request with its signature."""
+    _only_administrators(request)
+    return _taken_away(exports.export_site(_format(fmt)), "site-audit", fmt, signed=signed)

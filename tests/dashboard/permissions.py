@@ -24,6 +24,8 @@ MANAGERS = frozenset({"manager", "ada", "root"})
 DEVELOPERS = frozenset({"developer", "ada", "root"})
 DECIDERS = RUNNERS | {"security"}
 SETTERS = ARCHITECTS | MANAGERS
+ROOT = frozenset({"root"})
+NO_ROOT = dict.fromkeys(SIGNED_IN - ROOT, 403)
 NOBODY: frozenset[str] = frozenset()
 
 
@@ -160,6 +162,12 @@ TABLE: list[Row] = [
     _do("audit-verify", MEMBERS, "run", ok=200),
     Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "csv")),
     Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
+    Row("audit-signed", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
+    _any("audit-key"),
+    Row("audit-site", "GET", ROOT, but=NO_ROOT),
+    Row("audit-site-verify", "POST", ROOT, but=NO_ROOT),
+    Row("audit-site-export", "GET", ROOT, args=("csv",), but=NO_ROOT),
+    Row("audit-site-signed", "GET", ROOT, args=("jsonl",), but=NO_ROOT),
     # --- the API, with a token of that person that has every scope ---
     _any("api-me"),
     _any("api-projects"),

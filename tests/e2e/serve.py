@@ -229,13 +229,18 @@ def do_move(task: int, to: str) -> dict[str, Any]:
     return {"last": last_of(row.run_id)}
 
 
-def do_person(name: str, factor: bool = False, project: int = 0) -> dict[str, Any]:
-    """One more person, on request with a second factor or as a viewer of a project."""
+def do_person(name: str, factor: bool = False, project: int = 0, superuser: bool = False) -> dict[str, Any]:
+    """One more person, on request with a second factor, as a viewer of a project or as an administrator."""
     from projects.models import Project
     from projects.services import second_factor
     from tests.factories import make_user
 
-    user = make_user(name, role="viewer" if project else "", project=Project.objects.filter(pk=project).first())
+    user = make_user(
+        name,
+        role="viewer" if project else "",
+        project=Project.objects.filter(pk=project).first(),
+        superuser=superuser,
+    )
     secret = second_factor.new_secret()
     if factor:
         import pyotp

@@ -71,6 +71,25 @@ def test_axe_finds_nothing_where_a_secret_is_shown_once(
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_nothing_on_the_trails_an_administrator_sees(
+    site: Site, story: dict[str, Any], window: Callable[..., Any], theme: str
+) -> None:
+    session = site.do("person", name=f"root-{theme}", superuser=True)["session"]
+    page = window("/sign-in", signed_in=False, theme=theme)
+    page.context.add_cookies([{"name": "aiswe_session", "value": session, "url": site.url}])
+    for path in (f"/audit/{story['run']}", "/audit/site"):
+        page.goto(site.url + path)
+        page.get_by_role("button", name="Verify now").click()
+        expect(page.locator("main")).to_contain_text("no gap, every hash agrees")
+        assert complaints_of(page) == []
+    with page.expect_download() as found:
+        page.get_by_role("link", name="Export, signed").click()
+    assert found.value.suggested_filename == "site-audit-jsonl-signed.zip"
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_the_second_factor_from_set_up_to_signing_in_without_javascript(
     site: Site, story: dict[str, Any], window: Callable[..., Any]
 ) -> None:
