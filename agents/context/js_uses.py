@@ -27,7 +27,7 @@ _ASKS = re.compile(
 _PROPERTY = "property_identifier"
 _MATTER = frozenset(
     {"import_statement", "export_statement", "variable_declarator", "call_expression", "await_expression", "identifier", "type_identifier",
-     "shorthand_property_identifier", "shorthand_property_identifier_pattern"}
+     "member_expression", "shorthand_property_identifier", "shorthand_property_identifier_pattern"}
 )  # fmt: skip
 _NEUTRAL = frozenset(
     {"jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element", "type_query", "nested_type_identifier", "nested_identifier"}
@@ -80,6 +80,9 @@ class _Reader:
         self._uses: list[tuple[str, JsUse]] = []  # with the name they begin with
         self._asked: set[Taken] = set()  # what the code looks at without calling it
         self._tested: set[str] = set()  # modules of which it tests whether they have something: it knows what it does
+        self._looked_for: set[str] = (
+            set()
+        )  # names it tests anything for: `if (input.setRawMode) … else tty.setRawMode()`
 
     def read(self) -> list[JsUse]:
         """All uses."""
@@ -97,6 +100,10 @@ class _Reader:
             elif node.type == "type_identifier":
                 if node.parent is not None and _is(node.parent, "name", node):
                     self._dropped.add(_text(node))
+            elif node.type == "member_expression":
+                name_node = node.child_by_field_name("property")
+                if name_node is not None and _is_tested(_outside(node)):
+                    self._looked_for.add(_text(name_node))
             elif node.id not in self._own and (name := _text(node)) in self._bound:
                 self._use(node, self._bound[name], name)
         return self._found()
@@ -106,7 +113,7 @@ class _Reader:
         for name, use in [] if self._asks else self._uses:
             parts = use.attributes
             above = {(use.module, use.esm, parts[:length]) for length in range(1, len(parts) + 1)}
-            tested = use.module.removeprefix("node:") in self._tested
+            tested = use.module.removeprefix("node:") in self._tested or self._looked_for & set(parts)
             if name not in self._dropped and not tested and not above & self._asked:
                 best.setdefault((use.module, use.esm, parts), use)
         return sorted(best.values(), key=lambda use: (use.line, use))[:MAX_USES]
@@ -257,8 +264,18 @@ def _is_called(parent: Node, node: Node) -> bool:
     return parent.type == "new_expression" and _is(parent, "constructor", node)
 
 
-def _is_tested(parent: Node) -> bool:
+def _outside(node: Node) -> Node | None:
+    """What stands around an expression, without its parentheses."""
+    above = node.parent
+    while above is not None and above.type == "parenthesized_expression":
+        above = above.parent
+    return above
+
+
+def _is_tested(parent: Node | None) -> bool:
     """True where a value is only asked whether it is there."""
+    if parent is None:
+        return False
     if parent.type in ("if_statement", "ternary_expression", "while_statement"):
         return True
     return parent.type in ("unary_expression", "binary_expression") and any(

@@ -80,16 +80,33 @@ function namesOf(owner) {
   return names;
 }
 
-/** True when a missing name may come into being: proxies, and packages made to be added to. */
-function isOpen(owner, builtin) {
+/** True when another installed package is named after this one, as moment-timezone is, which gives moment new verbs. */
+function hasCompanion(module) {
+  const name = packageOf(module);
+  const after = new RegExp(`(^|[-/@])${name.replace(/[^\w]/g, "\\$&")}[-/.]|[-/@]${name.replace(/[^\w]/g, "\\$&")}$`);
+  return (requires.resolve.paths(name) || []).some((folder) => {
+    const there = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+    const scoped = there.filter((each) => each.startsWith("@"));
+    const inside = scoped.flatMap((scope) => fs.readdirSync(path.join(folder, scope)).map((each) => `${scope}/${each}`));
+    return [...there, ...inside].some((each) => each !== name && after.test(each));
+  });
+}
+
+/** True when a missing name may come into being: proxies, and packages that others add to. */
+function isOpen(owner, builtin, module) {
   if (types.isProxy(owner)) return true;
   if (builtin || types.isModuleNamespaceObject(owner)) return false;
+  if (hasCompanion(module)) return true;
   return OPEN.some((verb) => verb in owner && typeof owner[verb] === "function");
 }
 
-function installed(module) {
+function packageOf(module) {
   const parts = module.split("/");
-  const name = module.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0];
+  return module.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0];
+}
+
+function installed(module) {
+  const name = packageOf(module);
   return (requires.resolve.paths(name) || []).some((folder) => fs.existsSync(path.join(folder, name, "package.json")));
 }
 
@@ -116,7 +133,7 @@ async function lookedUp(module, imported, attributes) {
     // Bundlers let code take from a default export what Node itself would not.
     if (!(name in owner) && other && name in other) owner = other;
     if (!(name in owner)) {
-      if (isOpen(owner, builtin) || (other && isOpen(other, false))) return null;
+      if (isOpen(owner, builtin, module) || (other && isOpen(other, false, module))) return null;
       return { missing: name, of: above, close: close(name, [...namesOf(owner), ...(other ? namesOf(other) : [])]) };
     }
     above = `${above}.${name}`;

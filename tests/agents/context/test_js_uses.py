@@ -42,6 +42,8 @@ def test_what_is_called_or_must_be_there_is_found(text, found):
         "const fs = require('fs');\nif (fs.cp) fs.cp('a', 'b');",
         "const fs = require('fs');\nif (fs.rm) old(); else fs.cp('a', 'b');",
         "const { cp, rm } = require('fs');\nif (cp) rm('a');",
+        "const fs = require('fs');\nif (input.cp) input.cp('a'); else fs.cp('a');",
+        "const fs = require('fs');\nother.cp ? 1 : fs.cp('a');",
         "const fs = require('fs');\nfs.cp?.('a');",
         "const fs = require('fs');\nfs?.cp('a');",
         "const fs = require('fs');\nfs.sub?.cp('a');",
