@@ -29,8 +29,7 @@ def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["cod
     """Without tests there is no code; with a limit of several samples the first version is chosen from them."""
     if state["verdict"] == "escalate":
         return "escalate"
-    several = runtime.context.limits.samples > 1 and "selection" not in runtime.context.switched_off
-    return "sample" if several else "code"
+    return "sample" if runtime.context.limits.samples > 1 else "code"
 
 
 def after_verify(

@@ -14,7 +14,7 @@ from agents.trials.datasets import load_tasks
 from agents.trials.mistakes import find_mistakes
 from agents.trials.play import Outcome, Settings, play
 from agents.trials.session import OtherSession, Session, report
-from agents.trials.simulated import SimulatedProvider, Weakness
+from agents.trials.simulated import Mistake, SimulatedProvider, Weakness, _Answer
 from sandbox.registry import load_backend
 from tests.agents.trials.samples import bugfix, humaneval
 
@@ -109,21 +109,26 @@ def test_the_report_counts_repairs_among_what_failed_first():
     json.dumps(found)
 
 
-def test_the_best_of_several_samples_is_taken_and_not_repaired(tmp_path, shot):
+class RightFrom(SimulatedProvider):
+    """Right from the second sample on, and never when it is to repair."""
+
+    def _choose(self, messages):
+        return _Answer(None if len(messages) == 2 and "Approach: 1\n" not in messages[1]["content"] else 0)
+
+
+def test_the_best_of_several_samples_is_taken_and_without_selection_the_first(tmp_path, shot):
     task = load_tasks(humaneval(tmp_path), "humaneval")[0]
-    mistakes = find_mistakes(load_backend("bubblewrap"), task, seed=1)
-    never = shot(task, SimulatedProvider(task, mistakes, Weakness(p=0.0, q=1.0, r=0.0)), strategy="best", samples=3)
-    assert (never.resolved, never.calls, never.iterations) == (False, 3, 3)
-    luck = next(
-        seed
-        for seed in range(50)
-        if (seen := shot(task, SimulatedProvider(task, mistakes, Weakness(p=0.4, r=0.0, seed=seed)), strategy="single"))
-        and not seen.resolved
-        and shot(
-            task, SimulatedProvider(task, mistakes, Weakness(p=0.4, r=0.0, seed=seed)), strategy="best", samples=3
-        ).resolved
-    )
-    assert luck >= 0
+    wrong = {path: text.replace("value > high", "value < high") for path, text in task.reference.items()}
+    mistakes = [Mistake(wrong, ("assert",))]
+
+    def played(**settings):
+        return shot(task, RightFrom(task, mistakes, Weakness()), **settings)
+
+    assert not played(strategy="single").resolved
+    best = played(strategy="best", samples=3)
+    assert (best.resolved, best.first_try, best.calls) == (True, False, 2)
+    first = played(strategy="best", samples=3, off=frozenset({"selection"}))
+    assert (first.resolved, first.calls, first.sent) == (False, best.calls, best.sent)
 
 
 def test_each_of_several_models_is_counted(tmp_path, shot):
