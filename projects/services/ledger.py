@@ -17,7 +17,7 @@ from agents.context.parts import parts_of
 from agents.llm.base import Message
 from projects.models import Blob, Event, Run, Task
 
-MOST = 60  # calls of one page
+MOST = 40  # calls of one page
 NOISE = 8  # tokens a part's estimate may move by without anything having been cut
 
 
@@ -25,7 +25,7 @@ NOISE = 8  # tokens a part's estimate may move by without anything having been c
 class Cut:
     """What was left out or summed up before a call, to make it fit.
 
-    `saved` tokens in all; `parts` (name, tokens in the call before, tokens now) is None when the call began its
+    `saved` tokens in all; `parts` (name, tokens in the call before and its reply, tokens now) is None when the call began its
     conversation, so that nothing tells how the parts were before.
     """
 
@@ -174,6 +174,7 @@ def _cut(call: Call, before: Call | None, compacted: Event) -> Cut:
     if before is None or len(call.prompt) <= 2:  # system and first question: a conversation of its own begins
         return Cut(saved, None)
     was, now = dict(before.parts), dict(call.parts)
+    was["conversation"] = was.get("conversation", 0) + before.written  # its reply is the next turn
     lost = [
         (name, had, now.get(name, 0)) for name, had in was.items() if had - now.get(name, 0) > max(NOISE, had // 20)
     ]

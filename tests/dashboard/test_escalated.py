@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -15,15 +14,10 @@ from hypothesis import strategies as st
 from dashboard import best
 from projects.models import Task
 from projects.services import approvals, events, tasks
-from tests.dashboard.story import Story, tell
+from tests.dashboard.story import Story
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def story(enqueued: list[Any]) -> Story:
-    return tell()
 
 
 @pytest.fixture

@@ -10,15 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from projects.models import Approval, Plan, Project, Run, Task
-from tests.dashboard.story import Story, second_version, tell
+from tests.dashboard.story import Story, second_version
 
 pytestmark = pytest.mark.django_db
 PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
-
-
-@pytest.fixture
-def story(enqueued: list) -> Story:
-    return tell()
 
 
 @pytest.fixture

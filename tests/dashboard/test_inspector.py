@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from django.template.loader import get_template
@@ -12,7 +11,7 @@ from django.urls import reverse
 
 from dashboard.states import EVENTS, STATES, look_of_event
 from dashboard.stream import Filter, events_of
-from tests.dashboard.story import ROWS, Story, tell
+from tests.dashboard.story import ROWS, Story
 
 pytestmark = pytest.mark.django_db
 
@@ -30,11 +29,6 @@ WORDS = {
     "coverage.result": ["72 %", "Lines no test reaches"],
     "context.compacted": ["700 tokens of it were summed up or left out"],
 }
-
-
-@pytest.fixture
-def story(enqueued: list[Any]) -> Story:
-    return tell()
 
 
 @pytest.mark.parametrize("kind", WORDS)

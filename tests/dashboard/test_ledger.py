@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,26 +11,9 @@ from dashboard import windows
 from projects.services import events
 from tests.dashboard.hostile import MARK
 from tests.dashboard.markup import acts
-from tests.dashboard.story import Story, tell
+from tests.dashboard.story import Story
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def story(enqueued: list[Any]) -> Story:
-    return tell()
-
-
-@pytest.fixture
-def page(story: Story, client: Client):  # type: ignore[no-untyped-def]
-    client.force_login(story.owner)
-
-    def read(name: str, *args: object, query: str = "", status: int = 200) -> str:
-        answer = client.get(reverse(name, args=args) + query)
-        assert answer.status_code == status, answer.content[:2000]
-        return answer.content.decode()
-
-    return read
 
 
 def usages(story: Story) -> list[int]:

@@ -13,15 +13,10 @@ from django.urls import reverse
 from agents.memory.base import Lesson, Showing
 from projects.models import SiteEvent
 from projects.services import lessons
-from tests.dashboard.story import Story, tell
+from tests.dashboard.story import Story
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def story(enqueued: list[Any]) -> Story:
-    return tell()
 
 
 @pytest.fixture(autouse=True)

@@ -6,26 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.dashboard.story import Story, second_version, tell
+from tests.dashboard.story import Story, second_version
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def story(enqueued: list) -> Story:
-    return tell()
-
-
-@pytest.fixture
-def page(story: Story, client: Client):  # type: ignore[no-untyped-def]
-    client.force_login(story.owner)
-
-    def read(name: str, *args: object, query: str = "", status: int = 200) -> str:
-        response = client.get(reverse(name, args=args) + query)
-        assert response.status_code == status, response.content[:2000]
-        return response.content.decode()
-
-    return read
 
 
 def test_the_projects_stand_in_columns(page, story: Story) -> None:

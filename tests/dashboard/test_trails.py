@@ -18,7 +18,7 @@ from projects.models import SiteEvent
 from projects.services import exports, signing
 from projects.services.sitelog import note
 from tests.dashboard.markup import acts
-from tests.dashboard.story import Story, tell
+from tests.dashboard.story import Story
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -28,11 +28,6 @@ pytestmark = pytest.mark.django_db
 def home(settings: Any, tmp_path: Path) -> Path:
     settings.AISWE_HOME = tmp_path / "home"
     return tmp_path / "home"
-
-
-@pytest.fixture
-def story(enqueued: list[Any]) -> Story:
-    return tell()
 
 
 @pytest.fixture

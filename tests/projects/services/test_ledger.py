@@ -97,7 +97,7 @@ def test_what_was_cut_is_read_from_the_call_before(task: Task) -> None:
         filled={"system": 301, "conversation": 200, "summary": 90},
     )  # fmt: skip
     cut = ledger.calls_of(task.run, task)[1].cut
-    assert cut == ledger.Cut(1_100, (("map", 500, 0), ("conversation", 900, 200)))
+    assert cut == ledger.Cut(1_100, (("map", 500, 0), ("conversation", 950, 200)))
 
 
 def test_a_conversation_that_was_too_long_from_the_start_tells_no_parts(task: Task) -> None:
