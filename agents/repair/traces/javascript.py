@@ -28,7 +28,11 @@ _IN_MESSAGE = re.compile(r"^(?P<file>/[^\n:]{1,1024}\.\w{1,5}): (?P<what>.*?) \(
 _PLUGIN_FILE = re.compile(r"^\s+File: (?P<file>/[^\n:]{1,1024}):(?P<line>\d{1,9}):\d{1,9}$", re.M)
 _IMPORTED_FROM = re.compile(r"imported from (/.{1,1024})$")
 _NAMED_FILE = re.compile(r"^FAIL (?P<file>\S{1,1024})", re.M)
-_LOCATION = re.compile(r"^\s*(?:location: '|test at )(?P<file>[^'\n]{1,1024}?):(?P<line>\d{1,9}):\d{1,9}'?$", re.M)
+_CHANGED = re.compile(r"^    ([-+] +(?!Expected|Received).*)$", re.M)
+_PLAIN = re.compile(r'^\s*message: "(.*)"$', re.M)
+_LOCATION = re.compile(
+    r"^\s*(?:location: '|at: \"|test at )(?P<file>[^'\n]{1,1024}?):(?P<line>\d{1,9}):\d{1,9}['\"]?$", re.M
+)
 _UNHANDLED = re.compile(r"^⎯{3,} (?P<name>Uncaught Exception|Unhandled Rejection|Unhandled Error) ⎯{3,}$", re.M)
 _RULE = re.compile(r"^⎯{12,}", re.M)
 _WANTED = re.compile(r"^\s+((?:Expected|Received)\b[^:\n]{0,40}(?:: .*| did not throw))$", re.M)
@@ -44,7 +48,7 @@ _SPEC = re.compile(r"^\s{0,20}✖ (?P<name>.{1,400}?) \([\d.]+ms\)$", re.M)
 _MOCHA = re.compile(r"^  \d{1,4}\) (?P<name>.{1,400})$", re.M)
 _JEST = re.compile(r"^  ● (?P<name>.{1,400})$", re.M)
 _VITEST = re.compile(r"^ FAIL  (?P<name>.{1,600})$", re.M)
-_PARTS = {"error": re.compile(r"^\s*error: (.*)$", re.M), "name": re.compile(r"^\s*name: '(.*)'$", re.M)}
+_PARTS = {"error": re.compile(r"^\s*error: (.*)$", re.M), "name": re.compile(r"^\s*name: ['\"](.*)['\"]$", re.M)}
 
 
 def read_tsc(text: str, root: str) -> list[Problem]:
@@ -111,7 +115,11 @@ def _titled(tool: str, title: re.Pattern[str], text: str, root: str, *, before: 
             if not words:
                 continue
             kind = "NoTests" if words == "Your test suite must contain at least one test." else "AssertionError"
-            said = (kind, " ".join([words, *_WANTED.findall(body)[:3]]), _frames(body, root))
+            said = (
+                kind,
+                " ".join([words, *(_WANTED.findall(body)[:3] or _CHANGED.findall(body)[:6])]),
+                _frames(body, root),
+            )
         one = _settled(tool, *said, body if tool == "vitest" else "", root, test=name)
         found.append(one if one.file else _in_file(one, _file_of(tool, name, body, text[: head.start()], root)))
     return found
@@ -150,6 +158,8 @@ def _tap(text: str, root: str) -> list[Problem]:
                 continue
         name, error = _PARTS["name"].search(body), _PARTS["error"].search(body)
         message = (error[1] if error else "").strip().strip("\"'")
+        if not message and (plain := _PLAIN.search(body)):  # as Vitest writes it
+            message = plain[1]
         if message in ("|-", "|"):
             block = body[error.end() :] if error else ""
             message = " ".join(re.split(r"^\s{0,40}code:", block, maxsplit=1, flags=re.M)[0].split())

@@ -24,7 +24,7 @@ _CAPTURED = re.compile(r"^-{3,} Captured .{1,60} -{3,}$")
 _WORKER = re.compile(r"^worker '\w{1,20}' crashed while running '([^'\n]{1,1000})'")
 _DETAIL = re.compile(r"^(?:Expected|Actual|Obtained|assert)\b")
 _USAGE = re.compile(
-    r"^ERROR: (?:usage: |((?:file or directory )?not found: .{1,1000})$|(?P<file>\S.{0,1000}?(?:pytest\.ini|pyproject\.toml|tox\.ini|setup\.cfg)):(?:(?P<line>\d{1,9}):)? ?(?P<what>.{0,300})$)",
+    r"^ERROR: (?:usage: |((?:(?:file or directory )?not found: |Error importing plugin ).{1,1000})$|(?P<file>\S.{0,1000}?(?:pytest\.ini|pyproject\.toml|tox\.ini|setup\.cfg)):(?:(?P<line>\d{1,9}):)? ?(?P<what>.{0,300})$)",
     re.M,
 )
 _USAGE_SAID = re.compile(r"^\S.{0,200}: error: (.{1,300})$", re.M)
@@ -36,7 +36,7 @@ def is_pytest(text: str) -> bool:
         re.search(r"^=+ (?:FAILURES|ERRORS|short test summary info|test session starts) =+$", text, re.M)
         or re.search(r"^(?:ImportError while loading conftest|INTERNALERROR> )", text, re.M)
         or re.search(r"^\S.{0,200}pytest\S*: error: ", text, re.M)
-        or ((usage := _USAGE.search(text)) and usage["file"])
+        or ((usage := _USAGE.search(text)) and (usage["file"] or usage[1]))
     )
 
 
@@ -136,6 +136,8 @@ def _problems(test: str, lines: list[str], root: str, reason: str) -> list[Probl
     said = [line for run in runs for line in run]
     code = next((after for line, after in pairwise(said) if frame_of(line, root)), "")
     message = with_code(kind, message, code)
+    if kind == "AssertionError" and not message:  # not rewritten: what failed stands in the code only
+        message = next((line[1:].strip() for line in reversed(lines) if line.startswith(">  ")), "")
     if not kind and (native := outermost(list(tracebacks("\n".join(lines), root)))):
         kept = native if any("Exception Group Traceback" in line for line in lines) else native[-1:]
         return [replace(one, tool="pytest", test=test) for one in kept]
