@@ -12,6 +12,7 @@ from typing import Any
 from agents.replies import apply_reply, parse_reply
 from benchmarks.figures import Figure, Section, Spread
 from benchmarks.reply_shapes import Files, Shape, shapes
+from benchmarks.reply_slips import SLIPS, Slip
 
 TITLE = "Replies: what can be used of malformed ones"
 
@@ -52,6 +53,25 @@ def count(read: Callable[[Shape], Files]) -> Counter[tuple[str, str]]:
     return Counter((shape.protocol, verdict(shape, read(shape))) for shape in shapes())
 
 
+def slip_verdict(slip: Slip) -> str:
+    """What the product makes of a slip: right, lost or wrong; comments that name the file may stay."""
+    reply = parse_reply(slip.text, truncated=slip.cut)
+    got = apply_reply(reply, slip.current).files
+    found = {path: _labelless(path, text) for path, text in got.items()}
+    meant = {path: _labelless(path, text) for path, text in slip.meant.items()}
+    if found == meant:
+        return "right"
+    return "wrong" if any(text != meant.get(path) for path, text in found.items()) else "lost"
+
+
+def _labelless(path: str, text: str) -> str:
+    label = re.escape(path)
+    lines = (r"#!.*\n", r"# -\*-.*\n", rf"#+ ?(?:File: |=+ )?{label}(?: =+)?\n", rf'"""{label}"""\n')
+    for line in lines:
+        text = re.sub(rf"\A\s*{line}", "", text)
+    return text.strip()
+
+
 def measure(section: Section, options: Any) -> None:
     """One figure for each form: the share that is used as meant, beside that of a strict reader."""
     began = time.perf_counter()
@@ -69,5 +89,12 @@ def measure(section: Section, options: Any) -> None:
                 "a reader that knows this form alone", "higher", f"{wrong:.1f} % used otherwise than meant",
             )
         )  # fmt: skip
+    slips = Counter(map(slip_verdict, SLIPS))
+    section.figures.append(
+        Figure(
+            f"other slips and traps: used as meant, of {len(SLIPS)}", Spread.of([100 * slips["right"] / len(SLIPS)], "%"),
+            note=f"{100 * slips['wrong'] / len(SLIPS):.1f} % used otherwise than meant",
+        )
+    )  # fmt: skip
     section.figures.append(Figure("time to read a reply", Spread.of([1_000 * seconds / total], "ms")))
     section.notes = ["the shapes are written down after what small models do, each slip with each kind of small talk"]

@@ -6,12 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agents.replies.where import info_language, info_path, is_markdown
+from agents.replies.tails import compiles
+from agents.replies.where import info_language, info_path, is_markdown, is_python
 
 _FENCE = re.compile(r"^([ \t]{0,12})(`{3,}|~{3,})[ \t]*([^\n]*)$")
-SEARCH = re.compile(r"^<{5,9} ?SEARCH\s*$")
-DIVIDER = re.compile(r"^={5,9}\s*$")
-REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
+SEARCH = re.compile(r"^<{4,9} ?(?:SEARCH|ORIGINAL|BEFORE|OLD|HEAD)\b.{0,80}$", re.I)
+ANY_SEARCH = re.compile(r"^(?:<{4,9} ?(?:SEARCH|ORIGINAL|BEFORE|OLD|HEAD)\b.{0,80}|\[SEARCH\]|<search>)\s*$", re.I)
+DIVIDER = re.compile(r"^(?:={4,9}|\[REPLACE\]|<replace>)\s*$", re.I)
+REPLACE = re.compile(
+    r"^(?:>{4,9} ?(?:REPLACE|UPDATED|AFTER|NEW|MODIFIED)\b.{0,80}|>{7} ?[\w./-]{1,80}|\[/REPLACE\]|</replace>)\s*$",
+    re.I,
+)
 MAX_BLOCKS = 200
 
 
@@ -21,7 +26,7 @@ class Block:
 
     info: str
     lines: list[str]
-    above: str
+    above: tuple[str, ...]
     first: int
     closed: bool = True
 
@@ -56,7 +61,7 @@ def split(text: str) -> Split:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     ends = _Ends(lines)
     out = Split()
-    row = 0
+    row = floor = 0
     while row < len(lines):
         if len(out.blocks) >= MAX_BLOCKS:
             out.problems.append(f"The reply holds more than {MAX_BLOCKS} blocks; the rest was not read.")
@@ -67,13 +72,17 @@ def split(text: str) -> Split:
             row = after
         elif (fence := _fence(line)) is not None:
             end, closed = _end(lines, row, fence, ends)
+            if closed and is_python(info_path(fence.info), info_language(fence.info)):
+                end = _past_docstrings(lines, row, end, fence, ends)
             body = [_outdent(each, fence.indent) for each in lines[row + 1 : end]]
-            out.blocks.append(Block(fence.info, body, _above(out.prose), row + 1, closed))
+            out.blocks.append(Block(fence.info, body, _above(out.prose[floor:]), row + 1, closed))
             out.prose.append("")
+            floor = len(out.prose)
             row = end + 1 if closed else end
         elif SEARCH.match(line) and (last := ends.replace_after(row)) is not None:
-            out.blocks.append(Block("", lines[row : last + 1], _above(out.prose), row + 1))
+            out.blocks.append(Block("", lines[row : last + 1], _above(out.prose[floor:]), row + 1))
             out.prose.append("")
+            floor = len(out.prose)
             row = last + 1
         else:
             out.prose.append(line)
@@ -90,6 +99,7 @@ class _Ends:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.budget = len(lines) + 20_000
+        self.rereads = 20
         self._next_replace: list[int | None] = [None] * (len(lines) + 1)
         self._next_think: list[int | None] = [None] * (len(lines) + 1)
         for row in range(len(lines) - 1, -1, -1):
@@ -169,6 +179,23 @@ def _end(lines: Sequence[str], start: int, opening: _Fence, ends: _Ends) -> tupl
     return (first_close, True) if first_close is not None else (len(lines), False)
 
 
+def _past_docstrings(lines: Sequence[str], start: int, end: int, opening: _Fence, ends: _Ends) -> int:
+    """The closing fence of Python whose docstring holds a fence at the margin: the first at which the code compiles."""
+    body = "\n".join(lines[start + 1 : end])
+    if body.count('"""') % 2 == 0 and body.count("'''") % 2 == 0:
+        return end
+    for row in range(end + 1, min(len(lines), end + 2_000)):
+        fence = _fence(lines[row])
+        if fence is None:
+            continue
+        if ends.rereads == 0 or (fence.info and info_path(fence.info)):
+            return end
+        ends.rereads -= 1
+        if fence.closes(opening) and compiles("\n".join(lines[start + 1 : row])):
+            return row
+    return end
+
+
 def _opens_inside(lines: Sequence[str], row: int) -> bool:
     """Is a bare fence in a Markdown file the start of an inner block? Only if two more follow before anything else."""
     if row + 1 >= len(lines) or not lines[row + 1].strip():
@@ -186,12 +213,10 @@ def _opens_inside(lines: Sequence[str], row: int) -> bool:
     return False
 
 
-def _above(prose: Sequence[str]) -> str:
-    """The last written line before a block; one blank line between them is common."""
-    for line in reversed(prose[-2:]):
-        if line.strip():
-            return line
-    return ""
+def _above(prose: Sequence[str]) -> tuple[str, ...]:
+    """The last two written lines before a block, the nearer one first; blank lines between them are common."""
+    written = [line for line in prose[-6:] if line.strip()]
+    return tuple(written[:-3:-1])
 
 
 def _outdent(line: str, indent: int) -> str:

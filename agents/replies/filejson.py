@@ -32,13 +32,47 @@ _FENCED = re.compile(
     r"^[ \t]*(`{3,}|~{3,})[ \t]*(?:json5?|jsonc)?[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.S | re.M | re.I
 )
 _KEYED = re.compile(
-    r"[\"'](?:path|file|filename|file_name|filepath|file_path)[\"']\s*:\s*[\"'](?P<path>[^\"'\n]{1,400})[\"']\s*,\s*"
-    r"[\"'](?:content|contents|code|text|body|source)[\"']\s*:\s*(?P<mark>\"\"\"|'''|[\"'`])"
+    r"(?:[\"']|\b)(?:path|file|filename|file_name|filepath|file_path)(?:[\"']\s*[:=]?|\s*[:=])\s*[\"'](?P<path>[^\"'\n]{1,400})[\"']\s*,?\s*"
+    r"(?:[\"']|\b)(?:content|contents|code|text|body|source)(?:[\"']\s*[:=]?|\s*[:=])\s*(?P<mark>\"\"\"|'''|[\"'`])"
 )
 _MORE = re.compile(r"[\s,]*(?=[{\[])")
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda name: None)
 _LONG_QUOTES = re.compile(r"\"{3}|'{3}")
-_AFTER = re.compile(r"\s*(?:\}\s*(?:[,\]}]|\Z)|,\s*[\"'][A-Za-z_]{1,30}[\"']\s*:)")
+_AFTER = re.compile(r"\s*(?:\}\s*(?:[,\]}{]|\Z)|,\s*[\"'][A-Za-z_]{1,30}[\"']\s*:)")
+_PIECES = re.compile(r"(?<!\\)\"\s*\+\s*\n?\s*\"")
+_INSIDE = re.compile(r"[{\[]\s*[\"{\[]")
+_FOLDERS = ("directory", "dir", "folder")
+_WRAPPERS = {
+    "files",
+    "file",
+    "changes",
+    "edits",
+    "actions",
+    "result",
+    "results",
+    "response",
+    "answer",
+    "output",
+    "data",
+    "content",
+    "solution",
+    "code",
+    "arguments",
+    "parameters",
+    "input",
+    "args",
+    "function",
+    "params",
+    "project",
+    "patch",
+    "updates",
+    "new_files",
+    "modified",
+    "created",
+    "tree",
+}
+_FOLDER = re.compile(r"[\w-]{1,80}(?:\.[\w-]{1,80}){0,3}")
+_MAX_STARTS = 30
 
 
 @dataclass
@@ -67,6 +101,8 @@ def find_json(text: str, *, truncated: bool = False, certain: bool = False) -> F
         return found if certain else None
     for document in documents:
         _read(document, found, truncated=truncated)
+    if not found.files and not found.edits and not found.problems and not truncated:
+        _read_inside(text, found)
     if not found.files and not found.edits:
         if not certain and not found.problems:
             return None
@@ -76,10 +112,29 @@ def find_json(text: str, *, truncated: bool = False, certain: bool = False) -> F
     return found
 
 
+def _read_inside(text: str, found: Found) -> None:
+    """JSON in the middle of a line: the argument of a call, a value that is assigned."""
+    for number, start in enumerate(_INSIDE.finditer(text)):
+        if number == _MAX_STARTS or found.files:
+            return
+        try:
+            value, _ = _DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            continue
+        _walk(value, found, 0)
+
+
 def _documents(text: str) -> list[str]:
     """The pieces of a reply that may be JSON: all of it, what stands in tool calls, or in the first fence."""
     if calls := [call for call in _TAGGED.findall(text)[:MAX_PARTS] if call[:1] in "{["]:
         return calls
+    if text[:1] == '"':  # all of it as one string
+        try:
+            inner = json.loads(text)
+        except (ValueError, RecursionError):
+            inner = ""
+        if isinstance(inner, str) and inner.lstrip()[:1] in ("{", "["):
+            return [inner.strip()]
     if text[:1] in "{[":
         return [text]
     if (fenced := _FENCED.search(text)) and fenced[2].lstrip()[:1] in ("{", "["):
@@ -94,7 +149,7 @@ def _read(document: str, found: Found, *, truncated: bool) -> None:
         _walk(value, found, 0)
     if found.files or found.edits:
         return
-    loose = list(_loose(document))
+    loose = list(_loose(_PIECES.sub("", document)))
     if loose:
         for path, content, closed in loose[:MAX_PARTS]:
             _take_mended(path, content, found, cut=truncated and not closed)
@@ -150,6 +205,9 @@ def _walk(value: Any, found: Found, depth: int) -> None:
             if isinstance(inner, dict | list):
                 _walk(inner, found, depth + 1)
     elif isinstance(value, list):
+        if len(value) == 2 and all(isinstance(part, str) for part in value) and looks_like_path(value[0]):
+            found.files.append((value[0], value[1]))
+            return
         for part in value:
             _walk(part, found, depth + 1)
     elif isinstance(value, dict):
@@ -162,6 +220,8 @@ def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
         lower.pop("name")  # of the tool, not of a file
     path = next((lower[key].strip() for key in _PATHS if isinstance(lower.get(key), str)), "")
     path = path or next((lower[key] for key in _NAMES if looks_like_path(str(lower.get(key, "")))), "")
+    folder = next((lower[key].strip("/") for key in _FOLDERS if isinstance(lower.get(key), str)), "")
+    path = f"{folder}/{path}" if folder and path and "/" not in path else path
     search, replace = _lines(lower, _SEARCHES), _lines(lower, _REPLACES)
     content = _lines(lower, _CONTENTS)
     if path and search is not None and replace is not None:
@@ -184,7 +244,16 @@ def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
             found.files.append((name, inner))
     for name, part in value.items():
         if str(name) not in named and str(name).lower() not in _PROSE:
+            before = len(found.files)
             _walk(part, found, depth + 1)
+            if _is_folder(part) and _FOLDER.fullmatch(str(name)) and str(name).lower() not in _WRAPPERS:
+                # A tree of folders: what stands directly in one has no path of its own.
+                found.files[before:] = [(f"{name}/{inner}", text) for inner, text in found.files[before:]]
+
+
+def _is_folder(part: Any) -> bool:
+    """Is this a part of a tree: names of files and folders, and nothing that tells of one file?"""
+    return isinstance(part, dict) and bool(part) and not {str(key).lower() for key in part} & {*_PATHS, *_CONTENTS}
 
 
 def _lines(value: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
@@ -193,6 +262,14 @@ def _lines(value: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
         part = value.get(name)
         if isinstance(part, str):
             return part
+        if isinstance(part, dict) and part and all(str(key).isdecimal() for key in part):
+            part = [part[key] for key in sorted(part, key=int)]  # numbered lines
+        if (
+            isinstance(part, list)
+            and part
+            and all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in part)
+        ):
+            return "".join(row["text"] for row in part)
         if isinstance(part, list) and part and all(isinstance(line, str) for line in part):
             return "\n".join(line.removesuffix("\n") for line in part)
     return None

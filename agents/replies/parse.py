@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agents.replies import sections, where
-from agents.replies.fences import DIVIDER, REPLACE, SEARCH, Block, split
+from agents.replies.fences import ANY_SEARCH, DIVIDER, REPLACE, SEARCH, Block, split
 from agents.replies.filejson import Found, find_json
-from agents.replies.tags import first_tag, split_tags
-from agents.replies.tails import without_talk, without_tokens
+from agents.replies.foreign import foreign_files, several
+from agents.replies.mends import clean_path, is_pattern, mended, without_plus
+from agents.replies.tags import first_tag, split_tags, usual_brackets
+from agents.replies.tails import compiles, without_talk, without_tokens
+from agents.replies.turns import answer_of
 from agents.replies.types import EditBlock, FileBlock, Protocol, Reply
 
 MAX_CHARS = 2_000_000
 MAX_EDITS = 500
 MAX_PROBLEMS = 30
 MAX_WISHES = 50
+_PATHED = re.compile(r"^\s{0,12}(?:`{3,}|~{3,})\w*[ \t]+(?:path|file|filename)=\S")
+_PREAMBLE = re.compile(r"^(?:#!|# -\*-|---$)")
 _REASONS = ("cause", "evidence", "hypothesis", "plan")
 
 
@@ -29,6 +36,7 @@ def parse_reply(text: str, *, truncated: bool = False, protocol: Protocol | None
     if len(text) > MAX_CHARS:
         text, truncated = text[:MAX_CHARS], True
         problems.append(f"The reply is longer than {MAX_CHARS} characters; the rest was not read.")
+    text = usual_brackets(answer_of(text))
     if first_tag(text) is not None and (tagged := _tagged(text, problems, truncated=truncated)) is not None:
         return tagged
     if protocol == "json" or text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
@@ -40,7 +48,19 @@ def parse_reply(text: str, *, truncated: bool = False, protocol: Protocol | None
     if reply.files or reply.edits:
         return reply
     found = find_json(text, truncated=truncated, certain=protocol == "json")
+    if found is not None and (found.files or found.edits):
+        return _from_json(found, problems)
+    if not truncated and (foreign := foreign_files(text, _shell(text))):
+        reply.files = [FileBlock(clean_path(path), content) for path, content in foreign]
+        _settle_doubles(reply, reply.problems)
+        return reply
     return reply if found is None else _from_json(found, problems)
+
+
+def _shell(text: str) -> list[list[str]]:
+    if "<<" not in text:
+        return []
+    return [block.lines for block in split(text).blocks if where.is_shell(where.info_language(block.info))]
 
 
 def _fenced(text: str, problems: list[str], *, truncated: bool) -> Reply:
@@ -49,7 +69,7 @@ def _fenced(text: str, problems: list[str], *, truncated: bool) -> Reply:
     problems += parts.problems
     kept: list[str] = []
     pathless: list[int] = []
-    for block in parts.blocks:
+    for block in _told_apart(parts.blocks):
         _read_block(block, reply, problems, kept, pathless, truncated=truncated)
     if len(reply.edits) > MAX_EDITS:
         problems.append(f"The reply holds more than {MAX_EDITS} edits, so none of them is used: send whole files.")
@@ -59,6 +79,31 @@ def _fenced(text: str, problems: list[str], *, truncated: bool) -> Reply:
         problems.append(f"No path was given for the code at line {rows}: write ```python path=src/name.py above it.")
     _finish(reply, parts.prose, [*parts.thinking, *parts.prose, *kept], problems)
     return reply
+
+
+def _told_apart(blocks: Sequence[Block]) -> Iterator[Block]:
+    """The blocks as they are meant: a fence around other fences opened, one with several files split, an empty one
+    with a path joined to the code that follows it."""
+    waiting: Block | None = None
+    for block in blocks:
+        language, path = where.info_language(block.info), where.info_path(block.info)
+        if waiting is not None:
+            if path or block.above or where.is_output(language) or not any(line.strip() for line in block.lines):
+                yield waiting
+            else:
+                block, path = replace(block, info=waiting.info), where.info_path(waiting.info)
+            waiting = None
+        if path and block.closed and not any(line.strip() for line in block.lines):
+            waiting = block
+        elif not path and language in ("markdown", "md", "") and any(_PATHED.match(line) for line in block.lines):
+            yield from split("\n".join(block.lines)).blocks
+        elif not path and (files := several(block.lines, language)):
+            for name, lines in files:
+                yield replace(block, info=f"{language} path={name!r}", lines=lines)
+        else:
+            yield block
+    if waiting is not None:
+        yield waiting
 
 
 def _finish(reply: Reply, prose: Sequence[str], thought: Sequence[str], problems: Sequence[str]) -> None:
@@ -82,7 +127,7 @@ def _tagged(text: str, problems: list[str], *, truncated: bool) -> Reply | None:
     told = [*problems, *parts.problems, *outside.problems]
     kept: list[str] = []
     for path, lines, first, closed in parts.blocks:
-        _read_block(Block(f"path={path!r}", lines, "", first, closed), reply, told, kept, [], truncated=truncated)
+        _read_block(Block(f"path={path!r}", lines, (), first, closed), reply, told, kept, [], truncated=truncated)
     for block in outside.blocks:
         _read_block(block, reply, told, kept, [], truncated=truncated)
     if len(reply.edits) > MAX_EDITS:
@@ -97,7 +142,10 @@ def _tagged(text: str, problems: list[str], *, truncated: bool) -> Reply | None:
 def _from_json(found: Found, problems: Sequence[str]) -> Reply:
     reply = Reply(protocol="json")
     for path, content in found.files:
-        text = content.replace("\r\n", "\n").rstrip("\n")
+        path = clean_path(path)
+        if is_pattern(path):
+            continue
+        text = mended(path, content.replace("\r\n", "\n")).rstrip("\n")
         reply.files.append(FileBlock(path, text + "\n" if text.strip() else ""))
     reply.edits = [EditBlock(path, _ended(old), _ended(new)) for path, old, new in found.edits[:MAX_EDITS]]
     prose = [*found.prose, *_said(found.values)]
@@ -147,11 +195,19 @@ def _read_block(
     block: Block, reply: Reply, problems: list[str], kept: list[str], pathless: list[int], *, truncated: bool
 ) -> None:
     language = where.info_language(block.info)
-    path, lines = where.info_path(block.info) or where.path_above(block.above, language), block.lines
-    in_comment, label_only = where.path_in_comment(lines, language)
+    path, lines = clean_path(where.info_path(block.info) or where.path_over(block.above, language)), block.lines
+    first = next((at for at, line in enumerate(lines[:4]) if line.strip() and not _PREAMBLE.match(line)), 0)
+    in_comment, label_only = where.path_in_comment(lines[first:], language)
+    if label_only and first:
+        lines = [line for line in lines[first : first + 2] if line != "---"] + lines[first + 2 :]
     if in_comment and (not path or in_comment == path):
         path, lines = path or in_comment, lines[1:] if label_only else lines
-    marked = any(SEARCH.match(line) for line in lines)
+    marked = _is_edit(path, lines)
+    if marked and not path and where.looks_like_path(lines[0].strip()):
+        path, lines = lines[0].strip(), lines[1:]
+    if is_pattern(path):
+        problems.append(f"{path!r} is the pattern, not a path: write the file's own, like src/name.py.")
+        return
     if not path:
         if marked:
             problems.append(f"The edit at line {block.first} names no file: write its path in the fence.")
@@ -165,18 +221,34 @@ def _read_block(
         )
         if truncated:
             return
-    if marked or any(REPLACE.match(line) for line in lines):
+    if marked:
         edits, wrong = _edits(path, lines)
         problems += wrong
         reply.edits += edits
     elif language in ("diff", "patch") and not path.endswith((".diff", ".patch")):
+        if (whole := without_plus("\n".join(lines))) is not None:
+            reply.files.append(FileBlock(path, whole.rstrip("\n") + "\n"))
+            return
         problems.append(f"{path[:200]} came as a diff: send the whole file, or SEARCH/REPLACE blocks.")
     else:
-        content = "\n".join(lines).rstrip("\n")
+        content = mended(path, "\n".join(lines).rstrip("\n")).rstrip("\n")
         if path.endswith(".py") and (code := without_talk(content)) is not None:
             problems.append(f"The block for {path[:200]} ran on into other words; they were cut off.")
             content = code.rstrip("\n")
         reply.files.append(FileBlock(path, content + "\n" if content.strip() else ""))
+
+
+def _is_edit(path: str, lines: Sequence[str]) -> bool:
+    """Does a block hold edits, or half of one? Python that compiles is a file, whatever its texts say."""
+    strict = any(SEARCH.match(line) or (line[:4] == ">>>>" and REPLACE.match(line)) for line in lines)
+    if not strict:
+        marks = (ANY_SEARCH, DIVIDER, REPLACE)
+        at = 0
+        for line in lines:
+            at += at < len(marks) and marks[at].match(line) is not None
+        if at < len(marks):
+            return False
+    return not (where.is_python(path, "") and compiles("\n".join(lines)))
 
 
 def _edits(path: str, lines: Sequence[str]) -> tuple[list[EditBlock], list[str]]:
@@ -187,12 +259,14 @@ def _edits(path: str, lines: Sequence[str]) -> tuple[list[EditBlock], list[str]]
     state = "outside"
     bad = [f"The edit of {path[:200]} is not whole: it needs <<<<<<< SEARCH, =======, >>>>>>> REPLACE, in this order."]
     for line in lines:
-        if SEARCH.match(line):
+        if ANY_SEARCH.match(line):
             if state != "outside":
                 return [], bad
             state, search, replace = "search", [], []
         elif state == "search" and DIVIDER.match(line):
             state = "replace"
+        elif state == "search" and line.strip() == "</search>":
+            continue
         elif REPLACE.match(line):
             if state != "replace":
                 return [], bad

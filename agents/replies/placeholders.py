@@ -19,6 +19,7 @@ _LEFT_OUT = [
         + r"\W*(?:existing|previous|remaining|unchanged|other) (?:\w+ )?(?:code|methods?|functions?|tests?|imports?|content)\b[^.]{0,40}(?:here|unchanged|remains?|stays?|\.{3}|…)",
         _COMMENT + r".{0,40}\b(?:remains|stays|is|are) (?:the same|unchanged)\s*(?:\.{3}|…)?\s*(?:\*/|-->)?$",
         _COMMENT + r"\W*(?:code|content|implementation) (?:omitted|goes here|unchanged)\b",
+        _COMMENT + r"\W*(?:your |the |full )?(?:code|contents?|implementation) here\W*$",
     )
 ]
 _UNWRITTEN = [

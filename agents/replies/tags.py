@@ -9,17 +9,25 @@ from agents.replies.fences import MAX_BLOCKS
 from agents.replies.types import Wish, WishKind
 from agents.replies.where import info_path
 
-_PATH = r"(?:path\s*=\s*)?[\"'`]?(?P<path>[^\"'`<>\n]{1,1000}?)[\"'`]?"
+_NAME = r"(?:BEGIN[ _])?(?:(?:OVER|RE)?WRITES?|FILE|EDIT|CREATE|SAVE|UPDATE)(?:[ _]?FILE)?"
+_PATH = (
+    r"(?:(?:path|file|filename|name)\s*=\s*)?[\"'`]?(?P<path>[^\"'`<>\n|]{1,1000}?)[\"'`]?(?:[ \t]*[,|][^<>\n]{0,200})?"
+)
+_FOREIGN = re.compile(
+    r"^([ \t]{0,8}(?:[#*+-]{1,6}[ \t]+)?)(?:\[\[|«|&lt;&lt;|\\<\\<)[ \t]*(/?[ \t]*(?:END[ _]?)?(?:WRITE|FILE|EDIT|CREATE|READ|EXEC)\b[^\n]{0,1000}?)[ \t]*(?:\]\]|»|&gt;&gt;|\\>\\>)",
+    re.M | re.I,
+)
 _OPEN = re.compile(
-    rf"^[ \t]{{0,8}}(?:\*\*|`)?(?:<{{1,3}}[ \t]*(?:WRITE|FILE|EDIT|CREATE)\b[ \t]*:?[ \t]*{_PATH}[ \t]*(?:>{{1,3}}|$))(?:\*\*|`)?(?P<rest>.*)$",
+    rf"^[ \t]{{0,8}}(?:(?:[*+-]|#{{1,6}}|\d{{1,3}}[.)])[ \t]+)?(?:\*\*|`)?(?:<{{1,3}}[ \t]*{_NAME}\b[ \t]*[:-]?[ \t]*{_PATH}[ \t]*(?:>{{1,3}}|$))(?:\*\*|`)?:?(?P<rest>.*)$",
     re.I,
 )
 _CLOSE = re.compile(
-    r"<{1,3}[ \t]*(?:\\?/[ \t]*(?:WRITE|FILE|EDIT|CREATE)|END[ _]?(?:WRITE|FILE|EDIT|CREATE)?|(?:WRITE|FILE|EDIT|CREATE)[ _]?END)\b[^<>\n]{0,200}>{0,3}",
+    rf"<{{1,3}}[ \t]*(?:\\?/[ \t]*{_NAME}|END[ _]?(?:{_NAME})?|{_NAME}[ _:]{{0,3}}END)\b[^<>\n]{{0,200}}>{{0,3}}|^[ \t]*<<[ \t]*{_NAME}[ \t]*>>[ \t]*$",
     re.I,
 )
 _WISH = re.compile(r"^[ \t]{0,8}<<[ \t]*(READ|EXEC|RUN|CONFIRM|ASK)\b[ \t]*:?[ \t]*(.{0,2000}?)[ \t]*>>[ \t]*$", re.I)
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})")
+_BEFORE = " \t*`#+-.)0123456789"
 _KINDS: dict[str, WishKind] = {"read": "read", "exec": "exec", "run": "exec", "confirm": "confirm", "ask": "confirm"}
 _UNDONE: dict[WishKind, str] = {
     "read": "`<<READ: …>>` is not done in this step: what you may see is in the conversation already.",
@@ -38,6 +46,13 @@ class Tagged:
     problems: list[str] = field(default_factory=list)
 
 
+def usual_brackets(text: str) -> str:
+    """The text with `[[WRITE: …]]`, `«WRITE: …»` and escaped brackets as `<<WRITE: …>>`."""
+    if not any(mark in text for mark in ("[[", "«", "&lt;&lt;", "\\<\\<")):
+        return text
+    return _FOREIGN.sub(lambda match: f"{match[1]}<<{match[2]}>>", text)
+
+
 def first_tag(text: str) -> int | None:
     """The line number (from 0) of the first tag outside of a fence; None when there is none."""
     fence = ""
@@ -53,7 +68,7 @@ def first_tag(text: str) -> int | None:
             ):
                 return row  # a fence around the whole reply
             continue
-        if not fence and line.lstrip(" \t*`").startswith("<") and (_opening(line) or _WISH.match(line)):
+        if not fence and line.lstrip(_BEFORE).startswith("<") and (_opening(line) or _WISH.match(line)):
             return row
     return None
 
@@ -85,7 +100,8 @@ def _opening(line: str) -> re.Match[str] | None:
     if match is None or not match["path"].strip() or _CLOSE.match(line.strip(" \t*`")):
         return None
     # One angle bracket is how HTML looks too: only with `path=` is it one of ours.
-    single = not line.lstrip(" \t*`").startswith("<<")
+    opening = line.lstrip(_BEFORE)
+    single = not opening.startswith("<<") and not opening.startswith("<WRITE:")
     return None if single and "path" not in line.lower().partition(match["path"].lower())[0] else match
 
 
@@ -106,12 +122,15 @@ def _block(lines: list[str], row: int, opening: re.Match[str], out: Tagged) -> i
             row += 1
         line = pending.pop()
         end = _CLOSE.search(line) if "<" in line else None
-        if end is None or (line[: end.start()].strip(" \t*`") and "<<" not in end[0]):
+        if end is None or (line[: end.start()].strip(" \t*`#") and "<<" not in end[0]):
             body.append(line)
             continue
-        if line[: end.start()].strip(" \t*`"):
+        if line[: end.start()].strip(" \t*`#"):
             body.append(line[: end.start()])
-        if line[end.end() :].strip(" `*"):
+        if _opening(line[end.end() :]) is not None:
+            row -= 1
+            lines[row] = line[end.end() :]  # the next file begins on the same line
+        elif line[end.end() :].strip(" `*"):
             out.prose.append(line[end.end() :])
         closed = True
         break

@@ -6,13 +6,14 @@ import ast
 import re
 
 _TOKENS = re.compile(
-    r"(?:\s*(?:<\|(?:im_end|endoftext|eot_id|end|end_of_text|eom_id|assistant|user)\|>|</s>|<end_of_turn>|<EOT>))+\s*\Z"
+    r"(?:\s*(?:<\|(?:im_end|endoftext|eot_id|end|end_of_text|eom_id|return|assistant|user)\|>|</s>|<end_of_turn>|<EOT>))+\s*\Z"
 )
 _BEFORE = re.compile(
-    r"\A\s*(?:<\|im_start\|>\s*(?:assistant)?|<\|start_header_id\|>assistant<\|end_header_id\|>|<s>)\s*"
+    r"\A\s*(?:<\|im_start\|>\s*(?:assistant)?|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|python_tag\|>|<s>)\s*"
 )
 _CODE = re.compile(r"(?:def|class|import|from|async|@|if|for|while|with|try|return)\b|@")
 _WORDS = re.compile(r"(?:[#>*-]+\s*|\d{1,2}[.)]\s+)?(?:[A-Z][\w'’]*|\*\*)[^=(]{8,}|`{3,}|~{3,}|#{1,6}\s+[A-Z]")
+_HEADINGS = re.compile(r"(?:\s*\n#{2,6}[ ]+[A-Z][^\n]{0,100})+\s*\Z")  # to Python they are comments
 MAX_LINES = 5_000
 _MAX_TRIES = 40
 
@@ -54,7 +55,7 @@ def without_talk(content: str) -> str | None:
         tries += 1
         if tries > _MAX_TRIES:
             return None
-        head = "\n".join(lines[:row]).rstrip() + "\n"
+        head = _HEADINGS.sub("", "\n".join(lines[:row])).rstrip() + "\n"
         if compiles(head) and head.strip():
             return head
     return None

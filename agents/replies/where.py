@@ -6,9 +6,23 @@ import re
 from collections.abc import Sequence
 
 _PATH = re.compile(r"(?:[^\s`'\"<>|*?:=(){}\[\],;#/]+/)*[^\s`'\"<>|*?:=(){}\[\],;#/]+")
-_KEYED = re.compile(r"\b(?:path|file|filename|title|name)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))", re.I)
-_LABEL = re.compile(r"^(?:new |updated |modified )?(?:file(?: ?name)?|path)\s*:\s*", re.I)
+_KEYED = re.compile(
+    r"\b(?:path|file|file_?path|filename|file_name|title|name|src)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))", re.I
+)
+_LABEL = re.compile(r"^(?:new |updated |modified )?(?:file(?: ?(?:name|path))?|path)(?: \d{1,3})?\s*:\s*", re.I)
+_DRESS = re.compile(
+    r"^(?:<!--\s*|//\s+|\[(?=[^\]]+\]$)|(?:<\w{1,10}>\s*){1,3}|[=~-]{2,}\s*)|(?:\s*-->|(?:\s*</\w{1,10}>){1,3}|\s*[=~-]{2,}|(?<=\w)\])$"
+)
+_LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{1,300}\)")
+_WORD = re.compile(r"[\w./-]{1,300}\w")
+_NOT_GIVEN = re.compile(
+    r"\b(?:run|runs|running|execute|usage|use|used|using|uses|import|imports|call|calls|called|output|prints?|test it|try|example|from|see|like|instead|delete|remove|forget)\b|\b(?:add|append|insert|put)\b.{0,60}?\b(?:to|in|into)\b",
+    re.I,
+)
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|<!--|--|;|%)\s*(?:(path|file|filename)\s*:\s*)?(.+?)\s*(?:\*/|-->)?\s*$", re.I)
+_PART = re.compile(r"\bforget\b|\b(?:add|append|insert|put)\b.{0,60}?\b(?:to|in|into)\b", re.I)  # not the whole file
+_DOCSTRING = re.compile(r"^(\0)?\"\"\"\s*(\S{1,300})\s*\"\"\"$")
+_BARE_LABEL = re.compile(r"^(path|file|filename):\s+(\S{1,300})\s*$", re.I)
 _TAIL = re.compile(r"\s*\((?:new|updated|modified|changed|complete|full)[^)]{0,40}\)\s*:?\s*$", re.I)
 _NAMES = {"Makefile", "Dockerfile", "Procfile", "Pipfile", "LICENSE", "README", "CHANGELOG", "Justfile", "Caddyfile"}
 _OUTPUTS = {
@@ -70,12 +84,15 @@ def info_path(info: str) -> str:
     if not words:
         return ""
     first, colon, rest = words[0].partition(":")
+    rest = rest.lstrip(":")
     if colon and rest and not first.startswith(("http", "https")) and len(first) > 1:
         return rest if looks_like_path(rest) else ""
     for word in words[:2]:
         if looks_like_path(word):
             return word
-    return ""
+    bare = [word for part in words[:6] for word in _WORD.findall(part.partition(":")[2] or part)]
+    paths = [word for word in bare if looks_like_path(word) and re.search(r"\.\w{1,8}$", word)]
+    return paths[0] if len(paths) == 1 else ""
 
 
 def looks_like_path(text: str) -> bool:
@@ -100,7 +117,11 @@ def path_above(line: str, language: str) -> str:
     line = line.strip()
     if not line or len(line) > _MAX_LINE:
         return ""
-    bare = re.sub(r"^(?:[#>*+-]+\s+|\d+[.)]\s+)+", "", _TAIL.sub("", line))
+    bare = _LINK.sub(
+        r"\1",
+        re.sub(r"^(?:[#>*+-]+\s+|\d+[.)]\s+|[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]+\s*)+", "", _TAIL.sub("", line)),
+    )
+    bare = _DRESS.sub("", bare)
     bare = bare.strip().strip("*_").rstrip(":").strip("*_ ")
     bare = _LABEL.sub("", bare).strip("*_ ")
     bare = bare.strip("`'\"").rstrip(":").strip()
@@ -111,21 +132,44 @@ def path_above(line: str, language: str) -> str:
     if (
         len(quoted) == 1
         and ends
+        and not _PART.search(line)
         and looks_like_path(quoted[0])
         and quoted[0].endswith(_SUFFIXES.get(language, ("\0",)))
     ):
         return str(quoted[0])
+    # "In bank/account.py:", but not "Run it with main.py:"
+    named = [word for word in _WORD.findall(line) if looks_like_path(word)] if line.endswith(":") else []
+    if len(named) == 1 and named[0].endswith(_SUFFIXES.get(language, ("\0",))) and not _NOT_GIVEN.search(line):
+        return str(named[0])
     return ""
+
+
+def path_over(above: Sequence[str], language: str) -> str:
+    """The path on the lines above a block, the nearer one first; the farther one must be a path and nothing else."""
+    if not above:
+        return ""
+    if found := path_above(above[0], language):
+        return found
+    alone = above[1].strip().strip("*`#: ") if len(above) > 1 else ""
+    return alone if looks_like_path(alone) and alone.endswith(_SUFFIXES.get(language, ("\0",))) else ""
 
 
 def path_in_comment(lines: Sequence[str], language: str) -> tuple[str, bool]:
     """The path in a block's first line, and whether that line is only a label (to be dropped)."""
     if not lines or len(lines[0]) > _MAX_LINE or lines[0].startswith("#!"):
         return "", False
-    match = _COMMENT.match(lines[0])
+    bare = lines[0].strip()
+    if (
+        _WORD.fullmatch(bare)
+        and looks_like_path(bare)
+        and "/" in bare
+        and bare.endswith(_SUFFIXES.get(language, ("\0",)))
+    ):
+        return bare, True
+    match = _COMMENT.match(lines[0]) or _DOCSTRING.match(lines[0]) or _BARE_LABEL.match(lines[0])
     if match is None:
         return "", False
-    path = match[2].strip("`'\" ")
+    path = match[2].strip("`'\" =~*-")
     if not looks_like_path(path):
         return "", False
     if match[1]:
@@ -136,6 +180,16 @@ def path_in_comment(lines: Sequence[str], language: str) -> tuple[str, bool]:
 def is_markdown(path: str, language: str) -> bool:
     """May this block hold fences of its own?"""
     return language in ("markdown", "md") or path.endswith((".md", ".markdown"))
+
+
+def is_python(path: str, language: str) -> bool:
+    """Is this block Python, as far as its fence says?"""
+    return path.endswith((".py", ".pyi")) if path else language in ("python", "py", "python3")
+
+
+def is_shell(language: str) -> bool:
+    """Does the language say that a block holds commands?"""
+    return language in ("bash", "sh", "shell", "zsh", "console", "terminal")
 
 
 def is_output(language: str) -> bool:
