@@ -70,8 +70,7 @@ def test_two_sessions_with_one_memory_are_set_side_by_side(tmp_path):
     assert data["sides"][0]["settings"]["samples"] == 2
 
 
-def test_a_model_whose_server_does_not_answer_is_an_error_before_anything_is_played(tmp_path, monkeypatch):
-    monkeypatch.setenv("AISWE_OLLAMA_URL", "http://127.0.0.1:9")
+def test_a_model_that_is_not_there_is_an_error_before_anything_is_played(tmp_path):
     for name in ("nobody", "ollama:nobody"):
         done = ours(tmp_path, "--model", name, "--out", str(tmp_path / "out"))
         assert done.returncode == 3, done.stderr
