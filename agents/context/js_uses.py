@@ -24,6 +24,7 @@ _ASKS = re.compile(
     r"\bprocess\.(?:versions?|release)\b|\bsemver\b|\b(?:jest|vi|vitest)\.\w*[mM]ock|\bmock\.module\b|\bproxyquire\b"
     r"|\brewire\b|\bpromisifyAll\b|\bnoConflict\b"
 )
+_FLAG = re.compile(r"(?:has|have|supports?|can|is|with)_?([A-Za-z]\w{3,30})", re.IGNORECASE)
 _PROPERTY = "property_identifier"
 _MATTER = frozenset(
     {"import_statement", "export_statement", "variable_declarator", "call_expression", "await_expression", "identifier", "type_identifier",
@@ -79,10 +80,9 @@ class _Reader:
         self._sure: list[JsUse] = []  # what must be there for the file to be loaded
         self._uses: list[tuple[str, JsUse]] = []  # with the name they begin with
         self._asked: set[Taken] = set()  # what the code looks at without calling it
+        self._flags: set[str] = set()  # what it has found out before: `hasZstd`
         self._tested: set[str] = set()  # modules of which it tests whether they have something: it knows what it does
-        self._looked_for: set[str] = (
-            set()
-        )  # names it tests anything for: `if (input.setRawMode) … else tty.setRawMode()`
+        self._looked_for: set[str] = set()  # names it tests anything for: `if (input.raw) … else tty.raw()`
 
     def read(self) -> list[JsUse]:
         """All uses."""
@@ -104,8 +104,12 @@ class _Reader:
                 name_node = node.child_by_field_name("property")
                 if name_node is not None and _is_tested(_outside(node)):
                     self._looked_for.add(_text(name_node))
-            elif node.id not in self._own and (name := _text(node)) in self._bound:
-                self._use(node, self._bound[name], name)
+            elif node.id not in self._own:
+                name = _text(node)
+                if (flag := _FLAG.fullmatch(name)) and _is_tested(_outside(node)):
+                    self._flags.add(flag[1].lower())
+                if name in self._bound:
+                    self._use(node, self._bound[name], name)
         return self._found()
 
     def _found(self) -> list[JsUse]:
@@ -114,7 +118,8 @@ class _Reader:
             parts = use.attributes
             above = {(use.module, use.esm, parts[:length]) for length in range(1, len(parts) + 1)}
             tested = use.module.removeprefix("node:") in self._tested or self._looked_for & set(parts)
-            if name not in self._dropped and not tested and not above & self._asked:
+            flagged = any(flag in parts[-1].lower() for flag in self._flags)
+            if name not in self._dropped and not tested and not flagged and not above & self._asked:
                 best.setdefault((use.module, use.esm, parts), use)
         return sorted(best.values(), key=lambda use: (use.line, use))[:MAX_USES]
 
@@ -191,7 +196,7 @@ class _Reader:
                 return
             if name or (whole and parent.type != "variable_declarator"):
                 self._asked.add((module, esm, whole))
-            whole = whole[:-1]
+            whole = () if self._typed else whole[:-1]  # an enum of constants is there for the compiler alone
         if whole:
             self._uses.append((name, JsUse(module, esm, whole, node.start_point[0] + 1)))
 

@@ -43,6 +43,7 @@ def test_what_is_called_or_must_be_there_is_found(text, found):
         "const fs = require('fs');\nif (fs.rm) old(); else fs.cp('a', 'b');",
         "const { cp, rm } = require('fs');\nif (cp) rm('a');",
         "const fs = require('fs');\nif (input.cp) input.cp('a'); else fs.cp('a');",
+        "const fs = require('fs');\nif (kind === 1 && supportsCpio) fs.cpioSync('a');",
         "const fs = require('fs');\nother.cp ? 1 : fs.cp('a');",
         "const fs = require('fs');\nfs.cp?.('a');",
         "const fs = require('fs');\nfs?.cp('a');",
@@ -75,6 +76,7 @@ def test_what_could_be_something_else_is_left_out(text):
 def test_an_import_in_typescript_may_be_a_type_so_only_its_use_counts():
     text = "import fs, { Stats, type Dir, readFil } from 'fs';\nconst a: Stats = fs.statSyn('a');\nreadFil('b');\n"
     assert names(text, "a.ts") == ["fs:default.statSyn", "fs:readFil"]
+    assert names("import { Flag } from 'flags';\nuse(Flag.A.b);\n", "a.ts") == []
     assert names("import type { Nothing } from 'fs';\n", "a.ts") == []
 
 
