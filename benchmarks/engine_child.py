@@ -91,7 +91,9 @@ class Bench:
         from agents.workspace.repository import Worktree
 
         def also(result: Any) -> Any:
-            return watch.watch(result, "git") if isinstance(result, Worktree) else result
+            if not isinstance(result, Worktree) or "changes" in vars(result):  # the same one comes back, watched
+                return result
+            return watch.watch(result, "git")
 
         return watch.watch(repository, "git", result=also)
 

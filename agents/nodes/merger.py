@@ -54,7 +54,7 @@ def _committed(state: TaskState, ctx: TaskContext, base: str) -> str:
     tree = write_candidate({**state, "base": base}, ctx)
     for name, text in lock_files(state, ctx, base).items():
         if text is None:
-            (tree.path / name).unlink(missing_ok=True)
+            tree.remove(name)
         else:
             tree.write({name: text})
     return tree.commit(base, task["title"], task.get("expects", ""), trailers)

@@ -71,10 +71,7 @@ def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
 
 def write_candidate(state: TaskState, ctx: TaskContext) -> Worktree:
     """The worktree with exactly base + tests + candidate: running it twice gives the same tree."""
-    tree = ctx.repository.worktree(ctx.worktree_name, state["base"])
-    tree.write(state["tests"])
-    tree.write(state["files"])
-    return tree
+    return ctx.repository.candidate(ctx.worktree_name, state["base"], {**state["tests"], **state["files"]})
 
 
 def _pseudo_report(where: str, message: str) -> dict[str, Any]:

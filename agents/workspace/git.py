@@ -14,7 +14,7 @@ AUTHOR = ("AI SWE", "aiswe@localhost")
 _SAFE = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false",
     "-c", "core.autocrlf=false", "-c", "protocol.ext.allow=never", "-c", "commit.gpgsign=false",
-    "-c", "gc.auto=0", "-c", "merge.conflictStyle=merge", "-c", "advice.detachedHead=false",
+    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "merge.conflictStyle=merge", "-c", "advice.detachedHead=false",
 )  # fmt: skip
 
 
@@ -51,22 +51,25 @@ def git(folder: Path, *argv: str, check: bool = True, text: str | None = None) -
     """Run one git command in `folder`; raises GitError when it fails and `check` is set, and for a verb not in VERBS."""
     if not argv or argv[0] not in VERBS:
         raise GitError(f"git {argv[0] if argv else ''} is not among the commands the product uses")
-    done = subprocess.run(
+    ended = subprocess.run(
         ["git", *_SAFE, *argv],
         cwd=folder,
         env=_environment(),
-        input=text,
+        input=None if text is None else text.encode(),
         stdin=None if text is not None else subprocess.DEVNULL,
         capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
         timeout=120,
     )
+    done = subprocess.CompletedProcess(ended.args, ended.returncode, _text(ended.stdout), _text(ended.stderr))
     if check and done.returncode:
         words = (done.stderr or done.stdout).strip()[-500:]
         raise GitError(f"git {argv[0]} failed in {folder.name}: {words}")
     return done
+
+
+def _text(said: bytes) -> str:
+    # A carriage return by itself stays: as an end of line it would make lines of a diff that begin with anything.
+    return said.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def read_blobs(folder: Path, hashes: Iterable[str]) -> dict[str, bytes]:

@@ -10,30 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.redaction import redact
-from agents.workspace.git import GitError, git, out, read_blobs, trailers_text
-from agents.workspace.inside import LeavesFolder, read_inside, write_inside
+from agents.workspace.git import GitError, git, out, read_blobs
+from agents.workspace.objects import NAME, Remembered, loose_blob, loose_head
+from agents.workspace.worktree import Change as Change
+from agents.workspace.worktree import Replay as Replay
+from agents.workspace.worktree import Worktree as Worktree
+from agents.workspace.worktree import number
 
 MAIN = "main"
 _IGNORED = "__pycache__/\n*.pyc\n.pytest_cache/\n.hypothesis/\n.coverage\n.venv/\nnode_modules/\n*.sqlite3\n"
-
-
-@dataclass(frozen=True)
-class Replay:
-    """What became of a change when it was put on a newer base: its files, and those both sides changed."""
-
-    files: dict[str, str]
-    conflicts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Change:
-    """One file's change: lines added and removed (0 for binary files) and the diff."""
-
-    path: str
-    added: int
-    removed: int
-    diff: str
 
 
 @dataclass(frozen=True)
@@ -44,8 +29,20 @@ class Blob:
     size: int
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else 0
+@dataclass(frozen=True)
+class _Entry:
+    """A line of a commit's tree."""
+
+    mode: str
+    kind: str
+    hash: str
+    size: int
+
+
+Tree = Mapping[str, _Entry]
+# A commit never changes, nor does what lies under a hash: by the folder of the repository, for all tasks of this process.
+_trees: Remembered[Tree] = Remembered(400_000, len)
+_contents: Remembered[bytes | None] = Remembered(16_000_000, lambda content: 200 + len(content or b""))
 
 
 class Repository:
@@ -56,6 +53,7 @@ class Repository:
 
     def __init__(self, root: Path, worktrees: Path) -> None:
         self.root, self.worktrees = root, worktrees
+        self._standing: dict[str, Worktree] = {}
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -67,6 +65,8 @@ class Repository:
 
     def ensure(self, title: str) -> str:
         """Make the repository with its first commit, unless it is there; return the head of main."""
+        if (head := loose_head(self.root, MAIN)) is not None:
+            return head
         with self._locked():
             done = (self.root / ".git").exists() and git(self.root, "rev-parse", "-q", "--verify", MAIN, check=False)
             if not done or done.returncode:
@@ -81,7 +81,7 @@ class Repository:
 
     def head(self) -> str:
         """The newest commit of main."""
-        return out(self.root, "rev-parse", MAIN)
+        return loose_head(self.root, MAIN) or out(self.root, "rev-parse", MAIN)
 
     def merged(self, run: str, task: str) -> str:
         """The commit on main that carries these trailers, or an empty string."""
@@ -112,22 +112,37 @@ class Repository:
     def worktree(self, name: str, base: str) -> Worktree:
         """A worktree of its own for one task, standing at `base` with nothing of an earlier try in it."""
         path = self.worktrees / name
+        tree = self._standing[name] = Worktree(path)
         with self._locked():
             alive = path.is_dir() and not git(path, "rev-parse", "-q", "--verify", "HEAD", check=False).returncode
             if not alive:
                 shutil.rmtree(path, ignore_errors=True)
                 git(self.root, "worktree", "prune")
                 git(self.root, "worktree", "add", "-q", "--force", "--detach", str(path), base)
-        tree = Worktree(path)
-        tree.reset(base)
+        if alive:
+            tree.reset(base)
+        else:
+            tree.fresh(base)
+        return tree
+
+    def candidate(self, name: str, base: str, files: Mapping[str, str]) -> Worktree:
+        """A task's worktree with exactly `base` and these files; doing it twice gives the same tree.
+
+        What this object left there is not made anew. Raises GitError as Worktree.write does.
+        """
+        tree = self._standing.get(name)
+        if tree is None or not tree.takes(base, files):
+            tree = self.worktree(name, base)
+        tree.write(files)
         return tree
 
     def open(self, name: str) -> Worktree:
         """The worktree as it stands."""
-        return Worktree(self.worktrees / name)
+        return self._standing.get(name) or Worktree(self.worktrees / name)
 
     def remove(self, name: str) -> None:
         """Take a worktree away; does nothing when it is gone."""
+        self._standing.pop(name, None)
         with self._locked():
             shutil.rmtree(self.worktrees / name, ignore_errors=True)
             git(self.root, "worktree", "prune")
@@ -142,104 +157,49 @@ class Repository:
 
     def read(self, sha: str, path: str) -> str | None:
         """A file's text at a commit; None when it is not there."""
-        shown = git(self.root, "show", f"{sha}:{path}", check=False)
-        return None if shown.returncode else shown.stdout
+        try:
+            entry = self._tree(sha).get(path)
+        except GitError:
+            return None
+        if entry is None or entry.kind != "blob":
+            return None
+        content = self.contents([entry.hash]).get(entry.hash)
+        return None if content is None else content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
     def files(self, sha: str) -> list[str]:
         """Paths of all files at a commit."""
-        return [path for path in out(self.root, "ls-tree", "-r", "-z", "--name-only", sha).split("\0") if path]
+        return list(self._tree(sha))
 
     def blobs(self, sha: str) -> dict[str, Blob]:
         """What every regular file holds at a commit, by path; links and submodules are left out."""
-        rows = out(self.root, "ls-tree", "-r", "-z", "-l", sha).split("\0")
-        found = {}
-        for row in rows:
-            facts, _, path = row.partition("\t")
-            words = facts.split()
-            if path and len(words) == 4 and words[1] == "blob" and words[0].startswith("100"):
-                found[path] = Blob(words[2], _number(words[3]))
-        return found
+        return {
+            path: Blob(entry.hash, entry.size)
+            for path, entry in self._tree(sha).items()
+            if entry.kind == "blob" and entry.mode.startswith("100")
+        }
 
     def contents(self, hashes: Iterable[str]) -> dict[str, bytes]:
-        """Contents by hash (see `blobs`), all in one call of git."""
-        return read_blobs(self.root, hashes)
+        """Contents by hash (see `blobs`); what does not lie loose is read in one call of git."""
+        wanted = list(dict.fromkeys(hashes))
+        root = str(self.root)
+        found = {
+            name: content
+            for name in wanted
+            if (content := _contents.get((root, name), lambda name=name: loose_blob(self.root, name))) is not None  # type: ignore[misc]
+        }
+        return found | read_blobs(self.root, [name for name in wanted if name not in found])
 
+    def _tree(self, sha: str) -> Tree:
+        """All of a commit by path; raises GitError when there is no such commit."""
+        if not NAME.fullmatch(sha):
+            return self._listed(sha)
+        return _trees.get((str(self.root), sha), lambda: self._listed(sha))
 
-class Worktree:
-    """One task's checkout."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def reset(self, base: str) -> None:
-        """Stand at `base` with no other file in the tree."""
-        # HEAD is detached from the start, so this moves it; it also ends a cherry-pick that a kill interrupted.
-        git(self.path, "reset", "-q", "--hard", base)
-        git(self.path, "clean", "-q", "-ffdx")
-
-    def write(self, files: Mapping[str, str]) -> None:
-        """Write files; raises GitError for a path out of the tree or through a link, before or while it is one."""
-        for name, content in files.items():
-            try:
-                write_inside(self.path, name, content.encode())
-            except LeavesFolder as refused:
-                raise GitError(str(refused)) from None
-
-    def diff(self, base: str) -> str:
-        """The whole change against `base`, new files included."""
-        git(self.path, "add", "-A", "--intent-to-add")
-        return git(self.path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", base).stdout
-
-    def changes(self, base: str) -> list[Change]:
-        """Every file that differs from `base`, in order of path, each with its counts and its own diff."""
-        git(self.path, "add", "-A", "--intent-to-add")
-        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
-        counts = [row for row in git(self.path, "diff", "--numstat", "-z", *options, base).stdout.split("\0") if row]
-        whole = git(self.path, "diff", *options, base).stdout
-        # Both lists are in git's order; a line of content never starts with "diff --git", it has its +, - or space first.
-        parts = [part for part in re.split(r"(?m)^(?=diff --git )", whole) if part]
-        rows = []
-        for count, part in zip(counts, parts, strict=True):
-            added, removed, path = count.split("\t", 2)
-            rows.append(Change(path, _number(added), _number(removed), part))
-        return rows
-
-    def commit(self, base: str, title: str, body: str, trailers: Mapping[str, str]) -> str:
-        """One commit on top of `base` with all that stands in the tree; return its sha."""
-        git(self.path, "add", "-A")
-        tree = out(self.path, "write-tree")
-        message = (
-            f"{title}\n\n{body.strip()}\n\n{trailers_text(trailers)}\n"
-            if body.strip()
-            else f"{title}\n\n{trailers_text(trailers)}\n"
-        )
-        sha = git(self.path, "commit-tree", tree, "-p", base, "-F", "-", text=str(redact(message))).stdout.strip()
-        git(self.path, "checkout", "-q", "-f", "--detach", sha)
-        return sha
-
-    def branch(self, name: str) -> None:
-        """Name the commit the tree stands at; raises GitError when the branch is there already, or for no valid name."""
-        git(self.path, "checkout", "-q", "-b", name)
-
-    def parent(self, sha: str) -> str:
-        """The commit's parent."""
-        return out(self.path, "rev-parse", f"{sha}^")
-
-    def replay(self, sha: str, onto: str) -> Replay:
-        """Put the change of `sha` on top of `onto`; the tree is left at `onto`, clean.
-
-        Files come back with git's merge of both sides; those with conflicts still hold the markers.
-        """
-        names = [
-            p for p in out(self.path, "diff", "--name-only", "-z", "--no-renames", f"{sha}^", sha).split("\0") if p
-        ]
-        self.reset(onto)
-        git(self.path, "cherry-pick", "--no-commit", "--strategy=ort", "-X", "no-renames", sha, check=False)
-        conflicts = tuple(p for p in out(self.path, "diff", "--name-only", "-z", "--diff-filter=U").split("\0") if p)
-        files = {}
-        for name in names:
-            found = read_inside(self.path, name)
-            if found is not None:
-                files[name] = found.decode("utf-8", "replace").replace("\r\n", "\n")
-        self.reset(onto)
-        return Replay(files, conflicts)
+    def _listed(self, sha: str) -> Tree:
+        found = {}
+        for row in git(self.root, "ls-tree", "-r", "-z", "-l", sha).stdout.split("\0"):
+            facts, _, path = row.partition("\t")
+            words = facts.split()
+            if path and len(words) == 4:
+                found[path] = _Entry(words[0], words[1], words[2], number(words[3]))
+        return found
