@@ -4,7 +4,7 @@ import pytest
 
 from agents.context.meaning import CHARS, MOST, REST_S, Asking, Meaning, meaning_of
 from agents.context.vectors import VectorStore
-from agents.llm.base import Cancelled, ModelUnavailable
+from agents.llm.base import Cancelled, ModelUnavailable, Timeouts
 from agents.llm.scripted_server import ScriptedOllama
 from tests.agents.context.support import Embedder
 
@@ -137,3 +137,25 @@ def test_a_server_that_is_not_there_costs_no_task(store):
     meaning.close()
     assert found.alike == [None, None, None]
     assert found.problem
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_off_this_machine_no_secret_goes_along(store, monkeypatch, outside):
+    sent = []
+
+    class Provider:
+        name, model, server, timeouts = "fake", "m", "http://elsewhere", Timeouts()
+
+        async def embed(self, texts):
+            sent.extend(texts)
+            return [[1.0, 0.0] for _ in texts]
+
+        async def aclose(self): ...
+
+    monkeypatch.setattr("agents.context.meaning.make_provider", lambda *_, **__: Provider())
+    key = "AKIA" + "QWERTYUIOPASDFGH"
+    meaning = meaning_of(store, "https://models.example.org" if outside else "http://127.0.0.1:1", "embedder")
+    found = meaning.near("log in", [f'key = "{key}"'])
+    meaning.close()
+    assert found.alike == [1.0]
+    assert (key in "".join(sent)) is not outside
