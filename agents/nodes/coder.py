@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from agents.context import files_text
-from agents.llm.base import Message
+from agents.llm.base import Message, ReplyTooLong
 from agents.nodes.common import hear, is_test, key_of, lessons_text, opening, own_files, talk, tests_text
 from agents.nodes.hindsight import left_behind
 from agents.nodes.limits import near_the_limit
@@ -24,23 +24,26 @@ from agents.state import TaskState
 
 
 def _candidate(
-    state: TaskState, ctx: TaskContext, messages: list[Message], *, step: str, strategy: str
+    state: TaskState, ctx: TaskContext, messages: list[Message], *, step: str, strategy: str, hints: str = ""
 ) -> dict[str, Any]:
-    """Ask the coder for files and make them the candidate of the next attempt."""
+    """Ask the coder for files and make them the candidate of the next attempt.
+
+    `hints` stand in the question but are no evidence: lessons are from other tasks.
+    """
     if strategy != "first" and state["iteration"] >= ctx.limits.max_iterations:
         return _nothing(state, "")
     current = {**own_files(state, ctx), **state["files"]}
     messages, heard = hear(state, ctx, messages)
-    shown = messages[-1]["content"]
+    shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     try:
         messages, reply, applied = talk(
             state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
         )
-    except OverBudget as over:
+    except (OverBudget, ReplyTooLong) as end:
         if not state["best"]:
             raise
         # Something was tried: whoever decides what comes next should see it.
-        return _nothing(state, str(over))
+        return _nothing(state, str(end))
     near_the_limit(state, ctx)
     changed: dict[str, Any] = {
         "step": state["step"] + 1,
@@ -94,9 +97,10 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     signatures = state["signatures"]
     known = recalled_for_failure(state, ctx)
     told = "diagnosis" not in ctx.switched_off
+    hints = lessons_text(known)
     prompt = render(
         "task.repair",
-        lessons=lessons_text(known),
+        lessons=hints,
         counts=counts_text(state["report"]),
         trace=label(f"{where_text(state['report'])}\n\n{trace_text(state['report'])}".strip(), Source.TESTS)
         if told
@@ -106,7 +110,8 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         undone=label(undone, Source.TESTS),
     )
     messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
-    changed = _candidate(state, ctx, messages, step="repair-back" if undone else "repair", strategy="repair")
+    step = "repair-back" if undone else "repair"
+    changed = _candidate(state, ctx, messages, step=step, strategy="repair", hints=hints)
     if "coder" not in changed:
         return changed
     counted = {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1, "left": left_behind(state)}

@@ -11,7 +11,7 @@ from agents.llm.base import Message
 from agents.nodes.common import hear, is_test, key_of, one_line, opening, talk
 from agents.nodes.limits import near_the_limit
 from agents.personas import TESTER
-from agents.ports import TaskContext
+from agents.ports import OverBudget, TaskContext
 from agents.provenance import Source, as_turn, label, render
 from agents.repair.feedback import trace_text
 from agents.state import TaskState
@@ -61,9 +61,13 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any
         "task.adjudicate", trace=label(trace_text(state["report"]), Source.TESTS), code=files_text(state["files"])
     )
     messages: list[Message] = [*state["tester"], as_turn("user", prompt)]
-    messages, reply, applied = talk(
-        state, ctx, TESTER, messages, step="adjudicate", accept=is_test, current=state["tests"], need_files=False
-    )
+    try:
+        messages, reply, applied = talk(
+            state, ctx, TESTER, messages, step="adjudicate", accept=is_test, current=state["tests"], need_files=False
+        )
+    except OverBudget:
+        # Without an argument the test stands; the approach that would come next is where the task ends.
+        return {"step": state["step"] + 1, "verdict": "code"}
     said = reply.verdict
     wrong = "test" if said is not None and said.choice == "test" and applied.files else "code"
     signature = state["signatures"][-1]

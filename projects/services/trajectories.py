@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 FORMATS = ("sft", "dpo", "grpo")
 RIGHT = "audit.export"
 BATCH = 200
-_TYPES = ("thought", "attempt.started")
+_TYPES = ("thought", "attempt.started", "search.selected")
 _ORDER = ("system", "user", "assistant")
-_GENERATION = re.compile(r"/g(\d{1,9})/")  # in the key of an event: which start of the task it belongs to
+_PLACE = re.compile(
+    r"/g(\d{1,9})/(?:(\d{1,9})/)?"
+)  # in the key of an event: which start of the task, and which step of it
 
 
 @dataclass(frozen=True)
@@ -119,18 +121,30 @@ def tries_of(run: Run) -> Iterator[Try]:
     }
     by_answer: dict[int, tuple[Event, Attempt]] = {}
     last: dict[int, Event] = {}
+    said: dict[tuple[int, tuple[int, int]], Event] = {}
     rows = Event.objects.filter(run=run, type__in=_TYPES, role__in=("coder", "runtime"), task__isnull=False)
     for event in rows.order_by("seq").iterator(chunk_size=BATCH):
         task = event.task_id or 0
         if event.type == "thought":
-            if event.role == "coder":
-                last[task] = event
+            if event.role == "coder" and event.payload.get("step") != "lesson":  # words about a try, not one
+                last[task] = said[task, _place(event)] = event
+        elif event.type == "search.selected":
+            # Of several samples the one that went on was judged, not the one that came last.
+            generation, step = _place(event)
+            chosen = int(event.payload.get("chosen", 1))
+            last[task] = said.get((task, (generation, step + chosen - 1)), last.get(task, event))
         elif task in last and (attempt := earned.get((task, event.attempt))) is not None:
             by_answer[last[task].pk] = (last[task], attempt)
     for event, attempt in sorted(by_answer.values(), key=lambda pair: (pair[1].task.ordinal, pair[0].seq)):
         made = _try(run, event, attempt)
         if made is not None:
             yield made
+
+
+def _place(event: Event) -> tuple[int, int]:
+    """(start of the task, step), 0 for what the key does not tell."""
+    found = _PLACE.search(event.key or "")
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
 
 def _try(run: Run, event: Event, attempt: Attempt) -> Try | None:
@@ -141,9 +155,9 @@ def _try(run: Run, event: Event, attempt: Attempt) -> Try | None:
         return None
     if len(prompt) < 2 or len(prompt) % 2 or not all(text.strip() for text in prompt):
         return None
-    found = _GENERATION.search(event.key or "")
+    generation, _ = _place(event)
     return Try(
-        run=run, task=attempt.task.key, generation=int(found[1]) if found else 0, attempt=attempt.number, strategy=attempt.strategy, seq=event.seq,
+        run=run, task=attempt.task.key, generation=generation, attempt=attempt.number, strategy=attempt.strategy, seq=event.seq,
         model=str(event.payload.get("model", "")), prompt=tuple(str(redact(text)) for text in prompt), answer=str(redact(answer)),
         reward=float(attempt.reward or 0.0), passed=attempt.outcome == Attempt.Outcome.PASSED, truncated=bool(event.payload.get("truncated")),
     )  # fmt: skip

@@ -61,3 +61,11 @@ def test_a_budget_that_ends_in_the_middle_shows_what_was_tried_and_the_best_atte
     assert "try 1 (first)" in text
     assert "**Best attempt**" in text
     assert "best:calc.py" in bench.spine.of("error")[-1]["blobs"]
+
+
+def test_a_budget_that_ends_before_the_argument_ends_the_task_the_same_way(tmp_path):
+    bench = Bench(tmp_path, REPLIES | {"coder-repair": SAME}, task(), limits=Limits(task_tokens=200_000))
+    bench.spine.spent = lambda: Spent(task_tokens=200_000 if len(bench.spine.of("test.result")) > 1 else 0)
+    text = bench.run()["escalation"]
+    assert text.startswith("The limit of 200,000 tokens of this task is used up")
+    assert "failed in the same way" in text

@@ -152,3 +152,12 @@ def test_a_lesson_that_was_switched_off_does_not_come_back_in_the_same_words(tmp
     assert again.run()["verdict"] == "merged"
     assert "ada switched off what it says: nonsense" in again.spine.of("memory.refused")[0]["summary"]
     assert len(store.all()) == 1
+
+
+def test_a_lesson_that_the_model_was_shown_is_no_evidence(tmp_path):
+    first = Bench(tmp_path / "first", CURED, task())
+    first.run()
+    said = DIAGNOSIS.format(cause="minus").replace("Evidence: assert", "Evidence: - minus for plus \u2192 change it")
+    again = Bench(tmp_path / "again", REPLIES | {"coder-repair": said + GOOD}, task(), lessons=first.lessons)
+    again.run()
+    assert [event["payload"]["evidence_found"] for event in again.spine.of("diagnosis")] == [False]

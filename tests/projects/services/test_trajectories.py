@@ -97,6 +97,25 @@ def test_a_failed_opening_is_paired_with_what_passed_as_files_alone(root: Any) -
     assert row["rejected"] == [{"role": "assistant", "content": "```python path=calc.py\nX = 1\n```"}]
 
 
+def test_of_several_samples_the_one_that_went_on_has_the_reward(root: Any) -> None:
+    story = Story()
+    for answer in (BAD, GOOD, WORSE):
+        story.says(answer, SYSTEM, OPENING)
+    first = story.run.events.filter(type="thought").order_by("seq").first()
+    emit(
+        story.run.pk, "search.selected", summary="…", role="runtime", task_id=story.task.pk, key=f"{first.key.rpartition('/')[0]}/selected",
+        payload={"chosen": 2},
+    )  # fmt: skip
+    (row,) = rows(story.judged(*PASSED), "grpo", root)
+    assert row["completion"][0]["content"] == GOOD
+
+
+def test_what_was_said_about_a_cure_afterwards_is_no_answer(root: Any) -> None:
+    story = repaired().says('{"cause": "c", "fix": "f"}', SYSTEM, "Step: lesson", step="lesson")
+    found = rows(story.judged(*PASSED, "conflict"), "grpo", root)
+    assert [row["completion"][0]["content"] for row in found] == [BAD, GOOD]
+
+
 def test_two_answers_to_the_very_same_question_are_paired_word_for_word(root: Any) -> None:
     story = Story().says(BAD, SYSTEM, OPENING).judged(*FAILED).says(GOOD, SYSTEM, OPENING).judged(*PASSED, "fresh")
     (row,) = rows(story, "dpo", root)
