@@ -23,8 +23,8 @@ from agents.trials.datasets import TrialTask
 from agents.trials.notebook import Notebook, remember
 from agents.trials.ports import MemoryBook, MemorySpine
 from agents.workspace.repository import Repository
-from sandbox.base import Backend, PackageSet, SandboxError
-from sandbox.packages import PackageSupply
+from sandbox.base import Backend, PackageRefused, PackageSet, SandboxError, SandboxUnavailable
+from sandbox.packages import Judgement, PackageSupply, Verdict
 
 STRATEGIES = ("single", "retry", "best", "loop")
 OFF = ("diagnosis", "diversity", "best", "selection", "memory", "mutation", "apis")  # parts that a trial can do without
@@ -119,9 +119,17 @@ class NoSupply:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._own, name)
 
+    def check(self, requirement_line: str) -> Verdict:
+        """Nothing beside what stands ready; the model is told so, and may do without."""
+        return replace(
+            self._own.check(requirement_line),
+            judgement=Judgement.REFUSED,
+            reason="trials install no packages; do without it",
+        )
+
     def fetch(self, requirements: Sequence[str]) -> PackageSet:
         """Nothing is fetched."""
-        raise SandboxError(f"trials install no packages ({', '.join(requirements)})")
+        raise PackageRefused(", ".join(requirements), "trials install no packages")
 
 
 def play(
@@ -220,6 +228,11 @@ def _shoot(
     except LLMError as error:
         state = graph.get_state(config).values or state
         outcome.verdict, outcome.problem = "model", str(error)
+    except SandboxUnavailable:
+        raise
+    except SandboxError as error:  # of this task alone, such as a path that leaves the workspace
+        state = graph.get_state(config).values or state
+        outcome.verdict, outcome.problem = "sandbox", str(error)
     finally:
         context.close()
     outcome.iterations += int(state.get("iteration", 0))

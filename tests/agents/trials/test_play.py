@@ -131,6 +131,21 @@ def test_the_best_of_several_samples_is_taken_and_without_selection_the_first(tm
     assert (first.resolved, first.calls, first.sent) == (False, best.calls, best.sent)
 
 
+class Wanting(SimulatedProvider):
+    """Asks for a package at first, and does without when it is refused."""
+
+    def _write(self, answer, repairing):
+        wants = "" if repairing else "import markdown2\n\n"
+        return "".join(f"```python path={path}\n{wants}{text}```\n" for path, text in self.task.reference.items())
+
+
+def test_a_model_that_wants_a_package_is_told_that_there_is_none(tmp_path, shot):
+    task = load_tasks(humaneval(tmp_path), "humaneval")[0]
+    outcome = shot(task, Wanting(task, (), Weakness()))
+    assert (outcome.resolved, outcome.first_try, outcome.calls) == (True, False, 2), outcome
+    assert not shot(task, Wanting(task, (), Weakness()), strategy="single").resolved
+
+
 def test_each_of_several_models_is_counted(tmp_path, shot):
     task = load_tasks(humaneval(tmp_path), "humaneval")[0]
 
