@@ -186,6 +186,8 @@ class GeminiProvider(WebProvider):
         reasons = {str(row.get("reason")) for row in details.get("details") or () if isinstance(row, dict)}
         if status == 400 and ("API_KEY_INVALID" in reasons or "API key not valid" in said):
             return ModelRefused(401, f"{self.host} refuses the key: {said}")
+        if status == 429 and _quota_of_the_day(details):
+            return ModelRefused(429, f"{self.host} has no quota left for this key today: {said}")
         if status in BUSY and retry_after is None and (wait := _wait_in(details)) is not None:
             return ModelUnavailable(f"The model server {BUSY[status]} (HTTP {status}). It says: {said}", wait)
         return None
@@ -237,6 +239,15 @@ def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
         else:
             turns.append({"role": role, "parts": [{"text": message["content"]}]})
     return turns
+
+
+def _quota_of_the_day(error: dict[str, Any]) -> bool:
+    """Whether what is used up comes back tomorrow only: a short wait, which such an error names too, cures nothing."""
+    for row in error.get("details") or ():
+        for broken in (row.get("violations") or ()) if isinstance(row, dict) else ():
+            if isinstance(broken, dict) and "PerDay" in str(broken.get("quotaId")):
+                return True
+    return False
 
 
 def _wait_in(error: dict[str, Any]) -> float | None:

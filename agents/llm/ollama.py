@@ -34,6 +34,7 @@ from agents.llm.base import (
 from agents.llm.deadlines import timed
 from agents.llm.tokens import count_messages
 from agents.llm.transport import END_S, RECORDED_HEADER, OllamaTransport, clean
+from agents.llm.web import said_in
 
 DEFAULT_SERVER = "http://127.0.0.1:11434"
 DEFAULT_MODEL = "qwen2.5-coder:7b"
@@ -134,28 +135,29 @@ class OllamaProvider:
             )
             async with aclosing(chunks) as stream:  # type: ignore[type-var]
                 async for chunk in stream:
-                    text = chunk.message.content or ""
+                    text, thought = chunk.message.content or "", chunk.message.thinking or ""
+                    size += len(text.encode("utf-8", "replace")) + len(thought)
+                    if size > self._max_reply_bytes:
+                        raise ReplyTooLong(self._max_reply_bytes)
                     if text:
-                        size += len(text.encode("utf-8", "replace"))
-                        if size > self._max_reply_bytes:
-                            raise ReplyTooLong(self._max_reply_bytes)
                         parts.append(text)
+                    if text or (thought and not parts):
+                        # An empty piece says that the model is at work: it thinks where nobody reads it.
                         yield Delta(text)
                     if chunk.done:
                         with suppress(TimeoutError, ollama.ResponseError, httpx.HTTPError, ValueError):
                             # Only an answer that was read to its end leaves a connection that can be used again.
                             async with asyncio.timeout(END_S):
                                 await anext(stream, None)
-                        await self._check_window(messages, chunk.prompt_eval_count)
-                        yield Completion(
-                            "".join(parts), _usage(chunk, self.model), chunk.done_reason or "stop", self.recorded
-                        )
+                        await self._check_window(messages, chunk)
+                        usage = _usage(chunk, self.model, messages)
+                        yield Completion("".join(parts), usage, chunk.done_reason or "stop", self.recorded)
                         return
         except Exception as error:  # the border: every foreign error becomes one of ours
             raise self._ours(error, messages) from error
         raise ModelUnavailable("The model server hung up in the middle of its reply.")
 
-    async def _check_window(self, messages: Sequence[Message], counted: int | None) -> None:
+    async def _check_window(self, messages: Sequence[Message], chunk: ollama.ChatResponse) -> None:
         """Refuse a reply to a conversation that the server has cut: the model did not see its beginning."""
         if not self._window_seen:
             # The window a model was loaded with can be smaller than the one asked for (its own maximum).
@@ -165,9 +167,11 @@ class OllamaProvider:
                     if entry.model == self.model and entry.context_length:
                         self._window = min(self._window, int(entry.context_length))
                 self._window_seen = True
-        estimate = count_messages(messages)
+        counted, estimate = chunk.prompt_eval_count, count_messages(messages)
         # The estimate is high by less than half: over that, only dropped messages explain that the server answered.
-        if estimate > 1.5 * self._window or (counted or 0) >= self._window:
+        # More tokens than the window holds, and no cut: an older server pushed the beginning out to go on writing.
+        shifted = chunk.done_reason == "stop" and (counted or 0) + (chunk.eval_count or 0) > self._window + 1
+        if estimate > 1.5 * self._window or (counted or 0) >= self._window or shifted:
             raise ContextTooLong(max(estimate, counted or 0), self._window)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -228,9 +232,12 @@ class OllamaProvider:
         return ModelUnavailable(f"The model server's answer could not be read ({type(error).__name__}).")
 
     def _answered(self, error: ollama.ResponseError, messages: Sequence[Message]) -> LLMError:
-        said = clean(error.error)
+        inner = _inner(error.error)
+        said = clean(said_in(inner) or error.error)
         if _TOO_LONG.search(said):
-            return ContextTooLong(count_messages(messages), self._window)
+            told = [inner["error"].get(name) for name in ("n_prompt_tokens", "n_ctx")] if inner else [None, None]
+            tokens, window = (each if isinstance(each, int) and each > 0 else None for each in told)
+            return ContextTooLong(tokens or count_messages(messages), window or self._window)
         if error.status_code == 404:
             return ModelMissing(self.model, f"Run `ollama pull {self.model}`.")
         if error.status_code == -1:
@@ -242,9 +249,21 @@ class OllamaProvider:
         return ModelRefused(error.status_code, f"The model server refused the call (HTTP {error.status_code}): {said}")
 
 
-def _usage(chunk: ollama.ChatResponse, model: str) -> Usage:
+def _inner(error: str) -> dict[str, Any]:
+    """The runner's own error, which newer servers hand on as JSON inside of theirs; {} when there is none."""
+    try:
+        found = json.loads(error) if error.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("error"), dict) else {}
+
+
+def _usage(chunk: ollama.ChatResponse, model: str, messages: Sequence[Message]) -> Usage:
+    # Older servers leave the count out when all of the prompt was in their cache.
+    counted = chunk.prompt_eval_count
     return Usage(
-        prompt_tokens=chunk.prompt_eval_count or 0,
+        prompt_tokens=count_messages(messages) if counted is None else counted,
+        estimated=counted is None,
         completion_tokens=chunk.eval_count or 0,
         prompt_eval_s=(chunk.prompt_eval_duration or 0) / 1e9,
         eval_s=(chunk.eval_duration or 0) / 1e9,

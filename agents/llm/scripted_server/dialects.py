@@ -167,13 +167,14 @@ class OpenAIDialect(Dialect):
         self._event(self._chunk({}, "length" if figures.cut else "stop"))
         self.http.fault_in_tail()
         if self._counts:
-            self._event({**self._head("chat.completion.chunk"), "choices": [], "usage": _openai_usage(figures)})
+            self._event(self._head("chat.completion.chunk") | {"choices": [], "usage": _openai_usage(figures)})
         self.http.send_raw(b"data: [DONE]\n\n")
 
     def whole(self, text: str, figures: Figures) -> None:
         choice = {
             "index": 0,
-            "message": {"role": "assistant", "content": text},
+            "message": {"role": "assistant", "content": text, "refusal": None},
+            "logprobs": None,
             "finish_reason": "length" if figures.cut else "stop",
         }
         self.http.send_json(
@@ -183,7 +184,8 @@ class OpenAIDialect(Dialect):
     def refuse(self, status: int, why: str, headers: dict[str, str] | None = None, *, reason: str = "") -> None:
         kinds = {401: "authentication_error", 404: "invalid_request_error", 429: "rate_limit_error"}
         kind = kinds.get(status, "server_error" if status >= 500 else "invalid_request_error")
-        error = {"message": why, "type": kind, "param": None, "code": reason or None}
+        param = why.split("'")[1] if reason == "unsupported_parameter" else None
+        error = {"message": why, "type": kind, "param": param, "code": reason or None}
         self.http.send_json(status, {"error": error}, headers)
 
     def crash(self) -> None:
@@ -200,11 +202,14 @@ class OpenAIDialect(Dialect):
         self.http.send_raw(b"data: " + as_json(data) + b"\n\n")
 
     def _head(self, kind: str) -> dict[str, Any]:
-        return {"id": "chatcmpl-recording", "object": kind, "created": 0, "model": self.model}
+        return {
+            "id": "chatcmpl-recording", "object": kind, "created": 0, "model": self.model, "system_fingerprint": None,
+        }  # fmt: skip
 
     def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        return {**self._head("chat.completion.chunk"), "choices": [choice]}
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
+        counts = {"usage": None} if self._counts else {}  # asked for, they are in every chunk, and empty until the last
+        return {**self._head("chat.completion.chunk"), "choices": [choice], **counts}
 
 
 class GeminiDialect(Dialect):
@@ -241,6 +246,9 @@ class GeminiDialect(Dialect):
         names = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
         names |= {429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"}
         error: dict[str, Any] = {"code": status, "message": why, "status": names.get(status, "INTERNAL")}
+        if reason == "no_api_key":
+            error |= {"code": 403, "status": "PERMISSION_DENIED"}
+            status = 403
         if reason == "invalid_api_key":
             error |= {"code": 400, "status": "INVALID_ARGUMENT"}
             error["details"] = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]
@@ -265,16 +273,19 @@ class GeminiDialect(Dialect):
 
     def _response(self, text: str, figures: Figures | None = None) -> dict[str, Any]:
         candidate: dict[str, Any] = {"content": {"parts": [{"text": text}], "role": "model"}, "index": 0}
-        answer: dict[str, Any] = {"candidates": [candidate], "modelVersion": self.model}
+        counts: dict[str, Any] = {}  # full in the last event only; what is nought is left out
         if figures is not None:
             candidate["finishReason"] = "MAX_TOKENS" if figures.cut else "STOP"
-            answer["usageMetadata"] = {
-                "promptTokenCount": figures.prompt,
-                "candidatesTokenCount": figures.written,
-                "totalTokenCount": figures.prompt + figures.written,
-                "cachedContentTokenCount": figures.reused,
-            }
-        return answer
+            counts["promptTokenCount"] = figures.prompt
+            if figures.written:
+                counts["candidatesTokenCount"] = figures.written
+            counts["totalTokenCount"] = figures.prompt + figures.written
+            if figures.reused:
+                counts["cachedContentTokenCount"] = figures.reused
+            counts["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": figures.prompt}]
+        return {
+            "candidates": [candidate], "usageMetadata": counts, "modelVersion": self.model, "responseId": "recording",
+        }  # fmt: skip
 
 
 def _openai_usage(figures: Figures) -> dict[str, Any]:

@@ -31,12 +31,22 @@ def let_in(http: Handler, body: dict[str, Any] | None = None) -> bool:
     shown = http.headers.get("x-goog-api-key") if google else http.headers.get("Authorization")
     if key and not hmac.compare_digest((shown or "").encode(), (key if google else f"Bearer {key}").encode()):
         part = (shown or "nothing").removeprefix("Bearer ")
-        words = "API key not valid. Please pass a valid API key." if google else f"Incorrect API key provided: {part}."
-        dialect.refuse(401, words, reason="invalid_api_key")
+        if google:
+            words = "API key not valid. Please pass a valid API key."
+            if not shown:
+                words = "Method doesn't allow unregistered callers (callers without established identity)."
+            dialect.refuse(401, words, reason="invalid_api_key" if shown else "no_api_key")
+        else:
+            words = f"Incorrect API key provided: {part}." if shown else "You didn't provide an API key."
+            dialect.refuse(401, words, reason="invalid_api_key" if shown else "")
         return False
     for name in http.desk.refuses:
         if body and name in json.dumps({key: value for key, value in body.items() if key != "messages"}):
-            dialect.refuse(400, f"Unsupported parameter: '{name}' is not supported with this model.")
+            dialect.refuse(
+                400,
+                f"Unsupported parameter: '{name}' is not supported with this model.",
+                reason="unsupported_parameter",
+            )
             return False
     return True
 

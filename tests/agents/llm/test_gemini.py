@@ -145,3 +145,49 @@ def test_a_schema_that_refers_to_itself_is_refused():
     }
     with pytest.raises(ValueError, match="deep"):
         gemini_schema(loop)
+
+
+def refusal(quota: str) -> bytes:
+    details = [
+        {
+            "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+            "violations": [{"quotaId": quota, "quotaValue": "250"}],
+        },
+        {"@type": "type.googleapis.com/google.rpc.Help", "links": [{"url": "https://ai.google.dev/"}]},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "8.94s"},
+    ]
+    error = {
+        "code": 429,
+        "message": "You exceeded your current quota.",
+        "status": "RESOURCE_EXHAUSTED",
+        "details": details,
+    }
+    return json.dumps({"error": error}).encode()
+
+
+def test_the_quota_of_a_minute_is_waited_for(odd):
+    body = refusal("GenerateRequestsPerMinutePerProjectPerModel-FreeTier")
+    with pytest.raises(ModelUnavailable) as caught:
+        ask(GeminiProvider(odd(body, 429, "application/json"), "m", timeouts=SHORT), talk())
+    assert caught.value.retry_after == 8.94
+
+
+def test_the_quota_of_a_day_is_not_waited_for(odd):
+    body = refusal("GenerateRequestsPerDayPerProjectPerModel-FreeTier")
+    with pytest.raises(ModelRefused, match="today") as caught:
+        ask(GeminiProvider(odd(body, 429, "application/json"), "m", timeouts=SHORT), talk())
+    assert caught.value.status == 429
+
+
+def test_counts_on_the_way_are_replaced_by_the_last(odd):
+    first = said("yes", usageMetadata={"promptTokenCount": 50, "totalTokenCount": 50}, responseId="r")
+    last = said("", "STOP", usageMetadata={"promptTokenCount": 51, "candidatesTokenCount": 2, "totalTokenCount": 53})
+    usage = ask(GeminiProvider(odd(events(first, last)), "m", timeouts=SHORT), talk())[-1].usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (51, 2, False)
+
+
+def test_a_call_without_a_key_is_refused_as_such(folder, monkeypatch):
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    with ScriptedOllama(folder, tokens_per_s=0, key="secret") as url, pytest.raises(ModelRefused) as caught:
+        ask(GeminiProvider(url, MODEL, timeouts=SHORT), talk())
+    assert caught.value.status == 403

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from agents.llm.ollama import OllamaProvider
 from agents.llm.scripted_server import ScriptedOllama
 
 from .conftest import MODEL, REPLY, SHORT, eventually, talk
+from .test_openai import odd as odd
 
 
 async def gather(stream: AsyncIterator[Delta | Completion]) -> list[Delta | Completion]:
@@ -250,3 +252,73 @@ def test_proxy_settings_of_the_environment_are_not_used(provider, monkeypatch):
     monkeypatch.delenv("NO_PROXY", raising=False)
     assert ask(provider, talk())[-1].text == REPLY
     assert provider.health().ok
+
+
+def lines(*rows: dict) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def said(text: str, **more: object) -> dict:
+    return {
+        "model": "m",
+        "created_at": "2026-01-01T00:00:00Z",
+        "message": {"role": "assistant", "content": text, **more},
+        "done": False,
+    }
+
+
+def ended(**more: object) -> dict:
+    counts = {"prompt_eval_count": 50, "eval_count": 2, "eval_duration": 1_000_000, "prompt_eval_duration": 1_000_000}
+    return said("") | {"done": True, "done_reason": "stop"} | counts | more
+
+
+def answering(odd, *rows: dict, **options) -> OllamaProvider:
+    return OllamaProvider(odd(lines(*rows), kind="application/x-ndjson"), "m", timeouts=SHORT, **options)
+
+
+def test_thoughts_of_a_reasoning_model_are_no_part_of_the_reply_but_show_that_it_works(odd):
+    *deltas, done = ask(answering(odd, said("", thinking="hm"), said("", thinking="so"), said("yes"), ended()), talk())
+    assert [delta.text for delta in deltas] == ["", "", "yes"]
+    assert done.text == "yes"
+
+
+def test_thoughts_without_end_are_given_up(odd):
+    with pytest.raises(ReplyTooLong):
+        ask(answering(odd, *[said("", thinking="and " * 300)] * 3, ended(), max_reply_bytes=2_000), talk())
+
+
+def test_a_prompt_that_the_server_did_not_count_is_estimated_and_said_so(odd):
+    row = ended()
+    del row["prompt_eval_count"]
+    usage = ask(answering(odd, said("a"), row), talk())[-1].usage
+    assert usage.estimated
+    assert usage.prompt_tokens > 0
+
+
+def test_a_server_that_pushed_the_prompt_out_to_go_on_writing_is_noticed(odd):
+    with pytest.raises(ContextTooLong):
+        ask(answering(odd, said("a"), ended(prompt_eval_count=496, eval_count=30), window=512), talk())
+
+
+def test_a_reply_that_filled_the_window_is_cut_off_and_no_error(odd):
+    row = ended(prompt_eval_count=461, eval_count=52, done_reason="length")
+    assert ask(answering(odd, said("a"), row, window=512), talk())[-1].truncated
+
+
+@pytest.mark.parametrize(
+    ("said_inside", "error", "words"),
+    [
+        (
+            {
+                "code": 400, "message": "request (2622 tokens) exceeds the available context size (512 tokens), try increasing it",
+                "type": "exceed_context_size_error", "n_prompt_tokens": 2622, "n_ctx": 512,
+            },
+            ContextTooLong, "2622",
+        ),
+        ({"code": 400, "message": "model does not support this", "type": "invalid_request_error"}, ModelRefused, "call \\(HTTP 400\\): model does not"),
+    ],
+)  # fmt: skip
+def test_the_runners_error_inside_the_servers_is_read(odd, said_inside, error, words):
+    body = json.dumps({"error": json.dumps({"error": said_inside})}).encode()
+    with pytest.raises(error, match=words):
+        ask(OllamaProvider(odd(body, 400, "application/json"), "m", timeouts=SHORT), talk())

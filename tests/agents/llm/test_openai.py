@@ -194,6 +194,16 @@ class TestReplies:
         thought = {"choices": [{"index": 0, "delta": {"reasoning_content": "hm, " * 9}, "finish_reason": None}]}
         assert self.read(odd, thought, word("yes", "stop"), "[DONE]").text == "yes"
 
+    def test_a_last_chunk_of_counts_without_choices_is_understood(self, odd):
+        for choices in ([], None):
+            rows = [
+                word("yes", usage=None),
+                word("", "stop", usage=None),
+                {"choices": choices, "usage": {"prompt_tokens": 50, "completion_tokens": 2}},
+            ]
+            usage = ask(OpenAIProvider(odd(chunks(*rows, "[DONE]")), "m", timeouts=SHORT), talk())[-1].usage
+            assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (50, 2, False)
+
     def test_what_is_withheld_is_refused(self, odd):
         with pytest.raises(ModelRefused, match="content_filter"):
             self.read(odd, word("a"), word("", "content_filter"), "[DONE]")
