@@ -63,14 +63,16 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _there(files: Sequence[str], asked: str = "") -> str:
-    """ " There are: …", the likest first; a big repository is not listed whole."""
+    """ " There are: …", after the likest one; a big repository is not listed whole."""
     known = [path for path in files if path.endswith(".py") and not is_test(path) and not path.endswith("__init__.py")]
     if not known:
         return " It holds no Python module."
-    names = {path: dotted_name(path) for path in known}
-    near = [
-        path for path in known if asked and (asked in path or get_close_matches(asked, [names[path], path], 1, 0.6))
-    ]
-    shown = [*near, *(path for path in known if path not in near)][:SHOWN]
+    shown = known[:SHOWN]
     more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
-    return f" There are: {', '.join(shown)}{more}."
+    return f"{_meant(asked, known)} There are: {', '.join(shown)}{more}."
+
+
+def _meant(asked: str, known: Sequence[str]) -> str:
+    names = {name: path for path in known for name in (path, dotted_name(path))}
+    near = get_close_matches(asked, names, 1, 0.7) if asked else []
+    return f" Did you mean {names[near[0]]}?" if near else ""

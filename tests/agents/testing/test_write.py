@@ -160,3 +160,13 @@ def test_a_module_is_named_by_dots_or_by_path_and_an_unknown_one_is_refused_with
         path_of("shop.card", files)
     with pytest.raises(NoModule):
         path_of("tests/test_cart.py", files)
+
+
+def test_the_likest_module_is_asked_about_and_a_big_repository_is_not_listed_whole():
+    files = [f"shop/part_{number}.py" for number in range(50)] + ["shop/passwords.py"]
+    with pytest.raises(
+        NoModule, match=r"Did you mean shop/passwords\.py\? There are: shop/part_0\.py, .* and 31 more\."
+    ):
+        path_of("shop.password", files)
+    with pytest.raises(NoModule, match="It holds no Python module"):
+        path_of("shop", ["README.md"])
