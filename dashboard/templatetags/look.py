@@ -44,6 +44,12 @@ def markdown(value: object) -> SafeString:
 
 
 @register.filter
+def spoken(value: object) -> SafeString:
+    """Untrusted Markdown of a reply, line by line."""
+    return md.render(str(value or ""), breaks=True)
+
+
+@register.filter
 def as_json(value: object) -> str:
     """A payload as indented JSON text."""
     return safe.plain(json.dumps(value, indent=2, ensure_ascii=False, default=str))

@@ -34,6 +34,16 @@ def test_markdown_of_strangers_has_no_teeth(words: str) -> None:
     assert len(html) < 200_000
 
 
+@pytest.mark.parametrize("words", STRINGS)
+def test_lines_of_a_reply_have_no_teeth_either(words: str) -> None:
+    assert not acts(str(markdown.render(words, breaks=True)))
+
+
+def test_a_line_of_a_reply_stays_a_line() -> None:
+    assert "x<br>" in str(markdown.render("Cause: x\nPlan: y", breaks=True))
+    assert "<br>" not in str(markdown.render("Cause: x\nPlan: y"))
+
+
 def test_a_link_says_where_it_leads() -> None:
     html = str(markdown.render("[your bank](https://evil.example/login)"))
     assert "(evil.example)" in html
@@ -147,6 +157,41 @@ def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: s
     rows = {key: [payload, value] for key in ("samples", "survived", "lessons", "failures")}
     event = events.emit(run.pk, kind, summary="x", payload=payload | rows, outcome="escalated")
     assert not acts(render_to_string("partials/inspector.html", {"event": event, "run": run, "texts": {}}))
+
+
+@pytest.mark.django_db
+def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
+    enqueued: list, client: Client, settings: Any, tmp_path: Any
+) -> None:
+    from agents.memory.base import Lesson
+    from projects.services import approvals, lessons
+
+    settings.AISWE_HOME = tmp_path
+    lessons.store.cache_clear()
+    story = tell()
+    client.force_login(story.owner)
+    for number, words in enumerate(STRINGS):
+        said = words[:4_000].replace("\x00", "")
+        events.emit(
+            story.run.pk, "error", summary="Escalated", outcome="escalated", task_id=story.stuck.pk, payload={"message": said},
+            blobs={f"best:{said[:200]}{number}.py": said or "x"},
+        )  # fmt: skip
+        values = dict.fromkeys(("signature", "cause", "fix", "task", "run", "failure", "topic"), said[:300] or "x")
+        lessons.store().add(Lesson(id=f"n{number}", reward=1.0, project=story.project.slug, **values))
+        question = approvals.ask(
+            story.project, kind="gate", subject=f"reach:{number}", title="x", run=story.run, task=story.stuck, why=said,
+            payload={"paths": [said], "reasons": [said], "rule": said} if number % 2 else {"path": said, "reasons": said},
+        )  # fmt: skip
+        for address in (reverse("task", args=[story.stuck.pk]), reverse("approval", args=[question.pk])):
+            answer = client.get(address)
+            assert answer.status_code == 200
+            assert not acts(answer.content.decode()), words
+        assert client.get(reverse("task-best", args=[story.stuck.pk])).status_code == 200
+    text = client.get(reverse("memory")).content.decode()
+    assert text.count('class="card stack tight lesson"') > len(STRINGS) // 2
+    assert not acts(text)
+    lessons.store().close()
+    lessons.store.cache_clear()
 
 
 @pytest.mark.django_db
