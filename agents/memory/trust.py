@@ -33,6 +33,15 @@ def planted(text: str) -> str:
     return odd(text) or odd(folded) or odd(" ".join(folded.split()))
 
 
+def known_as(store: LessonStore, *, project: str, signature: str, text: str) -> str:
+    """The id of a lesson from the very same failure that says the same in nearly the same words; "" when there is none.
+
+    A model that was shown a lesson says it again in its diagnosis: one lesson in three wordings would fill all the places.
+    """
+    mine = [one for one in store.by_signature(signature) if one.project == project]
+    return next((one.id for one in mine if likeness(text, [one.text])[0] >= SAME), "")
+
+
 def switched_off(store: LessonStore, *, project: str, signature: str, text: str) -> str:
     """Why a person of this project switched off a lesson that says the same, be it in other words; "" when nobody did."""
     found = [(one, likeness(text, [one.text])[0]) for one in store.by_signature(signature)]

@@ -14,7 +14,7 @@ from typing import Any
 from agents.memory.base import Lesson, Showing
 from agents.memory.choosing import find_lessons
 from agents.memory.rows import plain
-from agents.memory.trust import planted, switched_off
+from agents.memory.trust import known_as, planted, switched_off
 from agents.nodes.hindsight import difference, explained
 from agents.nodes.keys import key_of
 from agents.ports import TaskContext
@@ -121,8 +121,9 @@ def learned(state: TaskState, ctx: TaskContext) -> None:
         )  # fmt: skip
     if why:
         return _refused(state, ctx, proof, why)
+    known = known_as(ctx.lessons, project=ctx.project, signature=proof["signature"], text=f"{cause}\n{fix}")
     lesson = Lesson(
-        id=hashlib.sha256(f"{ctx.project}|{proof['signature']}|{cause}".encode()).hexdigest()[:32], signature=proof["signature"],
+        id=known or hashlib.sha256(f"{ctx.project}|{proof['signature']}|{cause}".encode()).hexdigest()[:32], signature=proof["signature"],
         cause=cause, fix=fix, reward=float(state.get("reward", 1.0)), project=ctx.project, task=state["task"]["key"], run=ctx.run,
         failure=redact(proof["failure"]), topic=_line(state["task"]["title"]), attempt=proof["attempt"], learned_at=time.time(),
         inferred=inferred,

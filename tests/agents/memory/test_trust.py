@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents.memory.base import Lesson
 from agents.memory.chroma import ChromaLessons
-from agents.memory.trust import planted, switched_off
+from agents.memory.trust import known_as, planted, switched_off
 
 LESSON = Lesson(
     "one", "s1", "the parser splits a quoted field at its comma", "read rows with the csv module", 1.0, "shop", "T-01", "1",
@@ -74,6 +74,14 @@ def test_another_lesson_another_project_and_one_that_is_on_are_free(store):
     assert switched_off(store, project="bank", signature="s1", text=SAID_ANEW) == ""
     store.switch("one", by="")
     assert switched_off(store, project="shop", signature="s1", text=SAID_ANEW) == ""
+
+
+def test_the_same_lesson_in_other_words_is_known_and_another_is_not(store):
+    asked = {"project": "shop", "signature": "s1"}
+    assert known_as(store, **asked, text=SAID_ANEW) == "one"
+    assert known_as(store, **asked, text="the total was rounded twice\nround once") == ""
+    assert known_as(store, **asked | {"signature": "s2"}, text=SAID_ANEW) == ""
+    assert known_as(store, **asked | {"project": "bank"}, text=SAID_ANEW) == ""
 
 
 def test_the_decision_of_one_person_is_not_lost_when_it_is_learned_anew(store):
