@@ -66,8 +66,8 @@ def slip_verdict(slip: Slip) -> str:
 
 def _labelless(path: str, text: str) -> str:
     label = re.escape(path)
-    lines = (r"#!.*\n", r"# -\*-.*\n", rf"#+ ?(?:File: |=+ )?{label}(?: =+)?\n", rf'"""{label}"""\n')
-    for line in lines:
+    lines = (r"# ?[-=#]{3,}\n", r"#!.*\n", r"# -\*-.*\n", rf"#+ ?(?:File: |=+ )?{label}(?: =+)?\n", rf'"""{label}"""\n')
+    for line in (*lines, *lines[2:], r"# ?[-=#]{3,}\n"):
         text = re.sub(rf"\A\s*{line}", "", text)
     return text.strip()
 

@@ -18,9 +18,9 @@ from agents.replies.tails import compiles, without_talk
 from agents.replies.where import looks_like_path
 
 MAX_PARTS = 200
-_PATHS = ("path", "file", "filename", "file_name", "filepath", "file_path")
+_PATHS = ("path", "file", "filename", "file_name", "filepath", "file_path", "relative_path")
 _NAMES = ("name", "target")  # a path only when they look like one
-_CONTENTS = ("content", "contents", "code", "text", "body", "source", "file_text", "data", "new_content")
+_CONTENTS = ("content", "contents", "code", "text", "body", "source", "file_text", "data", "new_content", "lines")
 _SEARCHES = ("search", "old", "old_str", "old_string", "find", "before", "original")
 _REPLACES = ("replace", "new", "new_str", "new_string", "replacement", "after", "updated")
 _ARGUMENTS = ("arguments", "parameters", "input", "args", "function", "tool_input")
@@ -36,6 +36,7 @@ _KEYED = re.compile(
     r"(?:[\"']|\b)(?:content|contents|code|text|body|source)(?:[\"']\s*[:=]?|\s*[:=])\s*(?P<mark>\"\"\"|'''|[\"'`])"
 )
 _MORE = re.compile(r"[\s,]*(?=[{\[])")
+_LATER = re.compile(r"^(?=[{\[])", re.M)
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda name: None)
 _LONG_QUOTES = re.compile(r"\"{3}|'{3}")
 _AFTER = re.compile(r"\s*(?:\}\s*(?:[,\]}{]|\Z)|,\s*[\"'][A-Za-z_]{1,30}[\"']\s*:)")
@@ -69,6 +70,16 @@ _WRAPPERS = {
     "new_files",
     "modified",
     "created",
+    "create",
+    "update",
+    "updated",
+    "write",
+    "new",
+    "modify",
+    "edit",
+    "payload",
+    "body",
+    "action_input",
     "tree",
 }
 _FOLDER = re.compile(r"[\w-]{1,80}(?:\.[\w-]{1,80}){0,3}")
@@ -173,7 +184,7 @@ def _values(document: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             break
         yield value
-        if (more := _MORE.match(document, at)) is None:
+        if (more := _MORE.match(document, at) or _LATER.search(document, at)) is None:
             return
         at = more.end()
     if _LONG_QUOTES.search(document):
@@ -253,7 +264,12 @@ def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
 
 def _is_folder(part: Any) -> bool:
     """Is this a part of a tree: names of files and folders, and nothing that tells of one file?"""
-    return isinstance(part, dict) and bool(part) and not {str(key).lower() for key in part} & {*_PATHS, *_CONTENTS}
+    return (
+        isinstance(part, dict)
+        and bool(part)
+        and not any("/" in str(key) for key in part)
+        and not {str(key).lower() for key in part} & {*_PATHS, *_CONTENTS}
+    )
 
 
 def _lines(value: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

@@ -15,6 +15,7 @@ _TRAILING = re.compile(
 _KEY = re.compile(r"^(?:(?:path|file|filename|file_?path|name)\s*[=:]\s*|-\s+)", re.I)
 _WINDOWS = re.compile(r"(?:[\w.-]+\\){1,20}[\w.-]+")
 _NUMBERED = re.compile(r"^\s{0,6}(\d{1,6})(?:\s?[|:│.)]\s?|\t)(.*)$")
+_LINES = re.compile(r"(?:#L\d{1,6}(?:-L?\d{1,6})?|:\d{1,6}(?:-\d{1,6})?)$")
 _TOKEN_LINE = re.compile(r"\n[ \t]*(?:<\|[a-z_]{2,20}\|>|</s>|<end_of_turn>)[ \t]*\Z")
 _FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]{0,80}\n(.*?)(?:\n[ \t]*\1[ \t]*)?\s*\Z", re.S)
 _CDATA = re.compile(r"\A\s*<!\[CDATA\[\n?(.*?)\]\]>\s*(?:</\w{1,30}>)?\s*\Z", re.S)
@@ -37,7 +38,7 @@ def clean_path(path: str) -> str:
     """The path without quotation marks, brackets and remarks; whether it may be used is not judged here."""
     path = path.strip()[:2_000]
     path = _KEY.sub("", _TRAILING.sub("", path)).strip().strip("`'\"*<>\\").rstrip(":;,").strip("`'\"*<>\\ ")
-    path = path.removeprefix("/workspace/")
+    path = _LINES.sub("", path.removeprefix("/workspace/"))
     return path.replace("\\", "/") if _WINDOWS.fullmatch(path) else path
 
 
@@ -53,15 +54,13 @@ def mended(path: str, content: str) -> str:
     """
     if len(content) > MAX_CHARS:
         return content
-    content = _TOKEN_LINE.sub("\n", content)
     if cdata := _CDATA.match(content):
         content = cdata[1]
     if path.endswith((".md", ".markdown")):
         return content
     if not path.endswith((".py", ".pyi")):
         inner = _FENCED.match(content)
-        numberless = _without_numbers(inner[2] if inner else content)
-        return numberless if numberless is not None else inner[2] + "\n" if inner else content
+        return inner[2] + "\n" if inner else content
     if compiles(content):
         return content
     return next((each for each in _candidates(content) if each.strip() and compiles(each)), content)
@@ -69,6 +68,9 @@ def mended(path: str, content: str) -> str:
 
 def _candidates(content: str) -> Iterator[str]:
     """What broken Python may have been, one slip at a time, then two."""
+    if (ended := _TOKEN_LINE.sub("\n", content)) != content:
+        content = ended
+        yield content
     bare = [content]
     if (fenced := _FENCED.match(content)) is not None:
         bare.append(fenced[2] + "\n")

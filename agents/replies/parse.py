@@ -22,7 +22,7 @@ MAX_EDITS = 500
 MAX_PROBLEMS = 30
 MAX_WISHES = 50
 _PATHED = re.compile(r"^\s{0,12}(?:`{3,}|~{3,})\w*[ \t]+(?:path|file|filename)=\S")
-_PREAMBLE = re.compile(r"^(?:#!|# -\*-|---$)")
+_PREAMBLE = re.compile(r"^(?:#!|# -\*-|---$|# ?[-=*#~]{3,}$)")
 _REASONS = ("cause", "evidence", "hypothesis", "plan")
 
 

@@ -10,11 +10,9 @@ from agents.replies.types import Wish, WishKind
 from agents.replies.where import info_path
 
 _NAME = r"(?:BEGIN[ _])?(?:(?:OVER|RE)?WRITES?|FILE|EDIT|CREATE|SAVE|UPDATE)(?:[ _]?FILE)?"
-_PATH = (
-    r"(?:(?:path|file|filename|name)\s*=\s*)?[\"'`]?(?P<path>[^\"'`<>\n|]{1,1000}?)[\"'`]?(?:[ \t]*[,|][^<>\n]{0,200})?"
-)
+_PATH = r"(?:(?:path|file|filename|name)\s*=\s*)?[\"'`]?(?P<path>[^\"'`<>\n|]{1,1000}?)[\"'`]?(?:[ \t]*[,|][^<>\n]{0,200}|[ \t]+\w{1,20}=[^<>\n]{0,200})?"
 _FOREIGN = re.compile(
-    r"^([ \t]{0,8}(?:[#*+-]{1,6}[ \t]+)?)(?:\[\[|«|&lt;&lt;|\\<\\<)[ \t]*(/?[ \t]*(?:END[ _]?)?(?:WRITE|FILE|EDIT|CREATE|READ|EXEC)\b[^\n]{0,1000}?)[ \t]*(?:\]\]|»|&gt;&gt;|\\>\\>)",
+    r"^([ \t]{0,8}(?:[#*+-]{1,6}[ \t]+)?)(?:\[\[|\[(?=/?WRITE\b)|«|&lt;&lt;|\\<\\<)[ \t]*(/?[ \t]*(?:END[ _]?)?(?:WRITE|FILE|EDIT|CREATE|READ|EXEC)\b[^\n]{0,1000}?)[ \t]*(?:\]\]?|»|&gt;&gt;|\\>\\>)",
     re.M | re.I,
 )
 _OPEN = re.compile(
@@ -22,7 +20,7 @@ _OPEN = re.compile(
     re.I,
 )
 _CLOSE = re.compile(
-    rf"<{{1,3}}[ \t]*(?:\\?/[ \t]*{_NAME}|END[ _]?(?:{_NAME})?|{_NAME}[ _:]{{0,3}}END)\b[^<>\n]{{0,200}}>{{0,3}}|^[ \t]*<<[ \t]*{_NAME}[ \t]*>>[ \t]*$",
+    rf"<{{1,3}}[ \t]*(?:\\?/[ \t]*{_NAME}|END[ _]?(?:{_NAME})?|{_NAME}[ _:]{{0,3}}END)\b[^<>\n]{{0,200}}>{{0,3}}|^[ \t]*<<[ \t]*(?:{_NAME}|/[ \t]*[\w./-]{{1,300}})[ \t]*>>[ \t]*$",
     re.I,
 )
 _WISH = re.compile(r"^[ \t]{0,8}<<[ \t]*(READ|EXEC|RUN|CONFIRM|ASK)\b[ \t]*:?[ \t]*(.{0,2000}?)[ \t]*>>[ \t]*$", re.I)
@@ -48,7 +46,7 @@ class Tagged:
 
 def usual_brackets(text: str) -> str:
     """The text with `[[WRITE: …]]`, `«WRITE: …»` and escaped brackets as `<<WRITE: …>>`."""
-    if not any(mark in text for mark in ("[[", "«", "&lt;&lt;", "\\<\\<")):
+    if not any(mark in text for mark in ("[[", "[WRITE", "«", "&lt;&lt;", "\\<\\<")):
         return text
     return _FOREIGN.sub(lambda match: f"{match[1]}<<{match[2]}>>", text)
 

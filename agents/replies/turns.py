@@ -34,7 +34,7 @@ def answer_of(text: str) -> str:
 
 def _with_think_tags(text: str) -> str:
     opening = _THOUGHTS.match(text)
-    if opening is None or opening[0].strip() == "<think>":
+    if opening is None:
         return text
     ends = {"[": r"\[/THINK\]", "◁": "◁/think▷"}.get(opening[0].strip()[0], rf"</{opening['tag']}>")
     end = re.compile(ends, re.I).search(text, opening.end())

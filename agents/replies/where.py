@@ -20,7 +20,11 @@ _NOT_GIVEN = re.compile(
     re.I,
 )
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|<!--|--|;|%)\s*(?:(path|file|filename)\s*:\s*)?(.+?)\s*(?:\*/|-->)?\s*$", re.I)
-_PART = re.compile(r"\bforget\b|\b(?:add|append|insert|put)\b.{0,60}?\b(?:to|in|into)\b", re.I)  # not the whole file
+_FILE_NEXT = r"(?!\s+(?:a\s+|the\s+)?(?:new\s+)?(?:file\s+|module\s+)?[`*\"']?[\w./-]+\.\w)"
+_PART = re.compile(  # a part of a file is no file: "Add this line to `app.py`:"
+    rf"\b(?:forget|append|insert|put|set|replace|change)\b|\badd\b{_FILE_NEXT}|\b(?:lines?|imports?|function|method|snippet|top of|bottom of)\b",
+    re.I,
+)
 _DOCSTRING = re.compile(r"^(\0)?\"\"\"\s*(\S{1,300})\s*\"\"\"$")
 _BARE_LABEL = re.compile(r"^(path|file|filename):\s+(\S{1,300})\s*$", re.I)
 _TAIL = re.compile(r"\s*\((?:new|updated|modified|changed|complete|full)[^)]{0,40}\)\s*:?\s*$", re.I)
@@ -123,7 +127,7 @@ def path_above(line: str, language: str) -> str:
     )
     bare = _DRESS.sub("", bare)
     bare = bare.strip().strip("*_").rstrip(":").strip("*_ ")
-    bare = _LABEL.sub("", bare).strip("*_ ")
+    bare = _LABEL.sub("", re.sub(r"^\d{1,3}[.)]\s+", "", bare)).strip("*_ ")
     bare = bare.strip("`'\"").rstrip(":").strip()
     if (looks_like_path(bare) or bare in _NAMES) and _suits(bare, language):
         return bare
@@ -139,7 +143,11 @@ def path_above(line: str, language: str) -> str:
         return str(quoted[0])
     # "In bank/account.py:", but not "Run it with main.py:"
     named = [word for word in _WORD.findall(line) if looks_like_path(word)] if line.endswith(":") else []
-    if len(named) == 1 and named[0].endswith(_SUFFIXES.get(language, ("\0",))) and not _NOT_GIVEN.search(line):
+    if (
+        len(named) == 1
+        and named[0].endswith(_SUFFIXES.get(language, ("\0",)))
+        and not (_NOT_GIVEN.search(line) or _PART.search(line))
+    ):
         return str(named[0])
     return ""
 
@@ -172,8 +180,8 @@ def path_in_comment(lines: Sequence[str], language: str) -> tuple[str, bool]:
     path = match[2].strip("`'\" =~*-")
     if not looks_like_path(path):
         return "", False
-    if match[1]:
-        return path, True
+    if match[1] or (path.endswith((".py", ".pyi")) and lines[0].lstrip()[:1] in "<-/;%"):
+        return path, True  # what is no comment in this language cannot stay
     return (path, False) if path.endswith(_SUFFIXES.get(language, ("\0",))) else ("", False)
 
 
