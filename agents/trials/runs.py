@@ -21,6 +21,7 @@ from agents.trials.session import Clock, Session, report
 from agents.trials.simulated import SimulatedProvider, Weakness
 from sandbox.base import Backend
 
+TURNS = 3  # of a trial that Python itself broke off
 ProviderOf = Callable[[TrialTask], Provider]
 Tell = Callable[[Outcome, int, int], None]
 
@@ -59,10 +60,18 @@ def run_plan(plan: Plan, session: Session, *, tell: Tell = lambda outcome, done,
     with ModelRunner(attempts=3) as runner:
 
         def one(task: TrialTask) -> Outcome:
-            return play(
-                task, plan.provider_of(task), settings, backend=plan.backend, runner=runner, lessons=plan.lessons,
-                folder=plan.scratch / "work", gates=plan.gates, keep=False,
-            )  # fmt: skip
+            for turn in range(TURNS):
+                try:
+                    return play(
+                        task, plan.provider_of(task), settings, backend=plan.backend, runner=runner, lessons=plan.lessons,
+                        folder=plan.scratch / "work", gates=plan.gates, keep=False,
+                    )  # fmt: skip
+                except SystemError:
+                    # Threads that parse at the same time can make Python 3.11 lose count of its depth
+                    # (github.com/python/cpython/issues/106905). Nothing was written down yet: the trial begins anew.
+                    if turn + 1 == TURNS:
+                        raise
+            raise AssertionError("TURNS is at least one")
 
         outcomes = session.run(
             plan.tasks, one, parallel=plan.at_once, tell=tell,

@@ -94,6 +94,24 @@ def test_a_session_that_goes_on_teaches_each_lesson_once(tmp_path, store, monkey
     shutil.rmtree(tmp_path / "scratch", ignore_errors=True)
 
 
+def test_a_trial_that_python_broke_off_begins_anew_and_not_for_ever(tmp_path, monkeypatch):
+    seen = []
+
+    def trial(task, *words, **options):
+        seen.append(task.id)
+        if len(seen) in broken:
+            raise SystemError("AST constructor recursion depth mismatch")
+        return Outcome(task.id, resolved=True)
+
+    monkeypatch.setattr(runs, "play", trial)
+    broken = {1, 2}
+    assert run_plan(plan_of(tmp_path, NoLessons(), model="reference"), Session(tmp_path / "a", {}))["resolved"] == 2
+    assert len(seen) == 4
+    broken = range(100)
+    with pytest.raises(SystemError):
+        run_plan(plan_of(tmp_path, NoLessons(), model="reference"), Session(tmp_path / "b", {}))
+
+
 def test_with_a_memory_one_task_is_played_after_the_other(tmp_path, store):
     assert plan_of(tmp_path, store).at_once == 1
     assert plan_of(tmp_path, store, off=frozenset({"memory"})).at_once >= 1
