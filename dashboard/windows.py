@@ -21,6 +21,7 @@ PARTS: dict[str, tuple[str, str]] = {
     "retrieved": ("code found for the task", "code"),
     "map": ("map of the repository", "code"),
     "libraries": ("library signatures", "code"),
+    "documentation": ("documentation that fits the task", "code"),
     "tests": ("the tests", "code"),
     "change": ("the change under review", "code"),
     "lessons": ("lessons from memory", "past"),

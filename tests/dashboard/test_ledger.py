@@ -7,6 +7,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.context import parts
 from dashboard import windows
 from projects.services import events
 from tests.dashboard.hostile import MARK
@@ -98,15 +99,20 @@ def test_names_and_figures_of_any_kind_stay_text(page, story: Story) -> None:
 
 
 @given(st.lists(st.tuples(st.text(max_size=9), st.integers(-5, 10**6)), max_size=40))
-def test_the_parts_of_a_bar_fill_it_without_overlap(parts: list[tuple[str, int]]) -> None:
-    found = windows.segments(parts)
+def test_the_parts_of_a_bar_fill_it_without_overlap(rows: list[tuple[str, int]]) -> None:
+    found = windows.segments(rows)
     assert len(found) <= windows.MOST
-    assert sum(one.tokens for one in found) == sum(tokens for _, tokens in parts if tokens > 0)
+    assert sum(one.tokens for one in found) == sum(tokens for _, tokens in rows if tokens > 0)
     ends = 0.0
     for one in found:
         assert abs(float(one.start) - ends) < 0.02
         ends = float(one.start) + float(one.width)
     assert not found or abs(ends - 100) < 0.02
+
+
+def test_every_part_that_a_prompt_can_have_is_called_by_plain_words() -> None:
+    names = {*parts.PINNED, *parts._HEADINGS.values(), *parts._STEPS.values(), "conversation"}
+    assert names <= set(windows.PARTS)
 
 
 def test_a_share_is_never_said_to_be_nothing_when_it_is_something() -> None:
