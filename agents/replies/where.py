@@ -15,8 +15,10 @@ _DRESS = re.compile(
 )
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{1,300}\)")
 _WORD = re.compile(r"[\w./-]{1,300}\w")
-_NOT_GIVEN = re.compile(
-    r"\b(?:run|runs|running|execute|usage|use|used|using|uses|import|imports|call|calls|called|output|prints?|test it|try|example|from|see|like|instead|delete|remove|forget)\b|\b(?:add|append|insert|put)\b.{0,60}?\b(?:to|in|into)\b",
+_NOT_GIVEN = re.compile(  # words that speak of a file rather than give it
+    r"\b(?:runs?|running|execute|usage|use[sd]?|using|imports?|imported|calls?|called|outputs?|prints?|test it|try|example|from|see|look(?:s|ed)?|like|instead|delete|remove|forget"
+    r"|inside|currently|holds?|held|contains?|errors?|bugs?|problems?|issues?|assum\w+|reference|before|previous(?:ly)?|earlier|was|were|old|original(?:ly)?|given|excerpt|relevant|part|end"
+    r"|beginning|extend|modify|could|might|may|would|existing|unchanged|in your)\b",
     re.I,
 )
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|<!--|--|;|%)\s*(?:(path|file|filename)\s*:\s*)?(.+?)\s*(?:\*/|-->)?\s*$", re.I)
@@ -136,20 +138,22 @@ def path_above(line: str, language: str) -> str:
     if (
         len(quoted) == 1
         and ends
-        and not _PART.search(line)
+        and not _speaks_of(line)
         and looks_like_path(quoted[0])
         and quoted[0].endswith(_SUFFIXES.get(language, ("\0",)))
     ):
         return str(quoted[0])
     # "In bank/account.py:", but not "Run it with main.py:"
     named = [word for word in _WORD.findall(line) if looks_like_path(word)] if line.endswith(":") else []
-    if (
-        len(named) == 1
-        and named[0].endswith(_SUFFIXES.get(language, ("\0",)))
-        and not (_NOT_GIVEN.search(line) or _PART.search(line))
-    ):
+    if len(named) == 1 and named[0].endswith(_SUFFIXES.get(language, ("\0",))) and not _speaks_of(line):
         return str(named[0])
     return ""
+
+
+def _speaks_of(line: str) -> bool:
+    """Does a sentence with a path and a colon only speak of the file, or of a part of it?"""
+    words = re.sub(r"`[^`]*`|[\w.-]*/[\w./-]+", "", line)
+    return _NOT_GIVEN.search(words) is not None or _PART.search(line) is not None
 
 
 def path_over(above: Sequence[str], language: str) -> str:

@@ -114,6 +114,27 @@ class TestOtherForms:
         assert parse_reply(text).edits == [EditBlock("a.py", "x = 1\n", "x = 2\n")]
 
 
+ASIDES = [
+    "See `b.py` for the helper:", "Inside `b.py` you will find:", "Currently `b.py` holds:", "The error is in `b.py`:", "Then, in your `b.py`:",
+    "Assuming `b.py` contains:", "For reference, `b.py`:", "Before the fix, `b.py` was:", "It is imported by `b.py`:", "A test could look like this (`b.py`):",
+    "The output of `b.py`:", "Given `b.py`:", "The old `b.py`:", "An excerpt of `b.py`:", "At the end of `b.py`:", "Extend `b.py` with:",
+    "In `b.py`, add this line at the top:", "Also update the imports in `b.py`:", "You may set in `b.py`:", "Replace the function `f` in `b.py`:",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", ASIDES)
+def test_a_sentence_that_speaks_of_a_file_does_not_give_it(sentence):
+    assert files(f"{sentence}\n\n{F}python\nx = 1\n{F}\n\n{F}python path=a.py\n{CODE}{F}\n") == {"a.py": CODE}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Create `b.py`:", "New file `b.py`:", "Write `b.py`:", "Full code of `b.py`:", "The final `b.py`:", "Here is the updated `b.py`:", "In `b.py`:", "And `b.py`:"],
+)  # fmt: skip
+def test_a_sentence_that_gives_a_file_gives_it(sentence):
+    assert files(f"{sentence}\n\n{F}python\n{CODE}{F}\n") == {"b.py": CODE}
+
+
 class TestMends:
     @pytest.mark.parametrize(
         ("given", "path"),
