@@ -24,7 +24,11 @@ def command() -> None:
 @click.argument("project")
 @click.argument("module")
 @click.option(
-    "--target", type=click.FloatRange(1, 100), default=80.0, show_default=True, help="Percent of lines and of branches."
+    "--target",
+    type=click.FloatRange(1, 100),
+    default=80.0,
+    show_default=True,
+    help="More than this percent of lines and of branches.",
 )
 @click.option(
     "--rounds", type=click.IntRange(1, 12), default=5, show_default=True, help="Answers of the model, at most."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agents.testing.measure import Covered
 from agents.testing.write import NoModule, SuiteFails, path_of, write_tests
 from tests.agents.nodes.support import Bench, code, task
 
@@ -170,3 +171,11 @@ def test_the_likest_module_is_asked_about_and_a_big_repository_is_not_listed_who
         path_of("shop.password", files)
     with pytest.raises(NoModule, match="It holds no Python module"):
         path_of("shop", ["README.md"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "branches", "target", "met"),
+    [(81.0, 100.0, 80.0, True), (80.0, 100.0, 80.0, False), (100.0, 80.0, 80.0, False), (100.0, 100.0, 100.0, True), (99.9, 100.0, 100.0, False)],
+)  # fmt: skip
+def test_the_target_is_met_by_more_than_it_or_by_all(lines, branches, target, met):
+    assert Covered(lines, branches).meets(target) is met
