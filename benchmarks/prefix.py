@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.figures import CannotMeasure, Figure, Section, Spread
-from benchmarks.processes import scratch
+from benchmarks.processes import ask_child, scratch
 
 TITLE = "what a prefix cache can reuse over a repair (given answers, real sandbox, real prompts)"
 STEPS = 10  # repairs of the long job
 WINDOW = 32_768
+ROUNDS = 5  # of the job on a database
+CODEX_MS = 840.0  # processor time of the leanest of the larger agents over this job
 
 START = '''"""What a rental costs."""
 
@@ -57,6 +61,10 @@ def test_negative_days_are_refused():
     with pytest.raises(ValueError):
         price(-1, 10)
 """
+TASK = {
+    "key": "T-01", "title": "A free day a week", "description": "The price of a rental of a week or more is wrong. Repair it.",
+    "expects": "", "files": ["rental.py"], "packages": [],
+}  # fmt: skip
 WRONG = (
     "days * a_day", "(days - 1) * a_day", "days * a_day - weeks", "(days - weeks) + a_day", "(days - weeks * 2) * a_day",
     "days - weeks * a_day", "(weeks - days) * a_day", "(days - WEEK) * a_day", "str(days - weeks)", "(days // weeks) * a_day",
@@ -104,8 +112,13 @@ class Given:
         """Nothing is open."""
 
 
-def play(folder: Path, answers: Sequence[str], backend: Any, runner: Any) -> dict[str, float]:
-    """Run one job to its end; tokens by agents.llm.tokens, CPU in seconds of this process alone and with git."""
+def play(
+    folder: Path, answers: Sequence[str], backend: Any, runner: Any, watching: Callable[[], Any] = nullcontext
+) -> dict[str, float]:
+    """Run one job to its end; tokens by agents.llm.tokens, CPU in seconds of this process alone and with git.
+
+    `watching` is entered around the job itself.
+    """
     from langgraph.checkpoint.memory import InMemorySaver
 
     from agents.gates.base import GateReport
@@ -132,16 +145,13 @@ def play(folder: Path, answers: Sequence[str], backend: Any, runner: Any) -> dic
         provider=lambda persona: provider, runner=runner, backend=backend, supply=PackageSupply(folder / "packages"),
         lessons=NoLessons(), gates=lambda root, paths, dispositions: GateReport("pass", (), {}, ()), needs_review=False,
     )  # fmt: skip
-    task = {
-        "key": "T-01", "title": "A free day a week", "description": "The price of a rental of a week or more is wrong. Repair it.",
-        "expects": "", "files": ["rental.py"], "packages": [], "requirements": [], "note": "", "generation": 1,
-        "tests_given": {"tests/test_rental.py": TESTS},
-    }  # fmt: skip
+    task = {**TASK, "requirements": [], "note": "", "generation": 1, "tests_given": {"tests/test_rental.py": TESTS}}
     graph = build_graph().compile(checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": RECURSION_LIMIT}
     began, wall = os.times(), time.perf_counter()
     try:
-        state = graph.invoke(start_state(task), config, context=context, durability="sync")
+        with watching():
+            state = graph.invoke(start_state(task), config, context=context, durability="sync")
     finally:
         context.close()
     ended = os.times()
@@ -177,6 +187,7 @@ def measure(section: Section, options: Any) -> None:
                 name: play(folder / name.replace(" ", "-"), answers, backend, runner)
                 for name, answers in jobs().items()
             }
+            where = ask_child("benchmarks.prefix_child", folder / "home", {"n": options.n or ROUNDS})
     finally:
         runner.close()
     for name, row in found.items():
@@ -189,6 +200,27 @@ def measure(section: Section, options: Any) -> None:
             f"({100 * row['uncached'] / row['sent']:.0f} %; {row['strict']:.0f} when replies sent back count as new), {row['generated']:.0f} generated; engine CPU {row['cpu']:.2f} s, "
             f"with git and what else it started {row['cpu_all']:.2f} s"
         )
-    section.notes.append(
-        "a server's cache holds what it was sent and what it wrote; tokens are estimates of agents.llm.tokens"
-    )
+    section.figures += breakdown(where)
+    section.notes += [
+        "a server's cache holds what it was sent and what it wrote; tokens are estimates of agents.llm.tokens",
+        f"processor time of the bug fix as a job on SQLite, in a warm worker, without scanners: {where['gits']:.0f} processes of git",
+        "the engine's own time is split by the shares of a second pass, with a watch on every call of a function",
+    ]
+
+
+def breakdown(where: dict[str, Any]) -> list[Figure]:
+    """Where the processor time of the bug fix goes, in milliseconds; the shares of the watched pass over the measured whole."""
+    codex = Spread.of([CODEX_MS], "ms")
+    engine = Spread.of([1000 * each for each in where["engine"]], "ms")
+    whole = Spread.of([1000 * (each + box) for each, box in zip(where["engine"], where["sandbox"], strict=True)], "ms")
+    own, share = 1000 * median(where["own"]), sum(where["parts"].values())
+    rows = {f"own: {part}": own * seconds / share for part, seconds in where["parts"].items()}
+    rows |= {f"git: {verb}": 1000 * seconds for verb, seconds in where["git"].items()}
+    return [
+        Figure("bug fix as a job: processor time of engine and git", engine, codex, "codex CLI, same job, another day"),
+        *(
+            Figure(f"  {name}", Spread.of([rows[name]], "ms"), engine, "engine and git", better="")
+            for name in sorted(rows, key=lambda name: -rows[name])
+        ),
+        Figure("the same with the sandbox and all that ran in it", whole, codex, "codex CLI, same job, another day"),
+    ]

@@ -102,8 +102,9 @@ class Worktree:
 
     def remove(self, name: str) -> None:
         """Take a file away, if it is there."""
-        self._forget()
-        (self.path / name).unlink(missing_ok=True)
+        if os.path.lexists(self.path / name):
+            self._forget()
+            (self.path / name).unlink(missing_ok=True)
 
     def diff(self, base: str) -> str:
         """The whole change against `base`, new files included."""
