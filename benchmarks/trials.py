@@ -123,7 +123,8 @@ def _note(text: str) -> None:
 
 def model_text(weak: Weakness) -> str:
     """The model as `aiswe bench tasks --model` takes it."""
-    return f"simulated:p={weak.p:g},q={weak.q:g},r={weak.r:g},h={weak.h:g},seed={weak.seed},repeats={weak.repeats}"
+    shares, _, repeats = weak.text.rpartition(",")
+    return f"simulated:{shares},seed={weak.seed},{repeats}"
 
 
 @contextmanager

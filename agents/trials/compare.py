@@ -167,4 +167,4 @@ def _model(text: str) -> tuple[str, int]:
         weak = Weakness.parse(rest)
     except ValueError:
         return text, 0
-    return f"simulated:p={weak.p:g},q={weak.q:g},r={weak.r:g},h={weak.h:g},repeats={weak.repeats}", weak.seed
+    return f"simulated:{weak.text}", weak.seed

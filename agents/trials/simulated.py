@@ -13,7 +13,8 @@ From a task's reference answer it makes mistakes (agents/trials/mutants.py) that
   (agents/trials/kinds.py). The kind of the mistake that it is about to make, or has just made: the answer is right.
   Another kind: the answer is wrong, even where it would have been right. So memory helps as far as retrieval chooses well.
 
-Its diagnosis names the kind of its last mistake when it cures it. Everything is drawn from (seed, task, opening without
+Its diagnosis names the kind of its last mistake when it cures it. Asked afterwards why a version failed, with the trace and
+what the cure changed before it, it names the right kind with probability `e`, else another one. Everything is drawn from (seed, task, opening without
 lessons, turn, how often this turn was asked for): the same trial gives the same replies in any order, and two trials that
 differ only in what they remember are the same but for that.
 """
@@ -49,15 +50,22 @@ class Weakness:
     seed: int = 1
     repeats: str = "opening"
     h: float = 0.0
+    e: float = 0.8
+
+    @property
+    def text(self) -> str:
+        """The same in words, whole but for the seed; `e` is named when it is not the usual one."""
+        e = "" if self.e == Weakness.e else f",e={self.e:g}"
+        return f"p={self.p:g},q={self.q:g},r={self.r:g},h={self.h:g}{e},repeats={self.repeats}"
 
     @classmethod
     def parse(cls, text: str) -> Weakness:
-        """From "p=0.45,q=0.5,r=0.3,seed=1,h=0.5,repeats=call"; what is left out keeps its default. Raises ValueError."""
+        """From "p=0.45,q=0.5,r=0.3,seed=1,h=0.5,e=0.8,repeats=call"; what is left out keeps its default. Raises ValueError."""
         found = cls()
         for part in filter(None, (piece.strip() for piece in text.split(","))):
             name, equals, value = part.partition("=")
-            if name not in ("p", "q", "r", "h", "seed", "repeats") or not equals:
-                raise ValueError(f"{part!r} is not one of p=, q=, r=, h=, seed=, repeats=")
+            if name not in ("p", "q", "r", "h", "e", "seed", "repeats") or not equals:
+                raise ValueError(f"{part!r} is not one of p=, q=, r=, h=, e=, seed=, repeats=")
             if name == "repeats":
                 if value not in ("opening", "call"):
                     raise ValueError(f"repeats={value!r}: it is opening or call")
@@ -207,13 +215,13 @@ class SimulatedProvider:
         return any(words in squeezed for words in mistake.words)
 
     def _explain(self, asked: str) -> str:
-        """Why a version failed, read from its trace and what the cure changed: right as often as it repairs, `q`."""
+        """Why a version failed, read from its trace and what the cure changed: right with probability `e`."""
         lines = {line[1:].strip() for line in asked.splitlines() if line.startswith("-")}
         made = [one for one in self.mistakes if one.kind and self._taken_out(one) <= lines and self._told(asked, one)]
         if not made:
             return json.dumps({"cause": "", "fix": ""})
         others = sorted({one.kind for one in self.mistakes if one.kind} - {made[0].kind}) or [made[0].kind]
-        right = self._draw("explains", made[0].words[0]) < self.weakness.q
+        right = self._draw("explains", made[0].words[0]) < self.weakness.e
         kind = KINDS[made[0].kind if right else others[int(self._draw("errs", made[0].words[0]) * len(others))]]
         return json.dumps({"cause": f"{kind.cause} in {min(self.task.reference)}", "fix": kind.fix})
 

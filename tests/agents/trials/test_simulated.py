@@ -95,6 +95,8 @@ def test_without_mistakes_it_plays_the_reference():
 def test_weakness_is_read_from_words():
     assert Weakness.parse("p=0.1,q=0.2,r=0.3,h=0.5,seed=4,repeats=call") == Weakness(0.1, 0.2, 0.3, 4, "call", 0.5)
     assert Weakness.parse("") == Weakness()
+    for weak in (Weakness(0.1, 0.2, 0.3, 4, "call", 0.5, 0.6), Weakness()):
+        assert Weakness.parse(f"{weak.text},seed={weak.seed}") == weak
     for bad in ("p=2", "x=1", "p", "repeats=never", "seed=a"):
         with pytest.raises(ValueError):
             Weakness.parse(bad)
@@ -176,11 +178,11 @@ def test_samples_asked_in_any_order_get_the_same_answers_and_the_chosen_one_is_r
 def test_asked_afterwards_why_it_failed_it_names_the_kind_from_what_the_cure_changed():
     schema = {"properties": {"cause": {}, "fix": {}}}
     asked = f"How it failed:\n{TRACE}\nWhat it does differently:\n--- a.py\n+++ a.py\n-wrong = 1\n+right = 1\n"
-    assert json.loads(reply(model(1, KNOWN, q=1.0), asked, schema=schema)) == {
+    assert json.loads(reply(model(1, KNOWN, e=1.0), asked, schema=schema)) == {
         "cause": f"{KINDS['slice'].cause} in a.py",
         "fix": KINDS["slice"].fix,
     }
-    wrong = json.loads(reply(model(1, KNOWN, q=0.0), asked, schema=schema))
+    wrong = json.loads(reply(model(1, KNOWN, e=0.0), asked, schema=schema))
     assert kind_in(wrong["cause"]) == kind_in(wrong["fix"]) in {"boundary", "number"}
-    blank = json.loads(reply(model(1, KNOWN, q=1.0), "How it failed: it did", schema=schema))
+    blank = json.loads(reply(model(1, KNOWN, e=1.0), "How it failed: it did", schema=schema))
     assert blank == {"cause": "", "fix": ""}
