@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from agents.capabilities import Step, is_outside, require, secrets_in_text, without_secrets
 from agents.context.compaction import compact
-from agents.context.ledger import ledger
+from agents.context.ledger import ledger, shortened
 from agents.effects import effect
 from agents.firewall.outgoing import Watch, judge_reply, planted
 from agents.forms import in_form
@@ -159,7 +159,9 @@ def asking(
         return Answer(*known)
     check_budget(spine, limits)
     messages = in_form(messages, getattr(provider, "protocol", "fences"))
-    kept, saved = compact(messages, provider.window, persona.max_tokens)
+    # The canary is planted in what is sent only, and needs its place too.
+    planting = count_messages(with_canary(messages, canary)) - count_messages(messages)
+    kept, saved = compact(messages, provider.window, persona.max_tokens + planting)
     shown, sources = guarded(spine, kept, provider, key=key, role=persona.name, attempt=attempt), untrusted(kept)
     sent = bare(shown)
     asked = with_canary(sent, canary)
@@ -167,7 +169,7 @@ def asking(
     if saved:
         spine.emit(
             "context.compacted", summary=f"Older turns summed up, {saved} tokens saved", role=persona.name,
-            attempt=attempt, payload={"saved": saved}, key=f"{key}:compacted",
+            attempt=attempt, payload={"saved": saved, "parts": shortened(messages, kept)}, key=f"{key}:compacted",
         )  # fmt: skip
     written = 0
 

@@ -22,6 +22,8 @@ _FIELDS = {
     "plan": "plan",
     "fix": "plan",
 }
+_PARTS = ("cause", "evidence", "hypothesis", "plan")
+_ITEM = re.compile(r"\s+\S|[-*+>|]|\d{1,3}[.)]\s")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _REQUIREMENT = re.compile(r"[A-Z][A-Z0-9]*(?:[-.][A-Z0-9]+)*[-.]?\d+[a-z]?")
 _VERDICTS: dict[str, VerdictWord] = {
@@ -48,7 +50,7 @@ def label(line: str) -> tuple[str, str]:
 def find_diagnosis(prose: Sequence[str]) -> tuple[Diagnosis | None, list[str]]:
     """The diagnosis in a reply's prose, and the parts it lacks as problems."""
     found: dict[str, list[str]] = {}
-    current, inside = "", False
+    current, inside, ended = "", False, False
     for line in prose:
         name, rest = label(line)
         if name == "diagnosis":
@@ -65,13 +67,19 @@ def find_diagnosis(prose: Sequence[str]) -> tuple[Diagnosis | None, list[str]]:
         elif _HEADING.match(line) or name in ("decision", "verdict", "packages", "package", "reason"):
             current, inside = "", False
         elif current and line.strip():
+            if ended and not _ITEM.match(line):
+                current = ""  # after the last of all parts, words below an empty line announce the files
+                continue
             found.setdefault(current, []).append(line.strip())
-        elif not line.strip() and not inside:
-            current = ""
+        elif not line.strip():
+            ended = len(found) == len(_PARTS)
+            current = current if inside else ""
+            continue
+        ended = False
     parts = {key: " ".join(values)[:_MAX_FIELD] for key, values in found.items()}
     if not parts.get("cause") and not parts.get("hypothesis"):
         return None, []
-    missing = [key for key in ("cause", "evidence", "hypothesis", "plan") if not parts.get(key)]
+    missing = [key for key in _PARTS if not parts.get(key)]
     problems = [f"The diagnosis has no line `{key.capitalize()}:`." for key in missing]
     return Diagnosis(**parts), problems
 

@@ -18,19 +18,17 @@ from agents.llm.base import Message
 from projects.models import Blob, Event, Run, Task
 
 MOST = 40  # calls of one page
-NOISE = 8  # tokens a part's estimate may move by without anything having been cut
 
 
 @dataclass(frozen=True)
 class Cut:
-    """What was left out or summed up before a call, to make it fit.
+    """What was left out or summed up before a call, to make it fit: `saved` tokens in all, and each part that got shorter
 
-    `saved` tokens in all; `parts` (name, tokens in the call before and its reply, tokens now) is None when the call began its
-    conversation, so that nothing tells how the parts were before.
+    (name, tokens before, tokens as sent; estimates). Runs recorded by earlier versions have no parts.
     """
 
     saved: int
-    parts: tuple[tuple[str, int, int], ...] | None
+    parts: tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ def _calls(usages: QuerySet[Event], *, wanted: set[int]) -> list[Call]:
         if row.pk in wanted:
             missing = {sha for one in (call, *before) for sha in one.prompt} - blobs.keys()
             blobs |= Blob.objects.in_bulk(list(missing))
-            cut = _cut(call, before[-1] if before else None, compacted) if compacted else None
+            cut = _cut(compacted) if compacted else None
             made.append(_with_reuse(replace(call, cut=cut), before, blobs))
         before.append(call)
     return made
@@ -169,16 +167,15 @@ def _shas(thought: Event | None) -> tuple[str, ...]:
     return tuple(str(one) for one in found) if isinstance(found, list) else ()
 
 
-def _cut(call: Call, before: Call | None, compacted: Event) -> Cut:
-    saved = _whole(compacted.payload.get("saved"))
-    if before is None or len(call.prompt) <= 2:  # system and first question: a conversation of its own begins
-        return Cut(saved, None)
-    was, now = dict(before.parts), dict(call.parts)
-    was["conversation"] = was.get("conversation", 0) + before.written  # its reply is the next turn
-    lost = [
-        (name, had, now.get(name, 0)) for name, had in was.items() if had - now.get(name, 0) > max(NOISE, had // 20)
-    ]
-    return Cut(saved, tuple(lost))
+def _cut(compacted: Event) -> Cut:
+    parts = compacted.payload.get("parts")
+    rows = parts.items() if isinstance(parts, Mapping) else ()
+    return Cut(
+        _whole(compacted.payload.get("saved")),
+        tuple(
+            (str(name), _whole(row[0]), _whole(row[1])) for name, row in rows if isinstance(row, list) and len(row) == 2
+        ),
+    )
 
 
 def _with_reuse(call: Call, before: Sequence[Call], blobs: Mapping[str, Blob]) -> Call:

@@ -80,7 +80,11 @@ def talk(runner, turns, messages):
 def test_every_call_fits_and_holds_what_is_pinned_word_for_word(runner):
     spine, provider = talk(runner, 14, opening())
     assert len(provider.sent) == 14
-    assert len(spine.of("context.compacted")) > 5
+    shortenings = [event["payload"] for event in spine.of("context.compacted")]
+    assert len(shortenings) > 5
+    for told in shortenings:
+        assert all(before > after >= 0 for before, after in told["parts"].values())
+        assert "conversation" in told["parts"] or "map" in told["parts"]
     for turn, messages in enumerate(provider.sent):
         assert count_messages(messages) + CODER.max_tokens <= WINDOW
         shown = "\n".join(message["content"] for message in messages)
@@ -90,6 +94,18 @@ def test_every_call_fits_and_holds_what_is_pinned_word_for_word(runner):
             assert f"- word {earlier}!" in shown
         if turn:
             assert f"E  failure number {turn - 1}\n" in shown
+
+
+def test_the_canary_has_its_place_in_the_window_too(runner):
+    messages, provider = opening(), Counting()
+    for turn in range(14):
+        said = ask(
+            spine=MemorySpine(), limits=Limits(), runner=runner, provider=provider, persona=CODER, messages=messages,
+            step="repair", key=f"k{turn}", canary="aiswe-canary-" + "0f" * 16,
+        )  # fmt: skip
+        messages = [*messages, as_turn("assistant", said.text), repair("E  a failure\n" + "E  more of it\n" * 60)]
+    assert all(count_messages(sent) + CODER.max_tokens <= WINDOW for sent in provider.sent)
+    assert any("aiswe-canary-" in sent[0]["content"] for sent in provider.sent)
 
 
 def test_the_ledger_of_every_call_adds_up(runner):

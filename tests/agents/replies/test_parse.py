@@ -201,6 +201,20 @@ def test_a_diagnosis_without_a_hypothesis_says_so():
     assert reply.problems == ["The diagnosis has no line `Hypothesis:`."]
 
 
+@pytest.mark.parametrize(
+    ("plan", "read"),
+    [
+        ("Plan: keep the rest\n\nHere it is:\n", "keep the rest"),
+        ("Plan:\n\n- first\n- then\n\nBelow is the file.\n", "- first - then"),
+        ("Plan: first\nand then\n\n  more of it\n\nNow the code.\n\nIt is short.\n", "first and then more of it"),
+    ],
+)
+def test_words_that_announce_the_files_are_no_part_of_the_plan(plan, read):
+    head = "## Diagnosis\n\nCause: a rate is a float.\n\nEvidence: TypeError\n\nHypothesis: Decimal helps.\n\n"
+    found = parse_reply(head + plan + "\n```python path=a.py\nx = 1\n```\n").diagnosis
+    assert (found.cause, found.plan) == ("a rate is a float.", read)
+
+
 def test_there_is_no_diagnosis_where_none_is_written():
     assert parse_reply("I changed the loop.").diagnosis is None
 

@@ -33,6 +33,7 @@ def call(
     sent: int = 1_000,
     reused: Any = None,
     saved: int = 0,
+    lost: Any = None,
     filled: dict[str, int] | None = None,
     role: str = "coder",
     model: str = "m",
@@ -41,9 +42,8 @@ def call(
     """The events one call leaves, as the engine writes them; the thought's number."""
     said: dict[str, Any] = {"role": role, "task_id": task.pk if task else None}
     if saved:
-        events.emit(
-            run.pk, "context.compacted", summary="summed up", payload={"saved": saved}, key=f"{key}:compacted", **said
-        )
+        cut = {"saved": saved, "parts": lost}
+        events.emit(run.pk, "context.compacted", summary="summed up", payload=cut, key=f"{key}:compacted", **said)
     payload = {
         "model": model, "prompt_tokens": sent, "reused_tokens": reused, "completion_tokens": 50, "window": 32_768,
         "filled_by": filled or {"system": sent - 10, "task": 10},
@@ -84,26 +84,17 @@ def test_another_persona_or_model_shares_no_cache(task: Task) -> None:
     assert [one.reusable for one in ledger.calls_of(task.run, task)] == [0, 0, 0]
 
 
-def test_what_was_cut_is_read_from_the_call_before(task: Task) -> None:
-    call(
-        task.run,
-        "1",
-        [SYSTEM, OPENING, "Here.", TRACE],
-        task=task,
-        filled={"system": 300, "map": 500, "conversation": 900},
-    )
-    call(
-        task.run, "2", [SYSTEM, OPENING, "Here.", TRACE], task=task, saved=1_100,
-        filled={"system": 301, "conversation": 200, "summary": 90},
-    )  # fmt: skip
-    cut = ledger.calls_of(task.run, task)[1].cut
-    assert cut == ledger.Cut(1_100, (("map", 500, 0), ("conversation", 950, 200)))
-
-
-def test_a_conversation_that_was_too_long_from_the_start_tells_no_parts(task: Task) -> None:
+def test_what_was_cut_is_read_from_the_record_of_the_shortening(task: Task) -> None:
     call(task.run, "1", [SYSTEM, OPENING], task=task)
-    call(task.run, "2", [SYSTEM, OPENING], task=task, saved=22)
-    assert [one.cut for one in ledger.calls_of(task.run, task)] == [None, ledger.Cut(22, None)]
+    call(task.run, "2", [SYSTEM, OPENING], task=task, saved=1_100, lost={"map": [500, 0], "conversation": [950, 200]})
+    cuts = [one.cut for one in ledger.calls_of(task.run, task)]
+    assert cuts == [None, ledger.Cut(1_100, (("map", 500, 0), ("conversation", 950, 200)))]
+
+
+@pytest.mark.parametrize("lost", [None, [], {"map": 3}, {"map": [1]}, {"map": None}])
+def test_a_shortening_whose_parts_are_not_on_record_still_says_how_much(task: Task, lost: Any) -> None:
+    call(task.run, "1", [SYSTEM, OPENING], task=task, saved=22, lost=lost)
+    assert [one.cut for one in ledger.calls_of(task.run, task)] == [ledger.Cut(22, ())]
 
 
 def test_a_page_ends_and_the_next_one_still_knows_the_calls_before(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
