@@ -98,9 +98,24 @@ def update_settings(project: Project, *, by: User, **changes: Any) -> Project:
     with transaction.atomic():
         current = lock_project(project.pk)
         values = _checked(changes, {**default_limits(), **current.limits})
+        before = {name: getattr(current, name) for name in values}
         Project.objects.filter(pk=project.pk).update(**values)
+        if told := _told(before, values):
+            note(by, "project.changed", current.slug, told)
     project.refresh_from_db()
     return project
+
+
+def _told(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What a change of settings was, [before, after] each; of house rules, which are long, only how long they are."""
+    told: dict[str, Any] = {}
+    for name, value in after.items():
+        if name == "limits":
+            was = before[name]
+            told |= {limit: [was.get(limit), new] for limit, new in value.items() if was.get(limit) != new}
+        elif value != before[name]:
+            told[name] = [len(before[name]), len(value)] if name == "house_rules" else [before[name], value]
+    return told
 
 
 def add_member(project: Project, user: User, role: str, *, by: User) -> Membership:

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from projects.errors import BadInput, NotAllowed
-from projects.models import Project
+from projects.models import Project, SiteEvent
 from projects.services import projects
 from tests.factories import make_project, make_user, owner_of
 
@@ -54,6 +54,17 @@ def test_limits_not_named_keep_their_value():
     projects.update_settings(project, by=owner_of(project), limits={"parallel_tasks": 4})
     assert (project.limits["max_retries"], project.limits["parallel_tasks"]) == (3, 4)
     assert project.limits["max_iterations"] == 15
+
+
+def test_the_site_trail_tells_who_changed_which_setting_and_how():
+    project = make_project(limits={"max_retries": 3})
+    owner = owner_of(project)
+    changes = {"autonomy": "gates_only", "house_rules": "Be kind.", "limits": {"max_retries": 9, "samples": 1}}
+    projects.update_settings(project, by=owner, **changes)
+    projects.update_settings(project, by=owner, **changes)
+    (row,) = SiteEvent.objects.filter(action="project.changed")
+    assert (row.actor, row.subject) == (owner.get_username(), project.slug)
+    assert row.detail == {"autonomy": ["plan_gates", "gates_only"], "house_rules": [0, 8], "max_retries": [3, 9]}
 
 
 def test_an_unknown_setting_is_named():
