@@ -129,7 +129,9 @@ def compare_(folders: tuple[Path, ...], as_json: bool) -> None:
     from agents.trials.tables import CAPTION, DIFFERENCES, FIGURES, differences, figures
 
     def people() -> None:
-        output.table(FIGURES, [figures(row) for row in rows])
+        # In parts, because a terminal is narrow.
+        output.table(FIGURES[:5], [figures(row)[:5] for row in rows])
+        output.table(("what", *FIGURES[5:]), [(row["name"], *figures(row)[5:]) for row in rows])
         if len(rows) > 1:
             output.table(("what", *DIFFERENCES), [(row["name"], *differences(row)) for row in rows[1:]])
         output.say(CAPTION)
