@@ -28,6 +28,10 @@ _ERROR_KIND = re.compile(
 )
 
 
+_CAPTURED = re.compile(r"^-{3,} Captured .{1,60} -{3,}$", re.M)
+_DETAIL = re.compile(r"^\s*(?:E\s+)?((?:Expected|Actual|Obtained)\b.*)$", re.M)
+
+
 def normalise(text: str) -> str:
     """The text without what changes from run to run; bounded, because a trace can be megabytes."""
     text = text[:8_000]
@@ -37,7 +41,11 @@ def normalise(text: str) -> str:
 
 
 def error_kind(text: str) -> str:
-    """The exception's name in a trace ("AssertionError" where an assert is all there is)."""
+    """The exception's name in a trace ("AssertionError" where an assert is all there is).
+
+    What the program itself wrote, quoted by pytest below the trace, does not count.
+    """
+    text = _CAPTURED.split(text, maxsplit=1)[0]
     kinds = _ERROR_KIND.findall(text)
     if kinds:
         return str(kinds[-1])
@@ -50,7 +58,7 @@ def signature_of(report: Mapping[str, Any]) -> str:
     if failures:
         parts = sorted(
             f"{failure.get('nodeid', '')}|{error_kind(str(failure.get('traceback') or failure.get('message', '')))}|"
-            f"{normalise(str(failure.get('message', '')).split(chr(10))[0])}"
+            f"{normalise(_said(str(failure.get('message', ''))))}"
             for failure in failures
         )
     else:
@@ -58,6 +66,11 @@ def signature_of(report: Mapping[str, Any]) -> str:
         found = read_problems(output)
         parts = sorted(map(_part, found)) or [normalise(output[-2_000:])]
     return _hashed(parts)
+
+
+def _said(message: str) -> str:
+    """The first line, and what it announces: "Regex pattern did not match." alone is the same for every pattern."""
+    return " ".join([message.split("\n", maxsplit=1)[0], *_DETAIL.findall(message[:8_000])[:3]])
 
 
 def signature_of_problems(problems: Sequence[Problem]) -> str:
