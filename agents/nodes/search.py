@@ -15,6 +15,7 @@ from langgraph.runtime import Runtime
 from agents.asking import Conversation
 from agents.llm.base import Message, ModelTimeout, ModelUnavailable, ReplyTooLong
 from agents.nodes.common import is_test, key_of, opening, own_files, talking, tests_text
+from agents.nodes.remembering import ids
 from agents.nodes.verify import run_tests, write_candidate
 from agents.personas import CODER
 from agents.ports import OverBudget, TaskContext, Waiting
@@ -77,7 +78,9 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         },
     )  # fmt: skip
     taken = next(each.written for each in drawn if each.judged is best)
-    return changed | {"coder": taken.messages, "files": taken.files, "packages": taken.packages}
+    return changed | {
+        "coder": taken.messages, "files": taken.files, "packages": taken.packages, "shown": ids(state["lessons"]),
+    }  # fmt: skip
 
 
 @dataclass

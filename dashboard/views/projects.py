@@ -116,6 +116,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
     project = get_object_or_404(access.projects(request.user), pk=pk)
     document, plan = project.documents.first(), project.plans.first()
     latest = list(project.runs.select_related("plan").order_by("-pk")[:10])
+    planning = next((run for run in latest if run.kind == Run.Kind.PLAN and run.status not in Run.OVER), None)
     context = {
         "project": project,
         "document": document,
@@ -129,19 +130,20 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
         "sandboxes": projects.SANDBOXES,
         "asks": project.approvals.filter(status=Approval.Status.PENDING),
         "totals": runs.totals(latest[0]) if latest else None,
-        "next": _next_step(document, plan, latest),
+        "planning": planning,
+        "next": _next_step(document, plan, latest, planning),
     }
     return show(request, "pages/project.html", context)
 
 
-def _next_step(document, plan, latest) -> str:  # type: ignore[no-untyped-def]
+def _next_step(document, plan, latest, planning) -> str:  # type: ignore[no-untyped-def]
     """The one thing that brings the project on."""
     if document is None:
         return "upload"
     if document.status != "confirmed":
         return "requirements"
     if plan is None or plan.document_id != document.pk:
-        return "planning" if latest and latest[0].kind == "plan" and latest[0].status not in Run.OVER else "make_plan"
+        return "planning" if planning else "make_plan"
     if plan.status in ("proposed", "invalid", "rejected"):
         return "plan"
     if plan.status == "approved" and not any(run.plan_id == plan.pk and run.kind == "build" for run in latest):

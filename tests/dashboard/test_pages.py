@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from projects.models import Run
 from tests.dashboard.story import Story, second_version
+from tests.factories import make_document, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -21,6 +23,15 @@ def test_the_projects_stand_in_columns(page, story: Story) -> None:
 def test_a_project_shows_its_next_step(page, story: Story) -> None:
     assert f"run {story.run.pk}" in page("project", story.project.pk)
     assert "Review the plan" in page("project", story.waiting_plan.project_id)
+
+
+def test_a_plan_in_the_making_is_the_next_step_whatever_ran_since(page, story: Story) -> None:
+    document = make_document(make_project("New", by=story.owner))
+    plan = Run.objects.create(project=document.project, kind=Run.Kind.PLAN, status=Run.Status.RUNNING)
+    Run.objects.create(project=document.project, kind=Run.Kind.TESTS, status=Run.Status.RUNNING)
+    text = page("project", document.project_id)
+    assert f'href="/runs/{plan.pk}">Watch it' in text.replace('/">', '">')
+    assert "Make a plan" not in text
 
 
 def test_requirements_are_linked_with_their_lines(page, story: Story) -> None:

@@ -8,6 +8,7 @@ from agents.memory.base import Lesson
 from agents.memory.chroma import ChromaLessons
 from agents.nodes.common import lessons_text
 from agents.nodes.remembering import failure_words
+from agents.ports import Limits
 from tests.agents.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
@@ -66,6 +67,14 @@ def test_a_lesson_that_was_shown_in_vain_is_judged_so(tmp_path, store):
     assert "by words" in recall["summary"]
     assert recall["payload"]["lessons"][0]["by"] == "words"
     assert (store.tracks(["known"])["known"].shown, store.tracks(["known"])["known"].helped) == (1, 0)
+
+
+def test_a_lesson_in_the_prompts_of_several_samples_is_judged_by_the_one_that_went_on(tmp_path, store):
+    store.add(lesson(topic="Adding numbers up"))
+    bench = Bench(tmp_path, REPLIES | {"coder-code": GOOD, "coder-code-a2": GOOD}, task(title="Adding numbers up fast"))
+    bench.limits, bench.lessons = Limits(samples=2), store
+    bench.run()
+    assert (store.tracks(["known"])["known"].shown, store.tracks(["known"])["known"].helped) == (1, 1)
 
 
 def test_without_memory_nothing_is_recalled_judged_or_learned(tmp_path):
