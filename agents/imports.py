@@ -11,6 +11,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from agents import syntax
 from sandbox.supply.names import BUILTIN, NPM, NPM_NAME, is_npm, npm_parts
 
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts")
@@ -29,8 +30,8 @@ def imported_modules(files: Mapping[str, str]) -> set[str]:
         if not path.endswith(".py"):
             continue
         try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = syntax.parse(text)
+        except syntax.UNREADABLE:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):

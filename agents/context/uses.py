@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from agents import syntax
+
 MAX_USES = 400
 _GUARDS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException"})
 _SYSTEM = frozenset(
@@ -36,8 +38,8 @@ class Use:
 def uses_of(text: str, local: Iterable[str] = ()) -> list[Use]:
     """Uses in order of line, at most MAX_USES; none of modules in `local`, and none for code that does not parse."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = syntax.parse(text)
+    except syntax.UNREADABLE:
         return []
     try:
         return _Reader(tree, frozenset(local)).read()

@@ -8,6 +8,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator
 
+from agents import syntax
 from agents.firewall import code_tables as tables
 from agents.firewall.base import ALLOW, FirewallContext, Verdict, worst
 from agents.firewall.code_strings import beginning_of, number_of, text_of
@@ -69,7 +70,7 @@ def _parse(text: str) -> ast.Module | str:
     for attempt in (text, textwrap.dedent(text)):
         with quiet():
             try:
-                return ast.parse(attempt)
+                return syntax.parse(attempt)
             except SyntaxError as error:
                 why = f"line {error.lineno}: {error.msg}"
             except (ValueError, RecursionError, MemoryError) as error:

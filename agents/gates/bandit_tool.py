@@ -16,6 +16,7 @@ from agents.gates.quiet import quiet
 from agents.gates.scanner import RawFinding, Scan, Stage, canary
 from agents.gates.settled import address_is_checked, first_argument_is_constant, parse, sql_is_settled
 from agents.gates.source import Unit
+from agents.syntax import TURN
 
 # Bandit keeps plugins and a scope in class and module globals.
 _LOCK = threading.Lock()
@@ -59,7 +60,8 @@ class BanditScanner:
                     scan.problem = "timed out"
                     return scan
                 manager.files_list = [path]
-                manager.run_tests()
+                with TURN:
+                    manager.run_tests()
         for path, why in manager.get_skipped():
             unit = by_path[str(path)]
             scan.problem = scan.problem or f"{unit.path or 'the canary'} was not scanned: {why}"

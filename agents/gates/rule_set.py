@@ -17,6 +17,8 @@ from typing import Any
 
 import yaml
 
+from agents import syntax
+
 RULES = Path(__file__).parent / "rules"
 
 
@@ -67,8 +69,8 @@ def _functions(source: bytes) -> list[tuple[str, str]]:
     """Name and body of each function of a file; none when it does not parse, which another gate reports."""
     try:
         text = source.decode()
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        module = syntax.parse(text)
+    except syntax.UNREADABLE:
         return []
     lines = text.splitlines()
     return [

@@ -6,6 +6,8 @@ import ast
 import re
 from collections import Counter
 
+from agents import syntax
+
 _CONSTANT_NAME = re.compile(r"^_?[A-Z][A-Z0-9_]*$")
 _HTTPS = "https://"
 _PASSES = 4  # a name may be settled by another one; nobody needs longer chains
@@ -14,8 +16,8 @@ _PASSES = 4  # a name may be settled by another one; nobody needs longer chains
 def parse(data: bytes) -> ast.Module | None:
     """The module, or None when it does not parse (other gates say so)."""
     try:
-        return ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return syntax.parse(data)
+    except syntax.UNREADABLE:
         return None
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from agents import syntax
 from agents.gates.base import Finding, GateError, Policy, Severity
 from agents.gates.quiet import quiet
 
@@ -308,8 +309,8 @@ def _notebook(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, by
 def _parses(data: bytes) -> ast.Module | None:
     with quiet():
         try:
-            return ast.parse(data)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return syntax.parse(data)
+        except syntax.UNREADABLE:
             return None
 
 

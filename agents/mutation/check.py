@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import zip_longest
 
+from agents import syntax
 from agents.mutation.lines import changed_lines
 from agents.trials.mutants import mutants
 from sandbox.base import Sandbox
@@ -56,7 +57,7 @@ def mutants_of(
             lines = changed_lines(base.get(path), text)
             number = random.Random(f"{seed}/{path}").randrange(2**31)  # noqa: S311 - a draw that can be repeated, no secret
             try:
-                plain = ast.unparse(ast.parse(text)) + "\n"
+                plain = ast.unparse(syntax.parse(text)) + "\n"
                 found = mutants(text, seed=number, limit=limit, lines=lines)
             except (SyntaxError, ValueError, RecursionError):
                 continue

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agents import syntax
 from agents.state import TaskState
 
 MAX_PARSED = 100_000  # characters; a longer file is compared as text
@@ -29,8 +30,8 @@ def normal(path: str, text: str) -> str:
     """A Python file without comments and layout; of other files and of what does not parse, the lines without their ends."""
     if path.endswith((".py", ".pyi")) and len(text) <= MAX_PARSED:
         try:
-            return ast.dump(ast.parse(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return ast.dump(syntax.parse(text))
+        except syntax.UNREADABLE:
             pass  # what does not compile is compared as text
     return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
 

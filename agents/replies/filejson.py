@@ -6,13 +6,13 @@ strings are looked for themselves when the whole cannot be read, and what was me
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents import syntax
 from agents.replies.jsonish import MAX_CHARS, MAX_DEPTH, MAX_REPAIR_CHARS, depth_of, mended
 from agents.replies.tails import compiles, without_talk
 from agents.replies.where import looks_like_path
@@ -191,8 +191,8 @@ def _values(document: str) -> Iterator[Any]:
         return  # as Python reads them, `\\n` is a line end; as models write them, it is what the code says
     if at == 0 and len(document) <= MAX_REPAIR_CHARS and depth_of(document) <= MAX_DEPTH:
         try:
-            yield ast.literal_eval(document[: max(document.rfind("}"), document.rfind("]")) + 1])
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, SystemError):
+            yield syntax.literal(document[: max(document.rfind("}"), document.rfind("]")) + 1])
+        except (*syntax.UNREADABLE, TypeError):
             return
 
 

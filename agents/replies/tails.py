@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
+
+from agents import syntax
 
 _TOKENS = re.compile(
     r"(?:\s*(?:<\|(?:im_end|endoftext|eot_id|end|end_of_text|eom_id|return|assistant|user)\|>|</s>|<end_of_turn>|<EOT>))+\s*\Z"
@@ -29,8 +30,8 @@ def without_tokens(text: str) -> str:
 def compiles(text: str) -> bool:
     """Is this Python? Nothing is run."""
     try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):  # Python 3.11 loses count of its depth
+        syntax.parse(text)
+    except syntax.UNREADABLE:
         return False
     return True
 

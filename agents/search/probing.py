@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
+from agents import syntax
 from sandbox.base import Sandbox
 
 MAX_CALLS = 40
@@ -36,8 +37,8 @@ def calls_of(tests: Mapping[str, str], files: Mapping[str, str]) -> list[Call]:
     found: dict[str, Call] = {}
     for text in tests.values():
         try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
+            tree = syntax.parse(text)
+        except syntax.UNREADABLE:
             continue
         origin = {
             alias.asname or alias.name: (node.module, alias.name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
+from agents import syntax
 from agents.nodes.common import is_test
 
 SHOWN = 20  # modules named in a refusal
@@ -37,8 +38,8 @@ def path_of(module: str, files: Sequence[str]) -> str:
 def need_code(path: str, source: str, files: Sequence[str]) -> None:
     """Raise NoModule for a file that does not compile, or that holds nothing which tests could try."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        tree = syntax.parse(source)
+    except syntax.UNREADABLE as error:
         line = getattr(error, "lineno", None)
         at = f", line {line}" if line else ""
         raise NoModule(f"{path} is not valid Python ({getattr(error, 'msg', error)}{at}): repair it first.") from None

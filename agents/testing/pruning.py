@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
+from agents import syntax
+
 
 def without(tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
     """The files without the failing tests ("tests/test_a.py::TestB::test_c[case]"), and without files that have none left.
@@ -27,8 +29,8 @@ def without(tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
 def _cut(text: str, gone: set[tuple[str, ...]]) -> str:
     """The file without these tests; "" when none would be left."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = syntax.parse(text)
+    except syntax.UNREADABLE:
         return ""
     if () in gone:
         return ""
@@ -42,7 +44,7 @@ def _cut(text: str, gone: set[tuple[str, ...]]) -> str:
             kept += 1
     made = "".join(lines)
     try:
-        ast.parse(made)  # a class whose only test went is no Python any more
+        syntax.parse(made)  # a class whose only test went is no Python any more
     except SyntaxError:
         return ""
     return made if kept else ""

@@ -8,6 +8,8 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from agents import syntax
+
 _COMPARE: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt),
     ast.LtE: (ast.Lt, ast.GtE),
@@ -63,7 +65,7 @@ def wrongs(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int]
     `lines` keeps the mistakes on those lines. Comments and layout are lost: the text is written anew from the tree.
     Raises SyntaxError for text that is no Python.
     """
-    tree = ast.parse(source)
+    tree = syntax.parse(source)
     sites = [
         (at, choice)
         for at, node in enumerate(ast.walk(tree))
@@ -82,7 +84,7 @@ def wrongs(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int]
         change.make(node)
         try:
             text = ast.unparse(ast.fix_missing_locations(variant))
-            ast.parse(text)
+            syntax.parse(text)
         except (ValueError, SyntaxError, AttributeError):
             continue
         if text not in seen:

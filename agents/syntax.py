@@ -1,0 +1,38 @@
+"""Python source as a tree, read by one thread at a time.
+
+Python 3.11 counts how deep it is in a tree for the whole process: when another thread, or a finaliser, parses in the middle
+of it, the count is off and a sound file ends in SystemError ("AST constructor recursion depth mismatch",
+github.com/python/cpython/issues/106905). Tasks run side by side in one worker, so everything here parses through this door.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # what `parse` raises for text that is no Python
+TRIES = 5
+# Held by whatever parses, Bandit included. A finaliser may want it in the thread that holds it.
+TURN = threading.RLock()
+
+
+def parse(source: str | bytes) -> ast.Module:
+    """The module. Raises one of UNREADABLE; a file that Python lost count in every time counts as nested too deep."""
+    for _ in range(TRIES):
+        try:
+            with TURN:
+                return ast.parse(source)
+        except SystemError:
+            continue
+    raise RecursionError("Python lost count of how deep this is nested")
+
+
+def literal(source: str) -> object:
+    """The plain value that an expression spells out. Raises one of UNREADABLE, and TypeError for a dict with lists as keys."""
+    for _ in range(TRIES):
+        try:
+            with TURN:
+                return ast.literal_eval(source)
+        except SystemError:
+            continue
+    raise RecursionError("Python lost count of how deep this is nested")
