@@ -203,6 +203,7 @@ def _fetch(state: TaskState, ctx: TaskContext, attempt: int, settled: Settled) -
     """Fetch what was settled; asks about dependencies that are on no list. None when something was refused, or nothing is needed."""
     asked: set[str] = set()
     for _ in range(ROUNDS if settled.packages else 0):
+        named: set[str] = set()
         try:
             return ctx.packages(settled.packages)
         except PackageUnlisted as unlisted:
@@ -215,12 +216,25 @@ def _fetch(state: TaskState, ctx: TaskContext, attempt: int, settled: Settled) -
             _ask(state, ctx, attempt, settled, unknown)
         except PackageRefused as refusal:
             settled.refused.append(f"Package {refusal}")
+            named = {plain_name(name) for name in refusal.name.split(", ")}
         if settled.refused:
+            settled.packages = _without(state, settled.packages, named)
             return None
     if settled.packages:
         names = ", ".join(settled.packages)
         settled.refused.append(f"Packages {names}: they bring too many packages that nobody listed")
+        settled.packages = _without(state, settled.packages, set())
     return None
+
+
+def _without(state: TaskState, packages: Sequence[str], named: set[str]) -> list[str]:
+    """What the next try begins with: what cannot be had is not wanted again unless its code names it again.
+
+    A refusal that names none of them is of what they bring along; then only what the plan asked for stays.
+    """
+    kept = [line for line in packages if plain_name(line) not in named]
+    planned = {plain_name(name) for name in state["task"].get("packages", [])}
+    return kept if len(kept) < len(packages) else [line for line in packages if plain_name(line) in planned]
 
 
 def _write_lists(

@@ -125,6 +125,19 @@ def test_while_no_index_answers_the_task_waits_and_no_try_is_counted(bench, inde
     assert list(bench.book.attempts) == [1]
 
 
+@pytest.mark.parametrize("holds", [{"json.py": "X = 1\n"}, None])
+def test_a_package_that_cannot_be_had_is_not_wanted_again_by_code_that_does_without(bench, index, holds):
+    if holds:
+        index.add_wheel("adderlib", holds)  # known by its wheel's name when it is refused
+    else:
+        index.add_file("adderlib", "adderlib-1.0.tar.gz", b"source alone")
+    bench.book.answers["adderlib"] = "approved"
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="no such package") + PLAIN
+    final = bench.run()
+    assert (final["verdict"], final["packages"], final["attempt"]) == ("merged", [], 2)
+    assert "adderlib" in bench.book.attempts[1]["tests"]["failures"][0]["message"]
+
+
 def test_a_dependency_on_no_list_is_a_question_of_its_own(bench, index):
     index.add_wheel("adderlib", ADDER, needs="numberlib")
     index.add_wheel("numberlib", {"numberlib.py": ""})
@@ -135,6 +148,15 @@ def test_a_dependency_on_no_list_is_a_question_of_its_own(bench, index):
     bench.book.answers["numberlib"] = "approved"
     assert bench.run()["verdict"] == "merged"
     assert "numberlib==1.0" in in_repository(bench, "requirements.lock.txt")
+
+
+def test_a_package_whose_dependency_a_person_refused_is_not_wanted_again(bench, index):
+    index.add_wheel("adderlib", ADDER, needs="carrylib")
+    index.add_wheel("carrylib", {"carrylib.py": "X = 1\n"})
+    bench.book.answers |= {"adderlib": "approved", "carrylib": "rejected"}
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="a person said no") + PLAIN
+    final = bench.run()
+    assert (final["verdict"], final["packages"]) == ("merged", [])
 
 
 def test_all_questions_are_put_at_once_and_none_when_a_name_is_made_up(bench, index):
