@@ -46,6 +46,7 @@ class TaskState(TypedDict, total=False):
     left: dict[str, Any]  # the failing version that this one replaces: signature, files, packages, trace
     argued: str  # why the tester holds that the code is wrong, from its last word on it
     shown: list[str]  # lessons that the coming attempt was shown
+    in_vain: list[str]  # lessons that attempts of this task were shown and failed with
     # A cure that a test run proved, kept once it is merged: signature, failure, attempt, and cause with fix or, when it
     # came without a diagnosis, trace with diff.
     learned: dict[str, Any]
@@ -58,5 +59,5 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
         task=task, step=0, base="", approach=1, iteration=0, repairs=0, repairs_here=0, attempt=attempts_before, strategy="first",
         tester=[], coder=[], tests={}, files={}, packages=list(task.get("packages", [])), report={}, signatures=[],
         adjudicated=[], adjudications=0, diagnosis={}, failures=[], best={}, best_here={}, mutation={},
-        gate_rounds=0, review_rounds=0, conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="", tried=[], unfounded=False, left={}, argued="", shown=[], learned={}, reward=1.0,
+        gate_rounds=0, review_rounds=0, conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="", tried=[], unfounded=False, left={}, argued="", shown=[], in_vain=[], learned={}, reward=1.0,
     )  # fmt: skip

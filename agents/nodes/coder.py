@@ -138,7 +138,8 @@ def _taken_back(state: TaskState, ctx: TaskContext) -> TaskState:
 def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     """Another approach: a new conversation at a higher temperature that is told what did not work."""
     ctx = runtime.context
-    again: TaskState = {**state, "approach": state["approach"] + 1, "files": {}}
+    lessons = [one for one in state["lessons"] if one["id"] not in state.get("in_vain", [])]
+    again: TaskState = {**state, "approach": state["approach"] + 1, "files": {}, "lessons": lessons}
     avoid = state["failures"][-4:]
     if argued := state.get("argued"):
         avoid = [*avoid, f"The tester holds the test to be right: {argued}"]
@@ -152,7 +153,8 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "repairs": state["repairs"] + 1,
         "repairs_here": 0,
         "files": changed.get("files", {}),
-        "shown": ids(state["lessons"]),
+        "lessons": lessons,
+        "shown": ids(lessons),
         "left": left_behind(state),
     }
 

@@ -47,6 +47,7 @@ def recalled(
     found = find_lessons(
         ctx.lessons, project=ctx.project, signature=signature, text=text, across=ctx.lessons_across_projects
     )
+    found = [one for one in found if one.lesson.id not in state.get("in_vain", [])]
     if not found:
         return []
     best = found[0]
@@ -69,6 +70,15 @@ def recalled_for_failure(state: TaskState, ctx: TaskContext) -> list[dict[str, A
 def ids(lessons: Sequence[Mapping[str, Any]]) -> list[str]:
     """For the state: which lessons the next attempt was shown."""
     return [str(lesson["id"]) for lesson in lessons]
+
+
+def in_vain(state: TaskState) -> list[str]:
+    """Lessons that this task has failed with, the newest try's among them: it is not shown them again.
+
+    A wrong lesson that stays in the prompt misleads every approach alike; a right one that was read and did not help has
+    had its chance here.
+    """
+    return sorted({*state.get("in_vain", []), *state.get("shown", [])})
 
 
 def judged(state: TaskState, ctx: TaskContext, passed: bool) -> None:

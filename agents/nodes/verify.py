@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from agents.effects import effect
 from agents.nodes.common import key_of
-from agents.nodes.remembering import confirmed, judged
+from agents.nodes.remembering import confirmed, in_vain, judged
 from agents.nodes.supply import settle_packages
 from agents.ports import TaskContext
 from agents.repair.feedback import counts_text
@@ -208,6 +208,7 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "signatures": [*state["signatures"], report["signature"]],
         "failures": [*state["failures"], f"try {number} ({state['strategy']}): {failure}"],
         "tried": remembered(state, report, failure),
+        "in_vain": in_vain(state),
     }
 
 
@@ -233,6 +234,7 @@ def _repeated(state: TaskState, ctx: TaskContext, earlier: dict[str, Any]) -> di
         "repairs_here": USED_UP,
         "signatures": [*state["signatures"], earlier["signature"]],
         "failures": [*state["failures"], f"try {number} ({state['strategy']}): {words}"],
+        "in_vain": in_vain(state),
     }
 
 

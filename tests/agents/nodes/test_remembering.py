@@ -77,6 +77,22 @@ def test_a_lesson_in_the_prompts_of_several_samples_is_judged_by_the_one_that_we
     assert (store.tracks(["known"])["known"].shown, store.tracks(["known"])["known"].helped) == (1, 1)
 
 
+def test_a_lesson_that_did_not_help_a_task_is_not_shown_to_its_next_approach(tmp_path, store):
+    store.add(lesson(topic="Adding numbers up"))
+    odd = [code("calc.py", f"def add(a: int, b: int) -> int:\n    return a * b + {n}") for n in (7, 70)]
+    guess = DIAGNOSIS.format(cause="minus for times")
+    replies = CURED | {"coder-repair": guess + odd[0], "coder-repair-2": guess + odd[1], "coder-code-a2": GOOD}
+    bench = Bench(tmp_path, replies, task(title="Adding numbers up fast"))
+    bench.limits, bench.lessons = Limits(max_retries=4), store
+    final = bench.run()
+    assert (final["verdict"], final["approach"], final["in_vain"]) == ("merged", 2, ["known"])
+    openings = [
+        event["blobs"]["prompt"][1] for event in bench.spine.of("thought") if event["payload"].get("step") == "code"
+    ]
+    assert ["use plus" in opening for opening in openings] == [True, False]
+    assert (store.tracks(["known"])["known"].shown, store.tracks(["known"])["known"].helped) == (1, 0)
+
+
 def test_without_memory_nothing_is_recalled_judged_or_learned(tmp_path):
     first = Bench(tmp_path / "first", CURED, task())
     first.run()
