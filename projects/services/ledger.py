@@ -71,7 +71,9 @@ class Call:
     def parts(self) -> list[tuple[str, int]]:
         """What the prompt consisted of, in tokens, largest first."""
         found = self.usage.payload.get("filled_by")
-        return [(str(name), _whole(tokens)) for name, tokens in found.items()] if isinstance(found, Mapping) else []
+        # Sorted here: PostgreSQL does not keep the order of an object's names.
+        rows = [(str(name), _whole(tokens)) for name, tokens in found.items()] if isinstance(found, Mapping) else []
+        return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
 class Sums(TypedDict):
@@ -170,12 +172,10 @@ def _shas(thought: Event | None) -> tuple[str, ...]:
 def _cut(compacted: Event) -> Cut:
     parts = compacted.payload.get("parts")
     rows = parts.items() if isinstance(parts, Mapping) else ()
-    return Cut(
-        _whole(compacted.payload.get("saved")),
-        tuple(
-            (str(name), _whole(row[0]), _whole(row[1])) for name, row in rows if isinstance(row, list) and len(row) == 2
-        ),
-    )
+    told = [
+        (str(name), _whole(row[0]), _whole(row[1])) for name, row in rows if isinstance(row, list) and len(row) == 2
+    ]
+    return Cut(_whole(compacted.payload.get("saved")), tuple(sorted(told, key=lambda row: (row[2] - row[1], row[0]))))
 
 
 def _with_reuse(call: Call, before: Sequence[Call], blobs: Mapping[str, Blob]) -> Call:

@@ -88,7 +88,7 @@ def test_what_was_cut_is_read_from_the_record_of_the_shortening(task: Task) -> N
     call(task.run, "1", [SYSTEM, OPENING], task=task)
     call(task.run, "2", [SYSTEM, OPENING], task=task, saved=1_100, lost={"map": [500, 0], "conversation": [950, 200]})
     cuts = [one.cut for one in ledger.calls_of(task.run, task)]
-    assert cuts == [None, ledger.Cut(1_100, (("map", 500, 0), ("conversation", 950, 200)))]
+    assert cuts == [None, ledger.Cut(1_100, (("conversation", 950, 200), ("map", 500, 0)))]
 
 
 @pytest.mark.parametrize("lost", [None, [], {"map": 3}, {"map": [1]}, {"map": None}])
