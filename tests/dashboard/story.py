@@ -235,8 +235,8 @@ def _ask_models(run: Run, task: Task) -> None:
         key = f"T-02/g1/{number}/coder"
         if number:
             events.emit(
-                run.pk, "context.compacted", summary="Older turns summed up, 700 tokens saved", payload={"saved": 700},
-                key=f"{key}:compacted", **say,
+                run.pk, "context.compacted", summary="Older turns summed up, 700 tokens saved",
+                payload={"saved": 700, "parts": {"map": [700, 0]}}, key=f"{key}:compacted", **say,
             )  # fmt: skip
         payload = {
             "model": "qwen2.5-coder:7b", "prompt_tokens": sum(filled.values()), "reused_tokens": None, "window": 4_096,

@@ -86,6 +86,10 @@ def test_twenty_kills_at_random_points_end_in_the_same_repository(tmp_path):
     demo, kills, last = start_demo(home, out), 0, 0
     deadline = time.monotonic() + 700
     with ended(whole, demo):
+        # A worker that dies before it ever served is given up after a few starts, and rightly so.
+        while "run.started" not in out.with_suffix(".err").read_text() and demo.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
         while demo.poll() is None and time.monotonic() < deadline:
             time.sleep(chance.uniform(1.0, 9.0) if kills < KILLS else 1.0)
             if kills < KILLS and demo.poll() is None:
