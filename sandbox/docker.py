@@ -209,7 +209,8 @@ class DockerBackend:
                 "gid": 1000,
                 "env": environment(PYTHON, packages),
                 "site": [SITE],
-                "limits": agent_limits(limits),
+                # All containers have one user: a bomb in one of them would leave the others no process.
+                "limits": agent_limits(limits) | {"processes": 0},
             }
         )
         return sandbox

@@ -149,7 +149,7 @@ def _limits(box: Sandbox) -> list[Probe]:
         after = box.exec(["true"])
         count = int(done.out) if done.out.strip().isdigit() else -1
         runs = "runs" if after.ok else "fails"
-        return 0 <= count < SMALL.processes and after.ok, f"{count} processes, next command {runs}"
+        return 0 <= count <= SMALL.processes and after.ok, f"{count} processes, next command {runs}"
 
     def memory() -> tuple[bool, str]:
         done = box.exec(["python", "-c", MEMORY], seconds=20)

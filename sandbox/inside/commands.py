@@ -64,8 +64,10 @@ class Commands:
             resource.RLIMIT_CORE: 0,
             resource.RLIMIT_FSIZE: int(self.limits["file_mb"]) * megabyte,
             resource.RLIMIT_NOFILE: 1024,
-            resource.RLIMIT_NPROC: int(self.limits["processes"]),
         }
+        # 0: a control group counts them. This limit counts all of a user's, wherever they run.
+        if self.limits["processes"]:
+            self.fixed[resource.RLIMIT_NPROC] = int(self.limits["processes"])
 
     def warm_up(self) -> None:
         """Import the test tools once, so that a test run is a fork away."""

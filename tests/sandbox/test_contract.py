@@ -79,6 +79,20 @@ def test_what_a_command_leaves_running_ends_with_it(box: Sandbox) -> None:
     assert nothing_else_runs(box)
 
 
+def test_a_sandbox_full_of_processes_leaves_the_others_theirs(box: Sandbox, backend: Backend) -> None:
+    filling = (
+        "import os, time\nuntil = time.time() + 5\nwhile time.time() < until:\n    try:\n        mine = os.fork()\n"
+        "    except OSError:\n        time.sleep(0.1)\n        continue\n    if not mine:\n        time.sleep(5)\n        os._exit(0)"
+    )
+    full = threading.Thread(target=box.exec, args=(["python", "-c", filling],))
+    full.start()
+    with backend.open(limits=SMALL) as other:
+        ends = time.monotonic() + 3
+        while time.monotonic() < ends:
+            assert other.exec(["sh", "-c", "echo ran | cat"]).out == "ran\n"
+    full.join(30)
+
+
 # -- output -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "command",
