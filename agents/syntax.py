@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import ast
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
+Read = TypeVar("Read")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # what `parse` raises for text that is no Python
 TRIES = 5
 # Held by whatever parses, Bandit included. A finaliser may want it in the thread that holds it.
@@ -18,21 +21,19 @@ TURN = threading.RLock()
 
 def parse(source: str | bytes) -> ast.Module:
     """The module. Raises one of UNREADABLE; a file that Python lost count in every time counts as nested too deep."""
-    for _ in range(TRIES):
-        try:
-            with TURN:
-                return ast.parse(source)
-        except SystemError:
-            continue
-    raise RecursionError("Python lost count of how deep this is nested")
+    return _again(lambda: ast.parse(source))
 
 
 def literal(source: str) -> object:
     """The plain value that an expression spells out. Raises one of UNREADABLE, and TypeError for a dict with lists as keys."""
+    return _again(lambda: ast.literal_eval(source))
+
+
+def _again(read: Callable[[], Read]) -> Read:
     for _ in range(TRIES):
         try:
             with TURN:
-                return ast.literal_eval(source)
+                return read()
         except SystemError:
             continue
     raise RecursionError("Python lost count of how deep this is nested")
