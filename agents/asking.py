@@ -160,7 +160,8 @@ def asking(
     check_budget(spine, limits)
     messages = in_form(messages, getattr(provider, "protocol", "fences"))
     # The canary is planted in what is sent only, and needs its place too.
-    planting = count_messages(with_canary(messages, canary)) - count_messages(messages)
+    rules = [message for message in messages if message["role"] == "system"]
+    planting = count_messages(with_canary(rules, canary)) - count_messages(rules)
     kept, saved = compact(messages, provider.window, persona.max_tokens + planting)
     shown, sources = guarded(spine, kept, provider, key=key, role=persona.name, attempt=attempt), untrusted(kept)
     sent = bare(shown)

@@ -36,8 +36,12 @@ def strict(shape: Shape) -> Files:
 
 def verdict(shape: Shape, got: Files) -> str:
     """right: exactly what is meant; lost: some of it; wrong: something else in a file."""
-    found = {path: _bare(path, text) for path, text in got.items()}
-    meant = {path: _bare(path, text) for path, text in shape.meant.items()}
+    return _judged(got, shape.meant, _bare)
+
+
+def _judged(got: Files, wanted: Files, plain: Callable[[str, str], str]) -> str:
+    found = {path: plain(path, text) for path, text in got.items()}
+    meant = {path: plain(path, text) for path, text in wanted.items()}
     if found == meant:
         return "right"
     return "wrong" if any(text != meant.get(path) for path, text in found.items()) else "lost"
@@ -56,12 +60,7 @@ def count(read: Callable[[Shape], Files]) -> Counter[tuple[str, str]]:
 def slip_verdict(slip: Slip) -> str:
     """What the product makes of a slip: right, lost or wrong; comments that name the file may stay."""
     reply = parse_reply(slip.text, truncated=slip.cut)
-    got = apply_reply(reply, slip.current).files
-    found = {path: _labelless(path, text) for path, text in got.items()}
-    meant = {path: _labelless(path, text) for path, text in slip.meant.items()}
-    if found == meant:
-        return "right"
-    return "wrong" if any(text != meant.get(path) for path, text in found.items()) else "lost"
+    return _judged(apply_reply(reply, slip.current).files, slip.meant, _labelless)
 
 
 def _labelless(path: str, text: str) -> str:
