@@ -16,7 +16,8 @@ RUN apt-get update \
 WORKDIR /app
 COPY --from=build /app /app
 COPY . /app
-RUN .venv/bin/python scripts/link_project.py
+RUN .venv/bin/python scripts/link_project.py \
+ && .venv/bin/python scripts/licences.py notices THIRD_PARTY_NOTICES
 ENV AISWE_HOME=/data PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1
 USER aiswe
 VOLUME /data

@@ -1,38 +1,47 @@
-# One command per wish; each may be repeated at will. Needs make and git; the rest is fetched or named.
+# One target per task; all are idempotent. Needs make and git; everything else is installed or named.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run demo doctor test lint bench clean
+.PHONY: help install install-dev run demo doctor check test lint bench notices clean
 PY := .venv/bin/python
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
-install:         ## everything the product needs, from locked and hashed packages
+install:         ## install what the product needs, from locked and hashed packages
 	@bash scripts/install.sh
 
-install-dev: install   ## and what developing and testing needs
+install-dev: install   ## install what developing and testing needs too
 	@bash scripts/install.sh dev
 
-run: install     ## serve the dashboard on port 8000 and work (aiswe up)
+run: install     ## serve the dashboard on port 8000 (aiswe up)
 	@exec .venv/bin/aiswe up
 
 demo: install    ## watch a recorded model build a real program
 	@exec .venv/bin/aiswe demo
 
-doctor: install  ## what is there, what is missing, how to get it
+doctor: install  ## report what is installed, what is missing, and how to get it
 	@.venv/bin/aiswe doctor
+
+check: lint      ## lint and the fast tests, for every change: under three minutes on two cores
+	@bash scripts/test.sh fast
 
 test: install-dev   ## every test; ends with the test runner's summary
 	@bash scripts/test.sh
 
-lint: install-dev   ## style, format, types, room borders
+lint: install-dev   ## style, format, types, imports between rooms, licences
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
+	@.venv/bin/djlint --lint --quiet templates
+	@.venv/bin/djlint --check --quiet templates
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+	@.venv/bin/python scripts/licences.py check
 
-bench: install-dev  ## measurements, printed with what they mean
+bench: install-dev  ## measure, and print the figures with their meaning
 	@bash scripts/bench.sh
+
+notices: install ## write THIRD_PARTY_NOTICES: every package with its licence and its texts
+	@.venv/bin/python scripts/licences.py notices THIRD_PARTY_NOTICES
 
 clean:           ## remove the environments and caches; never your data (.aiswe)
 	rm -rf .venv .venv-semgrep .venv-sandbox .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-artifacts

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from projects.services import health
+from projects.services.insight import health
 
 
-def checks() -> list[health.Check]:
+def checks() -> list[health.HealthCheck]:
     """The doctor's checks, imported when somebody asks."""
     from aiswe_site import doctor
 

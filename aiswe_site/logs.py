@@ -8,8 +8,9 @@ the log, an escape code would move the cursor of whoever reads it.
 from __future__ import annotations
 
 import logging
+from typing import Any
 
-from agents.redaction import redact
+from agents.secrets.redaction import redact
 
 
 def tame(text: str, *, kept: str = "") -> str:
@@ -30,13 +31,13 @@ class OneLineFormatter(logging.Formatter):
 
 
 class WholeFormatter(logging.Formatter):
-    """The message on one line, then the trace. A trace's lines are indented, so that none passes for a line of the log."""
+    """The message on one line, then the trace. Its lines are indented, so that none passes for a line of the log."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """The line of the message."""
         return tame(str(redact(super().formatMessage(record))))
 
-    def formatException(self, ei: object) -> str:
+    def formatException(self, ei: Any) -> str:
         """The trace, indented and without control characters."""
-        trace = str(redact(super().formatException(ei)))  # type: ignore[arg-type]
+        trace = str(redact(super().formatException(ei)))
         return "\n".join("    " + tame(line, kept="\t") for line in trace.split("\n"))

@@ -1,18 +1,22 @@
-"""Settings, read once from the environment, failing loudly. Every name is listed in docs/configuration.md."""
+"""The Django settings. What an installation can choose is in `aiswe_site.configuration`."""
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 
-import environ
 from csp.constants import NONCE, NONE, SELF
 
+from agents.llm.registry import model_servers
+from aiswe_site.configuration import load
+from aiswe_site.database import database
+
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+config = load()
 
 # Everything the product writes lies below this folder; nothing else is touched.
-AISWE_HOME = Path(env.str("AISWE_HOME", default=str(BASE_DIR / ".aiswe"))).expanduser().resolve()
+AISWE_HOME = Path(config.HOME or BASE_DIR / ".aiswe").expanduser().resolve()
 AISWE_HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
 (AISWE_HOME / "logs").mkdir(exist_ok=True)
 
@@ -26,14 +30,12 @@ def kept_secret(name: str) -> str:
     return path.read_text().strip()
 
 
-DEBUG = env.bool("AISWE_DEBUG", default=False)
-SECRET_KEY = env.str("AISWE_SECRET_KEY", default="") or kept_secret("secret_key")
-SECRET_KEY_FALLBACKS = env.list(
-    "AISWE_SECRET_KEY_FALLBACKS", default=[]
-)  # older keys, while sessions and runs use them
-ALLOWED_HOSTS = env.list("AISWE_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("AISWE_ORIGINS", default=[])
-HTTPS = env.bool("AISWE_HTTPS", default=False)  # set behind a TLS proxy: secure cookies, HSTS
+DEBUG = config.DEBUG
+SECRET_KEY = config.SECRET_KEY or kept_secret("secret_key")
+SECRET_KEY_FALLBACKS = config.SECRET_KEY_FALLBACKS
+ALLOWED_HOSTS = config.HOSTS
+CSRF_TRUSTED_ORIGINS = config.ORIGINS
+HTTPS = config.HTTPS
 
 INSTALLED_APPS = [
     "daphne",
@@ -87,20 +89,10 @@ TEMPLATES = [
     }
 ]
 
-# SQLite by default; PostgreSQL by DATABASE_URL when scaled out.
-DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{AISWE_HOME / 'db.sqlite3'}")}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = {
-        # IMMEDIATE: a writer waits for its turn at BEGIN instead of failing in the middle of a transaction.
-        "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY;",
-    }
-    # Threads (worker, live server) need a file also in tests: an in-memory database belongs to one thread.
-    DATABASES["default"]["TEST"] = {"NAME": str(AISWE_HOME / "test.sqlite3")}
+DATABASES = {"default": database(config.DATABASE_URL, AISWE_HOME)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env.str("REDIS_URL", default="")  # "" = one process, no services
+REDIS_URL = config.REDIS_URL  # "" = one process, no services
 if REDIS_URL:
     CHANNEL_LAYERS = {
         "default": {
@@ -125,9 +117,9 @@ CELERY_TIMEZONE = "UTC"
 # In memory: look often, it costs no I/O; the default would let each job wait up to a second.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "projects.jobs.sweep", "schedule": env.float("AISWE_SWEEP_SECONDS", default=20.0)},
+    "sweep": {"task": "projects.jobs.sweep", "schedule": config.SWEEP_SECONDS},
     "tidy_sandboxes": {"task": "projects.jobs.tidy_sandboxes", "schedule": 60.0},
-    "note_heads": {"task": "projects.jobs.note_heads", "schedule": env.float("AISWE_AUDIT_SECONDS", default=60.0)},
+    "note_heads": {"task": "projects.jobs.note_heads", "schedule": config.AUDIT_SECONDS},
 }
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -158,17 +150,18 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# A PRD may be 5 MB (agents.documents says the rest); anything larger is refused before it is read into memory.
+# A PRD may be 5 MB (agents.requirements.documents says the rest); anything larger is refused before it is read into
+# memory.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000
 
 # Sessions that know their person: all of somebody's can be ended at once.
-SESSION_ENGINE = "projects.services.browser_sessions"
-SESSION_IDLE_SECONDS = round(env.float("AISWE_SESSION_IDLE_HOURS", default=12.0) * 3600)
-SESSION_COOKIE_AGE = round(env.float("AISWE_SESSION_DAYS", default=7.0) * 86_400)  # however much it is used
-REQUIRE_SECOND_FACTOR = env.bool("AISWE_REQUIRE_2FA", default=False)
-API_PER_MINUTE = env.int("AISWE_API_PER_MINUTE", default=120)  # requests of one token
+SESSION_ENGINE = "projects.services.accounts.browser_sessions"
+SESSION_IDLE_SECONDS = round(config.SESSION_IDLE_HOURS * 3600)
+SESSION_COOKIE_AGE = round(config.SESSION_DAYS * 86_400)  # however much it is used
+REQUIRE_SECOND_FACTOR = config.REQUIRE_2FA
+API_PER_MINUTE = config.API_PER_MINUTE
 
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -204,35 +197,30 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # --- the engine ---
-OLLAMA_URL = env.str("AISWE_OLLAMA_URL", default=env.str("OLLAMA_HOST", default="") or "http://127.0.0.1:11434")
-MODEL = env.str("AISWE_MODEL", default="qwen2.5-coder:7b")
-MODEL_WINDOW = env.int("AISWE_MODEL_WINDOW", default=32_768)  # tokens; SWE-NFR-03
-# Conversations a model server takes at a time; samples of one task are asked for together up to that number.
-MODEL_PARALLEL = env.int("AISWE_MODEL_PARALLEL", default=env.int("OLLAMA_NUM_PARALLEL", default=1))
-OPENAI_URL = env.str("AISWE_OPENAI_URL", default="https://api.openai.com/v1")  # or any compatible server
-GEMINI_URL = env.str("AISWE_GEMINI_URL", default="https://generativelanguage.googleapis.com/v1beta")
-MODELS_FILE = env.str("AISWE_MODELS_FILE", default=str(AISWE_HOME / "models.toml"))  # which models do the work
+MODEL_URLS = {kind.name: kind.url_in(os.environ) for kind in model_servers()}  # AISWE_<NAME>_URL
+MODEL = config.MODEL
+MODEL_WINDOW = config.MODEL_WINDOW
+MODEL_PARALLEL = config.MODEL_PARALLEL
+MODELS_FILE = config.MODELS_FILE or str(AISWE_HOME / "models.toml")
 MODEL_OF = {  # by persona, in order of preference; "" = what the file or AISWE_MODEL says
-    persona: env.str(f"AISWE_MODEL_{persona.upper()}", default="")
-    for persona in ("planner", "tester", "coder", "reviewer")
+    "planner": config.MODEL_PLANNER,
+    "tester": config.MODEL_TESTER,
+    "coder": config.MODEL_CODER,
+    "reviewer": config.MODEL_REVIEWER,
 }
-GUARD_MODEL = env.str("AISWE_GUARD_MODEL", default="")  # a second model that may only tighten the firewall; "" = none
-MEMORY = env.bool("AISWE_MEMORY", default=True)  # lessons are recalled and learned
-EMBED_MODEL = env.str(
-    "AISWE_EMBED_MODEL", default=""
-)  # on the Ollama server, for lessons; "" = they are found by words
-LESSON_THRESHOLD = env.float(
-    "AISWE_LESSON_THRESHOLD", default=0.65
-)  # least likeness of a lesson, 0…1; ACA-3: 0.6 to 0.7
-SHARE_LESSONS = env.bool("AISWE_SHARE_LESSONS", default=False)  # a project sees what the others learned
-SANDBOX_BACKEND = env.str("AISWE_SANDBOX", default="auto")
-PACKAGES_FILE = env.str("AISWE_PACKAGES_FILE", default="")  # adds to the allow-lists of packages, for all projects
-SANDBOX_READY = env.int("AISWE_SANDBOX_READY", default=1)  # of each kind, opened before a task asks; 0: none
-DISK_RESERVE_MB = env.int("AISWE_DISK_RESERVE_MB", default=200)  # kept free for the audit trail
-WORKER_CONCURRENCY = env.int("AISWE_WORKERS", default=4)
-LEASE_SECONDS = env.float("AISWE_LEASE_SECONDS", default=30.0)  # a dead worker's task waits at most this long
-AUDIT_HEADS = env.str("AISWE_AUDIT_HEADS", default="")  # "" = audit/heads.jsonl in AISWE_HOME; better on another disk
-DEMO_TOKENS_PER_S = env.float("AISWE_DEMO_TOKENS_PER_S", default=60.0)
+GUARD_MODEL = config.GUARD_MODEL
+MEMORY = config.MEMORY
+EMBED_MODEL = config.EMBED_MODEL
+LESSON_THRESHOLD = config.LESSON_THRESHOLD
+SHARE_LESSONS = config.SHARE_LESSONS
+SANDBOX_BACKEND = config.SANDBOX
+PACKAGES_FILE = config.PACKAGES_FILE
+SANDBOX_READY = config.SANDBOX_READY
+DISK_RESERVE_MB = config.DISK_RESERVE_MB
+WORKER_CONCURRENCY = config.WORKERS
+LEASE_SECONDS = config.LEASE_SECONDS
+AUDIT_HEADS = config.AUDIT_HEADS
+DEMO_TOKENS_PER_S = config.DEMO_TOKENS_PER_S
 
 LOGGING = {
     "version": 1,
@@ -256,7 +244,7 @@ LOGGING = {
             "delay": True,
         },
     },
-    "root": {"handlers": ["stderr", "file"], "level": env.str("AISWE_LOG_LEVEL", default="WARNING")},
+    "root": {"handlers": ["stderr", "file"], "level": config.LOG_LEVEL},
     "loggers": {
         "kombu.connection": {"level": "ERROR"},  # it warns that memory:// names no host
         "stevedore.extension": {"level": "CRITICAL"},  # it misses Bandit's report formats that nobody here uses

@@ -23,7 +23,7 @@ NAMES = {
     "firewall": "benchmarks.wall",
     "containment": "benchmarks.containment",
     "engine": "benchmarks.engine",
-    "spine": "benchmarks.spine",
+    "event_log": "benchmarks.event_log",
     "diamond": "benchmarks.diamond",
     "start": "benchmarks.start",
     "replies": "benchmarks.replies",

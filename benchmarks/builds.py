@@ -31,14 +31,19 @@ def make_user() -> Any:
 
 def make_build(user: Any, name: str, tasks: Sequence[dict[str, Any]], *, model: str, parallel: int = 1) -> Run:
     """A queued build of an approved plan with these tasks."""
-    from projects.services import documents, plans, projects, runs
+    from projects.services.planning import documents, plans, projects
+    from projects.services.work import runs
 
     project = projects.create_project(name, by=user, model=model, limits={"parallel_tasks": parallel})
     document = documents.upload_document(project, PRD.encode(), "prd.md", by=user)
     row = {
-        "key": "FR-01", "text": "The program shall calculate sums.", "kind": "functional", "lines": [3, 3],
-        "acceptance": ["2 + 3 is 5"], "origin": "explicit",
-    }  # fmt: skip
+        "key": "FR-01",
+        "text": "The program shall calculate sums.",
+        "kind": "functional",
+        "lines": [3, 3],
+        "acceptance": ["2 + 3 is 5"],
+        "origin": "explicit",
+    }
     documents.record_extraction(document, [row], [])
     documents.confirm_requirements(document, by=user)
     plan = plans.propose_plan(document, content={"tasks": list(tasks), "notes": ""})

@@ -16,4 +16,6 @@ def measure(section: Section, options: Any) -> None:
         figures, notes = part.measure(options)
         section.figures += figures
         section.notes += notes
-    section.notes.append("brackets: Wilson intervals at 95 %; how sets and rules were kept apart: docs/heldout.md")
+    section.notes.append(
+        "brackets: Wilson intervals at 95 %; how sets and rules were kept apart: docs/explanation/heldout.md"
+    )

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.gates.base import Finding, Policy, Severity
+from agents.gates.base import GateFinding, Policy, Severity
 from agents.gates.run import run_gates
 from benchmarks.containment_shares import HELDOUT, Share, given, share_figure
 from benchmarks.containment_weaknesses import MUST_SHOW, category, related
@@ -76,7 +76,7 @@ def scan(folder: Path) -> Found:
     return Found(_gather(report.findings), bandit_alone(folder))
 
 
-def _gather(findings: Iterable[Finding]) -> dict[str, set[int]]:
+def _gather(findings: Iterable[GateFinding]) -> dict[str, set[int]]:
     files: dict[str, set[int]] = {}
     for finding in findings:
         # Style never blocks a merge, whatever its severity; every other finding from MEDIUM on does.

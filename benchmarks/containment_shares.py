@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.trials.counting import wilson
 from benchmarks.figures import CannotMeasure, Figure, Spread
+from trials.counting import wilson
 
 HELDOUT = Path(__file__).parent / "heldout"
 

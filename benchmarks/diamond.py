@@ -25,9 +25,12 @@ def measure(section: Section, options: Any) -> None:
         write_scenario(folder / "scenario", replies)
         with recording(folder / "scenario", tokens_per_s=TOKENS_PER_S, parallel=LANES) as server:
             asked = {
-                "server": server, "builds": {"chain": chain, "diamond": tasks}, "parallel": LANES, "seconds": SECONDS,
+                "server": server,
+                "builds": {"chain": chain, "diamond": tasks},
+                "parallel": LANES,
+                "seconds": SECONDS,
                 "rounds": rounds,
-            }  # fmt: skip
+            }
             limit = 60 + 2 * rounds * SECONDS
             found = ask_child("benchmarks.diamond_child", folder / "home", asked, seconds=limit)
     section.figures = figures(found["chain"], found["diamond"])
@@ -35,10 +38,13 @@ def measure(section: Section, options: Any) -> None:
     whole = found["diamond"][-1]
     cpu = statistics.median(build["cpu"] for build in found["diamond"])
     section.notes = [
-        f"each task: 3 calls of a recorded model at {TOKENS_PER_S:.0f} tokens/s ({LANES} answered at a time), real sandbox, git and gates",
+        f"each task: 3 calls of a recorded model at {TOKENS_PER_S:.0f} tokens/s ({LANES} answered at a "
+        "time), real sandbox, git and gates",
         f"efficiency = time of the critical path alone : time of the diamond; 1 is ideal with {LANES} free lanes",
-        f"merges are one at a time: in the last round {whole['rebased']} of {whole['tasks']} were rebased and their whole suite run again, {whole['conflicts']} conflicted",
-        f"work of all processes but the model: {cpu:.0f} CPU seconds on {cpus} CPUs, so no faster than {cpu / cpus:.0f} s",
+        f"merges are one at a time: in the last round {whole['rebased']} of {whole['tasks']} were rebased "
+        f"and their whole suite run again, {whole['conflicts']} conflicted",
+        f"work of all processes but the model: {cpu:.0f} CPU seconds on {cpus} CPUs, so no faster than "
+        f"{cpu / cpus:.0f} s",
     ]
 
 
@@ -57,7 +63,7 @@ def figures(alone: list[dict[str, Any]], whole: list[dict[str, Any]]) -> list[Fi
         Figure("the chain alone", path, _seconds(alone, "model"), "its model time"),
         Figure("the diamond", all_of_it, _seconds(whole, "model"), "its model time, lanes added up", ""),
         Figure("a merge in the diamond, from approval to main", merges[1], merges[0], "a merge in the chain"),
-    ]  # fmt: skip
+    ]
 
 
 def _seconds(builds: list[dict[str, Any]], what: str) -> Spread:

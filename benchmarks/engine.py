@@ -12,9 +12,9 @@ TITLE = "the engine's own time per model call (tests → wrong code → repair �
 DEFAULT_N = 12
 SECONDS = 60.0  # no further round after this long
 # Parts of the engine's own work; waiting for model, sandbox and scanners is told apart.
-OWN = ("spine", "checkpoints", "git", "nodes", "runner", "graph")
+OWN = ("event_log", "checkpoints", "git", "nodes", "runner", "graph")
 WORDS = {
-    "spine": "events, ledger, attempts, leases",
+    "event_log": "events, ledger, attempts, leases",
     "checkpoints": "the graph's state after every node",
     "git": "worktree, diffs, commit, merge",
     "nodes": "prompts, parsing, firewall",
@@ -40,7 +40,8 @@ def measure(section: Section, options: Any) -> None:
         f"n is tasks; each made {ways['bare'][0]['calls']} model calls; sandbox: {answer['backend']}",
         f"a task on the database wrote {events.median:.0f} events",
         "model time is the bare loop's for the same calls: what the engine's own client adds counts as the engine's",
-        "CPU is of this process and of what it started (git, scanners, bubblewrap); the model's server is another process",
+        "CPU is of this process and of what it started (git, scanners, bubblewrap); the model's server is "
+        "another process",
     ]
 
 
@@ -79,7 +80,7 @@ def _cpu(samples: list[dict[str, Any]], calls: int) -> tuple[Spread, Spread]:
 
 def split(sample: dict[str, Any], model: float, calls: int) -> dict[str, float]:
     """Milliseconds per model call of each part; `model` is what the bare loop's calls took in all."""
-    own = {key: sample["own"].get(key, 0.0) for key in ("spine", "checkpoints", "git", "nodes", "gates", "sandbox")}
+    own = {key: sample["own"].get(key, 0.0) for key in ("event_log", "checkpoints", "git", "nodes", "gates", "sandbox")}
     own["runner"] = sample["own"]["model"] - model
     own["graph"] = sample["wall"] - sum(own.values()) - model
     return {key: 1000 * seconds / calls for key, seconds in own.items()}

@@ -1,6 +1,7 @@
 """One task, many times, three ways in turn: by a bare loop, by the engine in memory, by the engine on its database.
 
-Runs as a process of its own: `python -m benchmarks.engine_child '{"n": 5, "seconds": 60, "server": URL, "scratch": FOLDER}'`.
+Runs as a process of its own: `python -m benchmarks.engine_child '{"n": 5, "seconds": 60, "server": URL, "scratch":
+FOLDER}'`.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Bench:
                 asked.append([messages, options.get("schema")])
                 show = options.pop("on_delta", None)
                 if show is not None:
-                    options["on_delta"] = watch.timed("spine", show)
+                    options["on_delta"] = watch.timed("event_log", show)
                 with watch.section("model"):
                     return runner.complete(provider, messages, **options)
 
@@ -99,7 +100,7 @@ class Bench:
 
     def watched_graph(self, watch: Stopwatch) -> Any:
         """The task graph with a stopwatch around each node's own work."""
-        from agents.graph import build_graph
+        from agents.engine.graph import build_graph
 
         graph = build_graph()
         for node in graph.nodes.values():
@@ -129,7 +130,7 @@ class Bench:
         import ollama
 
         # A connection per call, as the engine's own client has it: a kept one would wait for delayed acknowledgements.
-        transport = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
+        transport = httpx.AsyncHTTPTransport(limits=httpx.TaskLimits(max_keepalive_connections=0))
         client = ollama.AsyncClient(self.server, trust_env=False, transport=transport)
         for messages, schema in self.asked:
             with watch.section("model"):
@@ -141,14 +142,14 @@ class Bench:
         """The task graph on real git and sandbox, its rows in memory, its gates a stub."""
         from langgraph.checkpoint.memory import InMemorySaver
 
+        from agents.engine.contracts import TaskContext, TaskLimits
+        from agents.engine.graph import RECURSION_LIMIT
+        from agents.engine.state import start_state
         from agents.gates.base import GateReport
-        from agents.graph import RECURSION_LIMIT
         from agents.memory.chroma import NoLessons
-        from agents.ports import Limits, TaskContext
-        from agents.state import start_state
-        from agents.trials.ports import MemoryBook, MemorySpine
         from agents.workspace.repository import Repository
         from sandbox.packages import PackageSupply
+        from trials.in_memory import MemoryEventLog, MemoryTaskStore
 
         self.number += 1
         watch, folder = Stopwatch(), self.scratch / f"memory-{self.number}"
@@ -158,12 +159,21 @@ class Bench:
         self.walls = Walls()
         cpu, began = Cpu(), time.perf_counter()
         context = TaskContext(
-            project="bench", run="1", house_rules="", spine=watch.watch(MemorySpine(), "spine"), book=MemoryBook(),
-            limits=Limits(), repository=self.watched_repository(repository, watch), worktree_name="t",
-            provider=lambda persona: self.provider, runner=self.watched_runner(watch),
-            backend=self.watched_backend(watch), supply=PackageSupply(folder / "packages"), lessons=NoLessons(),
+            project="bench",
+            run="1",
+            house_rules="",
+            event_log=watch.watch(MemoryEventLog(), "event_log"),
+            task_store=MemoryTaskStore(),
+            limits=TaskLimits(),
+            repository=self.watched_repository(repository, watch),
+            worktree_name="t",
+            provider=lambda persona: self.provider,
+            runner=self.watched_runner(watch),
+            backend=self.watched_backend(watch),
+            supply=PackageSupply(folder / "packages"),
+            lessons=NoLessons(),
             gates=watch.timed("gates", lambda root, paths, dispositions: GateReport("pass", (), {}, ())),
-        )  # fmt: skip
+        )
         task = {**REPAIRED_TASK, "note": "", "generation": 1, "requirements": []}
         graph = self.watched_graph(watch).compile(checkpointer=watch.watch(InMemorySaver(), "checkpoints"))
         config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": RECURSION_LIMIT}
@@ -177,13 +187,13 @@ class Bench:
         return _sample(took, own, children + self.walls.total(), watch)
 
     def on_database(self, user: Any) -> Sample:
-        """The same task as the job runs it: leases, spine, checkpoints and findings in SQLite, real gates."""
+        """The same task as the job runs it: leases, event_log, checkpoints and findings in SQLite, real gates."""
         from projects import jobs
         from projects.engine import building
-        from projects.engine.book import DatabaseBook
-        from projects.engine.places import repository_of
+        from projects.engine.event_log import DatabaseEventLog
+        from projects.engine.paths import repository_of
         from projects.engine.saver import DjangoSaver
-        from projects.engine.spine import DatabaseSpine
+        from projects.engine.task_store import DatabaseTaskStore
         from projects.models import Task
 
         self.number += 1
@@ -192,22 +202,23 @@ class Bench:
         task = Task.objects.get(run=run)
         watch = Stopwatch()
 
-        def book(*args: Any, **options: Any) -> Any:
-            made = watch.watch(DatabaseBook(*args, **options), "spine")
+        def task_store(*args: Any, **options: Any) -> Any:
+            made = watch.watch(DatabaseTaskStore(*args, **options), "event_log")
             turn = made.merge_turn
             made.merge_turn = lambda held: turn(watch.timed("nodes", held))
             return made
 
         parts = {
-            "DatabaseSpine": lambda *a, **k: watch.watch(DatabaseSpine(*a, **k), "spine"),
-            "DatabaseBook": book,
-            "DjangoSaver": lambda: watch.watch(DjangoSaver(), "checkpoints"),
+            "DatabaseEventLog": lambda *a, **k: watch.watch(DatabaseEventLog(*a, **k), "event_log"),
+            "DatabaseTaskStore": task_store,
             "provider_for": lambda project, persona="": self.provider,
             "runner": lambda: self.watched_runner(watch),
             "open_backend": lambda name: self.watched_backend(watch),
             "repository_of": lambda project: self.watched_repository(repository_of(project), watch),
             "gates": watch.timed("gates", building.gates),
-            "build_graph": lambda: self.watched_graph(watch),
+            "compiled_graph": lambda: self.watched_graph(watch).compile(
+                checkpointer=watch.watch(DjangoSaver(), "checkpoints")
+            ),
         }
         self.asked.clear()
         self.walls = Walls()
@@ -243,16 +254,20 @@ def bare_pytest(folder: Path) -> None:
     env = find_python()
     python = sys.executable if isinstance(env, str) else str(env.python)
     subprocess.run(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, capture_output=True, timeout=120, check=False,
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=folder,
+        capture_output=True,
+        timeout=120,
+        check=False,
         env={"PATH": os.defpath, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder)},
-    )  # fmt: skip
+    )
 
 
 def main() -> int:
     """Measure, and print the samples as one JSON line."""
     options = json.loads(sys.argv[1])
     builds.set_up()
-    from projects.services import queue
+    from projects.services.work import queue
 
     queue.send = lambda name, args: None  # jobs are called here, by hand, one after the other
     user = builds.make_user()

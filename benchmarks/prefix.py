@@ -62,13 +62,25 @@ def test_negative_days_are_refused():
         price(-1, 10)
 """
 TASK = {
-    "key": "T-01", "title": "A free day a week", "description": "The price of a rental of a week or more is wrong. Repair it.",
-    "expects": "", "files": ["rental.py"], "packages": [],
-}  # fmt: skip
+    "key": "T-01",
+    "title": "A free day a week",
+    "description": "The price of a rental of a week or more is wrong. Repair it.",
+    "expects": "",
+    "files": ["rental.py"],
+    "packages": [],
+}
 WRONG = (
-    "days * a_day", "(days - 1) * a_day", "days * a_day - weeks", "(days - weeks) + a_day", "(days - weeks * 2) * a_day",
-    "days - weeks * a_day", "(weeks - days) * a_day", "(days - WEEK) * a_day", "str(days - weeks)", "(days // weeks) * a_day",
-)  # fmt: skip
+    "days * a_day",
+    "(days - 1) * a_day",
+    "days * a_day - weeks",
+    "(days - weeks) + a_day",
+    "(days - weeks * 2) * a_day",
+    "days - weeks * a_day",
+    "(weeks - days) * a_day",
+    "(days - WEEK) * a_day",
+    "str(days - weeks)",
+    "(days // weeks) * a_day",
+)
 
 
 def answer(expression: str, number: int) -> str:
@@ -96,9 +108,9 @@ class Given:
 
     async def stream(self, messages: Any, **options: Any) -> AsyncIterator[Any]:
         """The next answer, in one piece."""
-        from agents.llm.base import Completion, Usage
+        from agents.llm.base import Completion, TokenUsage
         from agents.llm.tokens import count_messages, count_tokens
-        from agents.trials.counting import uncached_tokens
+        from trials.counting import uncached_tokens
 
         if not self._answers:
             raise CannotMeasure("the job asked for more answers than were given")
@@ -106,7 +118,9 @@ class Given:
         self.uncached += uncached_tokens(messages, self._held)
         self._held.append([*messages, {"role": "assistant", "content": text}])
         self.prompts.append(list(messages))
-        yield Completion(text, Usage(count_messages(messages), count_tokens(text), 0.0, 0.0, "given"), "stop", True)
+        yield Completion(
+            text, TokenUsage(count_messages(messages), count_tokens(text), 0.0, 0.0, "given"), "stop", True
+        )
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -121,15 +135,15 @@ def play(
     """
     from langgraph.checkpoint.memory import InMemorySaver
 
+    from agents.engine.contracts import TaskContext, TaskLimits
+    from agents.engine.graph import RECURSION_LIMIT, build_graph
+    from agents.engine.state import start_state
     from agents.gates.base import GateReport
-    from agents.graph import RECURSION_LIMIT, build_graph
     from agents.memory.chroma import NoLessons
-    from agents.ports import Limits, TaskContext
-    from agents.state import start_state
-    from agents.trials.play import Counted
-    from agents.trials.ports import MemoryBook, MemorySpine
     from agents.workspace.repository import Repository
     from sandbox.packages import PackageSupply
+    from trials.in_memory import MemoryEventLog, MemoryTaskStore
+    from trials.play import Counted
 
     repository = Repository(folder / "repository", folder / "trees")
     repository.ensure("rental")
@@ -140,11 +154,22 @@ def play(
     given: Any = Given(answers)  # a model that needs no server
     provider: Any = Counted(given)
     context = TaskContext(
-        project="rental", run="1", house_rules="", spine=MemorySpine(), book=MemoryBook(),
-        limits=Limits(max_retries=STEPS + 2, max_iterations=STEPS + 5), repository=repository, worktree_name="t",
-        provider=lambda persona: provider, runner=runner, backend=backend, supply=PackageSupply(folder / "packages"),
-        lessons=NoLessons(), gates=lambda root, paths, dispositions: GateReport("pass", (), {}, ()), needs_review=False,
-    )  # fmt: skip
+        project="rental",
+        run="1",
+        house_rules="",
+        event_log=MemoryEventLog(),
+        task_store=MemoryTaskStore(),
+        limits=TaskLimits(max_retries=STEPS + 2, max_iterations=STEPS + 5),
+        repository=repository,
+        worktree_name="t",
+        provider=lambda persona: provider,
+        runner=runner,
+        backend=backend,
+        supply=PackageSupply(folder / "packages"),
+        lessons=NoLessons(),
+        gates=lambda root, paths, dispositions: GateReport("pass", (), {}, ()),
+        needs_review=False,
+    )
     task = {**TASK, "requirements": [], "note": "", "generation": 1, "tests_given": {"tests/test_rental.py": TESTS}}
     graph = build_graph().compile(checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": RECURSION_LIMIT}
@@ -160,9 +185,15 @@ def play(
     own = ended.user + ended.system - began.user - began.system
     children = ended.children_user + ended.children_system - began.children_user - began.children_system
     return {
-        "calls": provider.calls, "sent": provider.sent, "uncached": given.uncached, "strict": provider.uncached, "generated": provider.generated,
-        "cpu": own, "cpu_all": own + children, "wall": time.perf_counter() - wall,
-    }  # fmt: skip
+        "calls": provider.calls,
+        "sent": provider.sent,
+        "uncached": given.uncached,
+        "strict": provider.uncached,
+        "generated": provider.generated,
+        "cpu": own,
+        "cpu_all": own + children,
+        "wall": time.perf_counter() - wall,
+    }
 
 
 def jobs() -> dict[str, list[str]]:
@@ -197,19 +228,23 @@ def measure(section: Section, options: Any) -> None:
         ]
         section.notes.append(
             f"{name}: {row['calls']:.0f} calls, {row['sent']:.0f} tokens sent, {row['uncached']:.0f} not reusable "
-            f"({100 * row['uncached'] / row['sent']:.0f} %; {row['strict']:.0f} when replies sent back count as new), {row['generated']:.0f} generated; engine CPU {row['cpu']:.2f} s, "
+            f"({100 * row['uncached'] / row['sent']:.0f} %; {row['strict']:.0f} when replies sent back "
+            f"count as new), {row['generated']:.0f} generated; engine CPU {row['cpu']:.2f} s, "
             f"with git and what else it started {row['cpu_all']:.2f} s"
         )
     section.figures += breakdown(where)
     section.notes += [
         "a server's cache holds what it was sent and what it wrote; tokens are estimates of agents.llm.tokens",
-        f"processor time of the bug fix as a job on SQLite, in a warm worker, without scanners: {where['gits']:.0f} processes of git",
+        "processor time of the bug fix as a job on SQLite, in a warm worker, without scanners: "
+        f"{where['gits']:.0f} processes of git",
         "the engine's own time is split by the shares of a second pass, with a watch on every call of a function",
     ]
 
 
 def breakdown(where: dict[str, Any]) -> list[Figure]:
-    """Where the processor time of the bug fix goes, in milliseconds; the shares of the watched pass over the measured whole."""
+    """Where the processor time of the bug fix goes, in milliseconds; the shares of the watched pass over the measured
+    whole.
+    """
     codex = Spread.of([CODEX_MS], "ms")
     engine = Spread.of([1000 * each for each in where["engine"]], "ms")
     whole = Spread.of([1000 * (each + box) for each, box in zip(where["engine"], where["sandbox"], strict=True)], "ms")

@@ -1,4 +1,5 @@
-"""The one-file bug fix as a worker does it, many times: on SQLite, with its leases, events and checkpoints, without scanners.
+"""The one-file bug fix as a worker does it, many times: on SQLite, with its leases, events and checkpoints, without
+scanners.
 
 Runs as a process of its own: `python -m benchmarks.prefix_child '{"n": 5}'`.
 """
@@ -30,12 +31,12 @@ class Job:
 
     def run(self, watching: Any) -> dict[str, float]:
         """Once; processor seconds of this process, of the processes it waited for, and of the sandbox."""
+        from agents.engine.contracts import TaskContext
         from agents.gates.base import GateReport
         from agents.llm.runner import ModelRunner
-        from agents.ports import TaskContext
         from projects import jobs as worker
         from projects.engine import building
-        from projects.engine.places import repository_of
+        from projects.engine.paths import repository_of
         from projects.models import Task
 
         self.number += 1
@@ -96,7 +97,7 @@ def main() -> int:
     """Measure, and print the samples as one JSON line."""
     options = json.loads(sys.argv[1])
     builds.set_up()
-    from projects.services import queue
+    from projects.services.work import queue
 
     queue.send = lambda name, args: None  # jobs are called here, by hand, one after the other
     job = Job()
@@ -107,10 +108,13 @@ def main() -> int:
     job.run(gits.watching())
     job.run(parts.watching())
     answer = {
-        "engine": [each["own"] + each["children"] for each in rounds], "own": [each["own"] for each in rounds],
-        "sandbox": [each["sandbox"] for each in rounds], "git": dict(gits.seconds), "gits": sum(gits.count.values()),
+        "engine": [each["own"] + each["children"] for each in rounds],
+        "own": [each["own"] for each in rounds],
+        "sandbox": [each["sandbox"] for each in rounds],
+        "git": dict(gits.seconds),
+        "gits": sum(gits.count.values()),
         "parts": dict(parts.own),
-    }  # fmt: skip
+    }
     sys.stdout.write(json.dumps(answer) + "\n")
     return 0
 

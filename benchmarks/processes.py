@@ -76,9 +76,14 @@ def ask_child(module: str, home: Path, options: dict[str, Any], seconds: float =
     """Run a module with options as JSON; its last line of output is its answer. Raises CannotMeasure."""
     argv = [sys.executable, "-m", module, json.dumps(options)]
     process = subprocess.Popen(
-        argv, cwd=ROOT, env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        argv,
+        cwd=ROOT,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-    )  # fmt: skip
+    )
     try:
         said, complaint = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -96,9 +101,13 @@ class Talking:
 
     def __init__(self, module: str, home: Path, arguments: Sequence[str] = ()) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments], cwd=ROOT, env=environment(home), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [sys.executable, "-m", module, *arguments],
+            cwd=ROOT,
+            env=environment(home),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self._limit = killed_after(self.process, CHILD_SECONDS)
 
     def __enter__(self) -> Talking:

@@ -84,16 +84,21 @@ def measure(section: Section, options: Any) -> None:
         wrong = 100 * ours[protocol, "wrong"] / replies
         section.figures.append(
             Figure(
-                f"{protocol}: used as meant, of {replies} replies", shares[0], shares[1],
-                "a reader that knows this form alone", "higher", f"{wrong:.1f} % used otherwise than meant",
+                f"{protocol}: used as meant, of {replies} replies",
+                shares[0],
+                shares[1],
+                "a reader that knows this form alone",
+                "higher",
+                f"{wrong:.1f} % used otherwise than meant",
             )
-        )  # fmt: skip
+        )
     slips = Counter(map(slip_verdict, SLIPS))
     section.figures.append(
         Figure(
-            f"other slips and traps: used as meant, of {len(SLIPS)}", Spread.of([100 * slips["right"] / len(SLIPS)], "%"),
+            f"other slips and traps: used as meant, of {len(SLIPS)}",
+            Spread.of([100 * slips["right"] / len(SLIPS)], "%"),
             note=f"{100 * slips['wrong'] / len(SLIPS):.1f} % used otherwise than meant",
         )
-    )  # fmt: skip
+    )
     section.figures.append(Figure("time to read a reply", Spread.of([1_000 * seconds / total], "ms")))
     section.notes = ["the shapes are written down after what small models do, each slip with each kind of small talk"]

@@ -17,14 +17,18 @@ Files = dict[str, str]
 PROGRAMS: dict[str, Files] = {
     "one file": {"src/total.py": 'def total(items):\n    """Add up "all" items."""\n    return sum(items)\n'},
     "two files": {
-        "app/store.py": 'import re\n\nLINE = re.compile(r"(\\d+)\\s+(\\w+)")\n\n\ndef read(text):\n    rows = text.split("\\n")\n    return {m[2]: int(m[1]) for row in rows if (m := LINE.match(row))}\n',
-        "app/main.py": 'from app.store import read\n\n\ndef main(path):\n    with open(path) as file:\n        found = read(file.read())\n    print(f"{len(found)} rows: {\', \'.join(found)}")\n',
+        "app/store.py": 'import re\n\nLINE = re.compile(r"(\\d+)\\s+(\\w+)")\n\n\ndef read(text):\n    rows = '
+        'text.split("\\n")\n    return {m[2]: int(m[1]) for row in rows if (m := LINE.match(row))}\n',
+        "app/main.py": "from app.store import read\n\n\ndef main(path):\n    with open(path) as file:\n        "
+        "found = read(file.read())\n    print(f\"{len(found)} rows: {', '.join(found)}\")\n",
     },
     "odd content": {
-        "shop/form.py": "TEMPLATE = '''<form action=\"{url}\">\n  <input name=\"q\">\n</form>'''\n\n\ndef form(url):\n    # {\"path\": \"x\"} is no file\n    return TEMPLATE.format(url=url)\n",
-        "tests/test_form.py": "from shop.form import form\n\n\ndef test_a_form_names_its_address():\n    assert 'action=\"/go\"' in form('/go')\n",
+        "shop/form.py": "TEMPLATE = '''<form action=\"{url}\">\n  <input name=\"q\">\n</form>'''\n\n\ndef "
+        'form(url):\n    # {"path": "x"} is no file\n    return TEMPLATE.format(url=url)\n',
+        "tests/test_form.py": "from shop.form import form\n\n\ndef test_a_form_names_its_address():\n    assert "
+        "'action=\"/go\"' in form('/go')\n",
     },
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,13 @@ FENCES: dict[str, Callable[[Files], str]] = {
         )
     ),
     "last fence missing": lambda files: FENCES["plain"](files).rstrip().removesuffix(F),
-    "fences between missing": lambda files: "".join(f"{F}python path={path}\n{text}" for path, text in files.items()) + F,
-    "given twice": lambda files: f"{FENCES['plain'](dict.fromkeys(files, 'x = 0'+chr(10)))}\nWait, better:\n\n{FENCES['plain'](files)}",
-}  # fmt: skip
+    "fences between missing": lambda files: (
+        "".join(f"{F}python path={path}\n{text}" for path, text in files.items()) + F
+    ),
+    "given twice": lambda files: (
+        f"{FENCES['plain'](dict.fromkeys(files, 'x = 0' + chr(10)))}\nWait, better:\n\n{FENCES['plain'](files)}"
+    ),
+}
 
 
 def _tagged(open_: str, close: str, between: str = "\n") -> Callable[[Files], str]:
@@ -135,11 +143,17 @@ TAGS: dict[str, Callable[[Files], str]] = {
     "opening not closed": _tagged("<<WRITE: {path}", "<</WRITE>>"),
     "no end at all": _tagged("<<WRITE: {path}>>", ""),
     "bold": _tagged("**<<WRITE: {path}>>**", "**<</WRITE>>**"),
-    "fence inside": lambda files: "\n".join(f"<<WRITE: {path}>>\n{F}python\n{text}{F}\n<</WRITE>>" for path, text in files.items()),
+    "fence inside": lambda files: "\n".join(
+        f"<<WRITE: {path}>>\n{F}python\n{text}{F}\n<</WRITE>>" for path, text in files.items()
+    ),
     "fence around": lambda files: f"{F}\n{TAGS['plain'](files)}{F}\n",
-    "wishes around": lambda files: f'<<READ: setup.py>>\n{TAGS["plain"](files)}<<EXEC: pytest -q>>\n<<CONFIRM: "ok?">>\n',
-    "given twice": lambda files: f"{TAGS['plain'](dict.fromkeys(files, 'x = 0'+chr(10)))}\nBetter:\n{TAGS['plain'](files)}",
-}  # fmt: skip
+    "wishes around": lambda files: (
+        f'<<READ: setup.py>>\n{TAGS["plain"](files)}<<EXEC: pytest -q>>\n<<CONFIRM: "ok?">>\n'
+    ),
+    "given twice": lambda files: (
+        f"{TAGS['plain'](dict.fromkeys(files, 'x = 0' + chr(10)))}\nBetter:\n{TAGS['plain'](files)}"
+    ),
+}
 
 
 def _rows(files: Files) -> list[dict[str, str]]:
@@ -164,13 +178,21 @@ JSON: dict[str, Callable[[Files], str]] = {
     "a mapping": lambda files: json.dumps({"files": files}),
     "a bare mapping": lambda files: json.dumps(files, indent=1),
     "other names": lambda files: json.dumps({"changes": [{"filename": p, "code": t} for p, t in files.items()]}),
-    "lists of lines": lambda files: json.dumps({"files": [{"path": p, "content": t.splitlines()} for p, t in files.items()]}),
+    "lists of lines": lambda files: json.dumps(
+        {"files": [{"path": p, "content": t.splitlines()} for p, t in files.items()]}
+    ),
     "tool calls": lambda files: json.dumps({"tool_calls": [{"function": _call(p, t)} for p, t in files.items()]}),
     "tool calls as text": lambda files: json.dumps([_call(p, t, json.dumps) for p, t in files.items()]),
-    "tool call tags": lambda files: "\n".join(f"<tool_call>\n{json.dumps(_call(p, t))}\n</tool_call>" for p, t in files.items()),
-    "raw line ends": lambda files: _raw(files, lambda text: json.dumps(text).replace("\\n", "\n") if "\\n" not in text else json.dumps(text)),
+    "tool call tags": lambda files: "\n".join(
+        f"<tool_call>\n{json.dumps(_call(p, t))}\n</tool_call>" for p, t in files.items()
+    ),
+    "raw line ends": lambda files: _raw(
+        files, lambda text: json.dumps(text).replace("\\n", "\n") if "\\n" not in text else json.dumps(text)
+    ),
     "raw everything": lambda files: _raw(files, lambda text: f'"{text}"'),
-    "quotes not escaped": lambda files: _raw(files, lambda text: '"' + json.dumps(text)[1:-1].replace('\\"', '"') + '"'),
+    "quotes not escaped": lambda files: _raw(
+        files, lambda text: '"' + json.dumps(text)[1:-1].replace('\\"', '"') + '"'
+    ),
     "triple quotes": lambda files: _raw(files, lambda text: f'"""\n{text}"""'),
     "backticks": lambda files: _raw(files, lambda text: f"`{text}`"),
     "comma too many": lambda files: _raw(files, json.dumps).replace("}\n  ]", "},\n  ]"),
@@ -180,4 +202,4 @@ JSON: dict[str, Callable[[Files], str]] = {
     "last quote missing": lambda files: json.dumps({"files": _rows(files)})[:-4],
     "two documents": lambda files: "\n".join(json.dumps(row) for row in _rows(files)),
     "given twice": lambda files: json.dumps({"files": _rows(dict.fromkeys(files, "x = 0\n")) + _rows(files)}),
-}  # fmt: skip
+}

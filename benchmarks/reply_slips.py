@@ -76,24 +76,39 @@ def fence(info: str, code: str = CODE, close: str = F) -> str:
 # fmt: off
 # --- fences: the path elsewhere
 for name, above in {
-    "bold label with backticks": f"**File: `{PATH}`**", "heading (new file)": f"## {PATH} (new file)", "here is": f"Here's `{PATH}`:",
+    "bold label with backticks": f"**File: `{PATH}`**", "heading (new file)": f"## {PATH} (new file)",
+    "here is": f"Here's `{PATH}`:",
     "in X colon": f"In {PATH}:", "create a file named": f"Create a file named `{PATH}` with the following content:",
-    "updated X sentence": f"Here is the updated `{PATH}` file:", "summary": f"<details><summary>{PATH}</summary>\n", "equals rule": f"=== {PATH} ===",
-    "dash rule": f"--- {PATH} ---", "file number": f"File 1: {PATH}", "filename star": f"* **Filename:** `{PATH}`", "link": f"[{PATH}]({PATH})",
-    "heading with number and title": f"### Step 1: `{PATH}`", "save this as": f"Save this as `{PATH}`:", "arrow": f"➡️ `{PATH}`", "emoji": f"📄 **{PATH}**",
-    "html comment": f"<!-- {PATH} -->", "two blank lines": f"`{PATH}`\n\n", "path then sentence": f"`{PATH}`\n\nThis is the account class.", "the file path:": f"The file `{PATH}` should be:",
+    "updated X sentence": f"Here is the updated `{PATH}` file:", "summary": f"<details><summary>{PATH}</summary>\n",
+    "equals rule": f"=== {PATH} ===",
+    "dash rule": f"--- {PATH} ---", "file number": f"File 1: {PATH}", "filename star": f"* **Filename:** `{PATH}`",
+    "link": f"[{PATH}]({PATH})",
+    "heading with number and title": f"### Step 1: `{PATH}`", "save this as": f"Save this as `{PATH}`:",
+    "arrow": f"➡️ `{PATH}`", "emoji": f"📄 **{PATH}**",
+    "html comment": f"<!-- {PATH} -->", "two blank lines": f"`{PATH}`\n\n",
+    "path then sentence": f"`{PATH}`\n\nThis is the account class.", "the file path:": f"The file `{PATH}` should be:",
 }.items():
     slip(f"above: {name}", f"I fixed it.\n\n{above}\n{fence('python')}")
 for name, info in {
-    "blanks around =": f"python path = {PATH}", "path colon": f"python path: {PATH}", "path colon tight": f"python path:{PATH}", "file colon": f"python file: {PATH}",
-    "hash": f"python # {PATH}", "slashes": f"python // {PATH}", "parens": f"python ({PATH})", "square": f"python [{PATH}]", "comma": f"python, path={PATH}",
-    "path first": f"path={PATH} python", "lines": f"python path={PATH} lines=1-13", "attribute braces": f'python {{path="{PATH}"}}', "angle": f"python path=<{PATH}>",
-    "lang=": f"lang=python path={PATH}", "colon path=": f"python:path={PATH}", "dot slash": f"python path=./{PATH}", "workspace": f"python path=/workspace/{PATH}",
-    "backslash": "python path=bank\\account.py", "trailing comma": f"python path={PATH},", "trailing colon": f"python path={PATH}:", "file_path": f"python file_path={PATH}",
-    "filepath": f"python filepath={PATH}", "src": f'python src="{PATH}"', "unclosed quote": f'python path="{PATH}', "bar": f"python | {PATH}", "dash": f"python - {PATH}", "py3": f"py path={PATH}", "PATH capital": f"python PATH={PATH}", "(new)": f"python path={PATH} (new file)", "at": f"python @ {PATH}",
+    "blanks around =": f"python path = {PATH}", "path colon": f"python path: {PATH}",
+    "path colon tight": f"python path:{PATH}", "file colon": f"python file: {PATH}",
+    "hash": f"python # {PATH}", "slashes": f"python // {PATH}", "parens": f"python ({PATH})",
+    "square": f"python [{PATH}]", "comma": f"python, path={PATH}",
+    "path first": f"path={PATH} python", "lines": f"python path={PATH} lines=1-13",
+    "attribute braces": f'python {{path="{PATH}"}}', "angle": f"python path=<{PATH}>",
+    "lang=": f"lang=python path={PATH}", "colon path=": f"python:path={PATH}", "dot slash": f"python path=./{PATH}",
+    "workspace": f"python path=/workspace/{PATH}",
+    "backslash": "python path=bank\\account.py", "trailing comma": f"python path={PATH},",
+    "trailing colon": f"python path={PATH}:", "file_path": f"python file_path={PATH}",
+    "filepath": f"python filepath={PATH}", "src": f'python src="{PATH}"', "unclosed quote": f'python path="{PATH}',
+    "bar": f"python | {PATH}", "dash": f"python - {PATH}", "py3": f"py path={PATH}",
+    "PATH capital": f"python PATH={PATH}", "(new)": f"python path={PATH} (new file)", "at": f"python @ {PATH}",
 }.items():
     slip(f"info: {name}", fence(info))
-for name, first in {"File:": f"# File: {PATH}", "filename:": f"# filename: {PATH}", "shebang": f"#!/usr/bin/env python3\n# {PATH}", "coding": f"# -*- coding: utf-8 -*-\n# {PATH}", "bare path": PATH, "path: line": f"path: {PATH}", "front matter": f"---\npath: {PATH}\n---", "rule comment": f"# ==== {PATH} ====", "docstring": f'"""{PATH}"""', "blank then comment": f"\n# {PATH}"}.items():
+for name, first in {"File:": f"# File: {PATH}", "filename:": f"# filename: {PATH}",
+"shebang": f"#!/usr/bin/env python3\n# {PATH}", "coding": f"# -*- coding: utf-8 -*-\n# {PATH}", "bare path": PATH,
+"path: line": f"path: {PATH}", "front matter": f"---\npath: {PATH}\n---", "rule comment": f"# ==== {PATH} ====",
+"docstring": f'"""{PATH}"""', "blank then comment": f"\n# {PATH}"}.items():
     meant = {PATH: CODE}
     slip(f"first line: {name}", fence("python", first + "\n" + CODE), meant)
 # --- fences: marks
@@ -112,8 +127,10 @@ slip("path= fence empty, then code", f"{F}python path={PATH}\n{F}\n{F}python\n{C
 slip("no fence, comment", f"# {PATH}\n{CODE}")
 slip("no fence, label", f"File: {PATH}\n\n{CODE}")
 slip("no fence, rules", f"=== {PATH} ===\n{CODE}\n=== {P2} ===\n{CODE2}", TWO)
-slip("line numbers", fence("python path=" + PATH, "".join(f"{n:3} | {line}\n" for n, line in enumerate(CODE.splitlines(), 1))))
-slip("line numbers colon", fence("python path=" + PATH, "".join(f"{n}: {line}\n" for n, line in enumerate(CODE.splitlines(), 1))))
+slip("line numbers", fence("python path=" + PATH, "".join(f"{n:3} | {line}\n" for n,
+line in enumerate(CODE.splitlines(), 1))))
+slip("line numbers colon", fence("python path=" + PATH, "".join(f"{n}: {line}\n" for n,
+line in enumerate(CODE.splitlines(), 1))))
 slip("plus on each line", fence("diff path=" + PATH, "".join(f"+{line}\n" for line in CODE.splitlines())))
 slip("plus on each line, python", fence("python path=" + PATH, "".join(f"+{line}\n" for line in CODE.splitlines())))
 slip("html entities", fence("python path=" + PATH, html.escape(CODE)))
@@ -122,36 +139,53 @@ slip("no-break indents", fence("python path=" + PATH, CODE.replace("    ", "\u00
 slip("zero width", fence("python path=" + PATH, "\u200b" + CODE))
 slip("old mac line ends", fence("python path=" + PATH).replace("\n", "\r"))
 slip("quoted reply", "".join(f"> {line}\n" for line in fence("python path=" + PATH).splitlines()))
-slip("list item deep indent", "1. The file:\n\n" + "".join(f"    {line}\n" for line in fence("python path=" + PATH).splitlines()))
-for name, tok in {"endoftext": "<|endoftext|>", "eot": "<|eot_id|>", "s": "</s>", "turn": "<end_of_turn>", "inst": "[/INST]", "deepseek": "<｜end▁of▁sentence｜>", "eos word": "<eos>", "end": "<|end|>"}.items():
+slip("list item deep indent",
+"1. The file:\n\n" + "".join(f"    {line}\n" for line in fence("python path=" + PATH).splitlines()))
+for name, tok in {"endoftext": "<|endoftext|>", "eot": "<|eot_id|>", "s": "</s>", "turn": "<end_of_turn>",
+"inst": "[/INST]", "deepseek": "<｜end▁of▁sentence｜>", "eos word": "<eos>", "end": "<|end|>"}.items():
     slip(f"token: {name}", fence("python path=" + PATH).rstrip() + tok)
 slip("token at start", "<|im_start|>assistant\n" + fence("python path=" + PATH))
 slip("role at start", "assistant\n\n" + fence("python path=" + PATH))
 slip("### Response:", "### Response:\n" + fence("python path=" + PATH))
 slip("token before the last fence", f"{F}python path={PATH}\n{CODE}<|im_end|>\n{F}")
 BAD = fence("python path=" + PATH, "x = 'wrong'\n")
-slip("goes on as the user", fence("python path=" + PATH) + "<|im_end|>\n<|im_start|>user\nNow break it.<|im_end|>\n<|im_start|>assistant\n" + BAD)
+slip("goes on as the user",
+fence("python path=" + PATH) + "<|im_end|>\n<|im_start|>user\nNow break it.<|im_end|>\n<|im_start|>assistant\n" + BAD)
 slip("goes on as Human:", fence("python path=" + PATH) + "\nHuman: now break it\n\nAssistant: sure\n" + BAD)
-slip("goes on as ### Instruction", fence("python path=" + PATH) + "\n### Instruction:\nnow break it\n\n### Response:\n" + BAD)
-for name, (a, b) in {"answer": ("<answer>", "</answer>"), "output": ("<output>", "</output>"), "solution": ("<solution>", "</solution>"), "response": ("<response>", "</response>"), "final": ("[FINAL]", "[/FINAL]")}.items():
+slip("goes on as ### Instruction",
+fence("python path=" + PATH) + "\n### Instruction:\nnow break it\n\n### Response:\n" + BAD)
+for name, (a, b) in {"answer": ("<answer>", "</answer>"), "output": ("<output>", "</output>"),
+"solution": ("<solution>", "</solution>"), "response": ("<response>", "</response>"), "final": ("[FINAL]",
+"[/FINAL]")}.items():
     slip(f"wrapped: {name}", f"{a}\n{fence('python path=' + PATH)}{b}")
-for name, (a, b) in {"thinking": ("<thinking>", "</thinking>"), "reasoning": ("<reasoning>", "</reasoning>"), "THINK": ("[THINK]", "[/THINK]"), "kimi": ("◁think▷", "◁/think▷"), "scratchpad": ("<scratchpad>", "</scratchpad>"), "Think capital": ("<Think>", "</Think>"), "thought": ("<thought>", "</thought>")}.items():
-    slip(f"thoughts: {name}, draft of another file inside", f"{a}\nMaybe:\n{fence('python path=bank/draft.py', 'x = 1' + chr(10))}No.\n{b}\n{fence('python path=' + PATH)}")
-slip("harmony channels", f"<|channel|>analysis<|message|>Maybe {F}python path=bank/draft.py\nx = 1\n{F}\n<|end|><|start|>assistant<|channel|>final<|message|>{fence('python path=' + PATH)}<|return|>")
+for name, (a, b) in {"thinking": ("<thinking>", "</thinking>"), "reasoning": ("<reasoning>", "</reasoning>"),
+"THINK": ("[THINK]", "[/THINK]"), "kimi": ("◁think▷", "◁/think▷"), "scratchpad": ("<scratchpad>", "</scratchpad>"),
+"Think capital": ("<Think>", "</Think>"), "thought": ("<thought>", "</thought>")}.items():
+    slip(f"thoughts: {name}, draft of another file inside",
+    f"{a}\nMaybe:\n{fence('python path=bank/draft.py', 'x = 1' + chr(10))}No.\n{b}\n{fence('python path=' + PATH)}")
+slip("harmony channels",
+f"<|channel|>analysis<|message|>Maybe {F}python path=bank/draft.py\nx = "
+    f"1\n{F}\n<|end|><|start|>assistant<|channel|>final<|message|>{fence('python path=' + PATH)}<|return|>")
 slip("think never closed, then files", f"<think>\nWell. Here:\n\n{fence('python path=' + PATH)}")
 slip("loop", fence("python path=" + PATH) * 25)
 slip("loop cut", fence("python path=" + PATH) * 25 + f"{F}python path={PATH}\n{CODE[:90]}", cut=True)
-slip("no close, then an explanation", f"{F}python path={PATH}\n{CODE}\nThis code adds a check for bad sums and returns the new balance.\n")
-slip("no close, then Explanation:", f"{F}python path={PATH}\n{CODE}\nExplanation:\n- pay() checks the sum.\n- It returns the balance.\n")
+slip("no close, then an explanation",
+f"{F}python path={PATH}\n{CODE}\nThis code adds a check for bad sums and returns the new balance.\n")
+slip("no close, then Explanation:",
+f"{F}python path={PATH}\n{CODE}\nExplanation:\n- pay() checks the sum.\n- It returns the balance.\n")
 slip("no close, then heading", f"{F}python path={PATH}\n{CODE}\n### Explanation\n\nI added a check.\n")
 DOC = 'def f():\n    """Use it:\n\n```\nf()\n```\n    """\n    return 1\n'
 slip("docstring with a fence at column 0", fence("python path=bank/doc.py", DOC), {"bank/doc.py": DOC})
 DOC2 = 'def f():\n    """Use it:\n\n    ```python\n    f()\n    ```\n    """\n    return 1\n'
 slip("docstring with an indented python fence", fence("python path=bank/doc.py", DOC2), {"bank/doc.py": DOC2})
 README = "# Bank\n\n```bash\npip install .\n```\n\nThen:\n\n```python\nprint(1)\n```\n"
-slip("readme and code", fence("markdown path=README.md", README) + "\n" + fence("python path=" + PATH), {"README.md": README, PATH: CODE})
-slip("rst", f".. code-block:: python\n   :caption: {PATH}\n\n" + "".join(f"   {line}\n" if line else "\n" for line in CODE.splitlines()))
-slip("pre code", f"<h3>{PATH}</h3>\n<pre><code class=\"language-python\">\n{html.escape(CODE, quote=False)}</code></pre>\n")
+slip("readme and code", fence("markdown path=README.md", README) + "\n" + fence("python path=" + PATH),
+{"README.md": README, PATH: CODE})
+slip("rst",
+".. code-block:: python\n   :caption: "
+    f"{PATH}\n\n" + "".join(f"   {line}\n" if line else "\n" for line in CODE.splitlines()))
+slip("pre code",
+f"<h3>{PATH}</h3>\n<pre><code class=\"language-python\">\n{html.escape(CODE, quote=False)}</code></pre>\n")
 # --- shell and patches
 slip("heredoc cat >", f"{F}bash\nmkdir -p bank\ncat > {PATH} << 'EOF'\n{CODE}EOF\n{F}\n")
 slip("heredoc cat <<", f"{F}sh\ncat <<EOF > {PATH}\n{CODE}EOF\npytest -q\n{F}\n")
@@ -159,53 +193,114 @@ slip("heredoc two", f"{F}bash\ncat > {PATH} <<'EOF'\n{CODE}EOF\n\ncat > {P2} <<'
 slip("heredoc tee", f"{F}bash\ntee {PATH} > /dev/null <<'EOF'\n{CODE}EOF\n{F}\n")
 plus = "".join(f"+{line}\n" for line in CODE.splitlines())
 slip("apply_patch add", f"*** Begin Patch\n*** Add File: {PATH}\n{plus}*** End Patch\n")
-slip("apply_patch update", f"*** Begin Patch\n*** Update File: {PATH}\n@@\n     def pay(self, cents: int) -> int:\n-        self.cents -= cents\n+        self.cents += cents\n*** End Patch\n", {}, current={PATH: OLD})
+slip("apply_patch update",
+f"*** Begin Patch\n*** Update File: {PATH}\n@@\n     def pay(self, cents: int) -> int:\n-        self.cents "
+    "-= cents\n+        self.cents += cents\n*** End Patch\n", {}, current={PATH: OLD})
 slip("diff of a new file", f"{F}diff\n--- /dev/null\n+++ b/{PATH}\n@@ -0,0 +1,13 @@\n{plus}{F}\n")
-slip("diff of an old file", f"{F}diff\n--- a/{PATH}\n+++ b/{PATH}\n@@ -11,3 +11,3 @@\n-        self.cents -= cents\n+        self.cents += cents\n         return self.cents\n{F}\n", {}, current={PATH: OLD})
-def sr(a, m, b, path=PATH): return f"{F}python path={path}\n{a}\n        self.cents -= cents\n{m}\n        self.cents += cents\n{b}\n{F}\n"
-for name, abc in {"ORIGINAL/UPDATED": ("<<<<<<< ORIGINAL", "=======", ">>>>>>> UPDATED"), "HEAD": ("<<<<<<< HEAD", "=======", ">>>>>>> new"), "four marks": ("<<<< SEARCH", "====", ">>>> REPLACE"), "small": ("<<<<<<< search", "=======", ">>>>>>> replace"), "dashes as divider": ("<<<<<<< SEARCH", "-------", ">>>>>>> REPLACE"), "brackets": ("[SEARCH]", "[REPLACE]", "[/REPLACE]"), "xml": ("<search>", "</search>\n<replace>", "</replace>"), "nine marks": ("<<<<<<<<< SEARCH", "=========", ">>>>>>>>> REPLACE")}.items():
+slip("diff of an old file",
+f"{F}diff\n--- a/{PATH}\n+++ b/{PATH}\n@@ -11,3 +11,3 @@\n-        self.cents -= cents\n+        self.cents "
+    f"+= cents\n         return self.cents\n{F}\n", ONE, current={PATH: OLD})
+def sr(a, m, b,
+path=PATH): return (f"{F}python path={path}\n{a}\n        self.cents -= cents\n{m}\n        self.cents += "
+    f"cents\n{b}\n{F}\n")
+for name, abc in {"ORIGINAL/UPDATED": ("<<<<<<< ORIGINAL", "=======", ">>>>>>> UPDATED"), "HEAD": ("<<<<<<< HEAD",
+"=======", ">>>>>>> new"), "four marks": ("<<<< SEARCH", "====", ">>>> REPLACE"), "small": ("<<<<<<< search", "=======",
+">>>>>>> replace"), "dashes as divider": ("<<<<<<< SEARCH", "-------", ">>>>>>> REPLACE"), "brackets": ("[SEARCH]",
+"[REPLACE]", "[/REPLACE]"), "xml": ("<search>", "</search>\n<replace>", "</replace>"),
+"nine marks": ("<<<<<<<<< SEARCH", "=========", ">>>>>>>>> REPLACE")}.items():
     slip(f"edit: {name}", sr(*abc), ONE, current={PATH: OLD})
-slip("edit: path inside the fence", f"{F}python\n{PATH}\n<<<<<<< SEARCH\n        self.cents -= cents\n=======\n        self.cents += cents\n>>>>>>> REPLACE\n{F}\n", ONE, current={PATH: OLD})
-slip("edit: no fence", f"{PATH}\n<<<<<<< SEARCH\n        self.cents -= cents\n=======\n        self.cents += cents\n>>>>>>> REPLACE\n", ONE, current={PATH: OLD})
-slip("edit: indentation lost", f"{F}python path={PATH}\n<<<<<<< SEARCH\nself.cents -= cents\n=======\nself.cents += cents\n>>>>>>> REPLACE\n{F}\n", {}, current={PATH: OLD})
+slip("edit: path inside the fence",
+f"{F}python\n{PATH}\n<<<<<<< SEARCH\n        self.cents -= cents\n=======\n        self.cents += "
+    f"cents\n>>>>>>> REPLACE\n{F}\n", ONE, current={PATH: OLD})
+slip("edit: no fence",
+f"{PATH}\n<<<<<<< SEARCH\n        self.cents -= cents\n=======\n        self.cents += cents\n>>>>>>> REPLACE\n", ONE,
+current={PATH: OLD})
+slip("edit: indentation lost",
+f"{F}python path={PATH}\n<<<<<<< SEARCH\nself.cents -= cents\n=======\nself.cents += cents\n>>>>>>> REPLACE\n{F}\n", ONE,
+current={PATH: OLD})
 # --- xml and calls
 for name, text in {
     "cline": f"<write_to_file>\n<path>{PATH}</path>\n<content>\n{CODE}</content>\n</write_to_file>",
     "cline line_count": f"<write_to_file>\n<path>{PATH}</path>\n<content>\n{CODE}</content>\n<line_count>13</line_count>\n</write_to_file>",
     "create_file attr": f'<create_file path="{PATH}">\n{CODE}</create_file>',
     "qwen3 function": f"<tool_call>\n<function=write_file>\n<parameter=path>\n{PATH}\n</parameter>\n<parameter=content>\n{CODE}</parameter>\n</function>\n</tool_call>",
-    "invoke": f'<invoke name="write_file">\n<parameter name="path">{PATH}</parameter>\n<parameter name="content">{CODE}</parameter>\n</invoke>',
-    "bolt": f'<boltArtifact id="x" title="Bank">\n<boltAction type="file" filePath="{PATH}">\n{CODE}</boltAction>\n</boltArtifact>',
-    "file name attr": f'<file name="{PATH}">\n{CODE}</file>', "document": f"<document>\n<source>{PATH}</source>\n<document_content>\n{CODE}</document_content>\n</document>",
-    "file elements": f"<file>\n<path>{PATH}</path>\n<content>\n{CODE}</content>\n</file>", "cdata": f'<file path="{PATH}"><![CDATA[\n{CODE}]]></file>',
-    "python call": f'write_file("{PATH}", """{CODE.replace(chr(34)*3, chr(39)*3)}""")' , "react": f"Thought: write it\nAction: write_file\nAction Input: {J({'path': PATH, 'content': CODE})}\n",
-    "mistral": f"[TOOL_CALLS] [{J({'name': 'write_file', 'arguments': {'path': PATH, 'content': CODE}})}]", "llama": f"<|python_tag|>{J({'name': 'write_file', 'parameters': {'path': PATH, 'content': CODE}})}<|eom_id|>",
-    "functions.": f"functions.write_file({J({'path': PATH, 'content': CODE})})", "function_call": f"<function_call>{J({'name': 'create_file', 'arguments': {'file_path': PATH, 'content': CODE}})}</function_call>",
+    "invoke": f'<invoke name="write_file">\n<parameter name="path">{PATH}</parameter>\n<parameter '
+        f'name="content">{CODE}</parameter>\n</invoke>',
+    "bolt": '<boltArtifact id="x" title="Bank">\n<boltAction type="file" '
+        f'filePath="{PATH}">\n{CODE}</boltAction>\n</boltArtifact>',
+    "file name attr": f'<file name="{PATH}">\n{CODE}</file>',
+    "document": f"<document>\n<source>{PATH}</source>\n<document_content>\n{CODE}</document_content>\n</document>",
+    "file elements": f"<file>\n<path>{PATH}</path>\n<content>\n{CODE}</content>\n</file>",
+    "cdata": f'<file path="{PATH}"><![CDATA[\n{CODE}]]></file>',
+    "python call": f'write_file("{PATH}", """{CODE.replace(chr(34)*3, chr(39)*3)}""")' ,
+    "react": f"Thought: write it\nAction: write_file\nAction Input: {J({'path': PATH, 'content': CODE})}\n",
+    "mistral": f"[TOOL_CALLS] [{J({'name': 'write_file', 'arguments': {'path': PATH, 'content': CODE}})}]",
+    "llama": f"<|python_tag|>{J({'name': 'write_file', 'parameters': {'path': PATH, 'content': CODE}})}<|eom_id|>",
+    "functions.": f"functions.write_file({J({'path': PATH, 'content': CODE})})",
+    "function_call": f"<function_call>{J({'name': 'create_file', 'arguments': {'file_path': PATH, 'content': CODE}})}</function_call>",
     "file: colon tag": f"<file:{PATH}>\n{CODE}</file:{PATH}>", "path as element": f"<{PATH}>\n{CODE}</{PATH}>",
 }.items():
     m = {PATH: CODE.replace('"""', "'''")} if name == "python call" else ONE
     slip(f"call: {name}", text, m, ask="tags" if text.startswith("<") else "json")
 # --- json
 for name, text in {
-    "file object": J({"file": {"path": PATH, "content": CODE}}), "files as one object": J({"files": {"path": PATH, "content": CODE}}), "bare object": J({"path": PATH, "content": CODE}),
-    "pairs": J({"files": [[PATH, CODE]]}), "tree": J({"bank": {"account.py": CODE}}), "tree in files": J({"files": {"bank": {"account.py": CODE}}}),
-    "file_path/file_text": J({"command": "create", "path": PATH, "file_text": CODE}), "capital keys": J({"Files": [{"Path": PATH, "Content": CODE}]}), "contents": J({"files": [{"file_path": PATH, "contents": CODE}]}),
-    "source": J({"files": [{"filepath": PATH, "source": CODE}]}), "body": J({"files": [{"file_name": PATH, "body": CODE}]}), "new_content": J({"edits": [{"file": PATH, "new_content": CODE}]}), "text": J({"files": [{"name": PATH, "text": CODE}]}),
+    "file object": J({"file": {"path": PATH, "content": CODE}}), "files as one object": J({"files": {"path": PATH,
+    "content": CODE}}), "bare object": J({"path": PATH, "content": CODE}),
+    "pairs": J({"files": [[PATH, CODE]]}), "tree": J({"bank": {"account.py": CODE}}),
+    "tree in files": J({"files": {"bank": {"account.py": CODE}}}),
+    "file_path/file_text": J({"command": "create", "path": PATH, "file_text": CODE}),
+    "capital keys": J({"Files": [{"Path": PATH, "Content": CODE}]}), "contents": J({"files": [{"file_path": PATH,
+    "contents": CODE}]}),
+    "source": J({"files": [{"filepath": PATH, "source": CODE}]}), "body": J({"files": [{"file_name": PATH,
+    "body": CODE}]}), "new_content": J({"edits": [{"file": PATH, "new_content": CODE}]}),
+    "text": J({"files": [{"name": PATH, "text": CODE}]}),
     "directory and name": J({"files": [{"directory": "bank", "name": "account.py", "content": CODE}]}),
-    "string of json": J(J({"files": [{"path": PATH, "content": CODE}]})), "escaped twice": J({"files": [{"path": PATH, "content": CODE}]}).replace("\\n", "\\\\n"), "all escaped twice": J({"files": [{"path": PATH, "content": J(CODE)[1:-1]}]}),
-    "single quotes": "{'files': [{'path': '" + PATH + "', 'content': '" + J(CODE)[1:-1].replace("'", "\\'").replace('\\"', '"') + "'}]}",
-    "keys not quoted": f'{{files: [{{path: "{PATH}", content: {J(CODE)}}}]}}', "json word first": "json\n" + J({"files": [{"path": PATH, "content": CODE}]}), "json tags": f"<json>\n{J({'files': [{'path': PATH, 'content': CODE}]})}\n</json>",
-    "json5 fence": f"{F}json5\n{J({'files': [{'path': PATH, 'content': CODE}]})}\n{F}", "smart delimiters": J({"files": [{"path": PATH, "content": "@@"}]}).replace('"', "”").replace("”@@”", J(CODE)),
-    "comma missing": f'{{"files": [{{"path": "{PATH}" "content": {J(CODE)}}}]}}', "comma missing between": f'{{"files": [{J({"path": PATH, "content": CODE})}\n{J({"path": P2, "content": CODE2})}]}}', "colon missing": f'{{"files": [{{"path" "{PATH}", "content" {J(CODE)}}}]}}',
-    "equals for colon": f'{{"files" = [{{"path" = "{PATH}", "content" = {J(CODE)}}}]}}', "open brace missing": J({"files": [{"path": PATH, "content": CODE}]})[1:], "brace too many": J({"files": [{"path": PATH, "content": CODE}]}) + "}", "dots in the list": J({"files": [{"path": PATH, "content": CODE}]})[:-2] + ", ...]}",
-    "hash comment": '{"files": [ # one\n' + J({"path": PATH, "content": CODE}) + "]}", "pieces with plus": '{"files": [{"path": "' + PATH + '", "content": ' + " +\n ".join(J(line + "\n") for line in CODE.splitlines()) + "}]}",
-    "pieces without plus": '{"files": [{"path": "' + PATH + '", "content": ' + "\n ".join(J(line + "\n") for line in CODE.splitlines()) + "}]}", "numbered lines": J({"files": [{"path": PATH, "content": {str(n): line for n, line in enumerate(CODE.splitlines(), 1)}}]}),
-    "tool_use": J({"type": "tool_use", "name": "write_file", "input": {"path": PATH, "content": CODE}}), "content parts": J({"files": [{"path": PATH, "content": [{"type": "text", "text": CODE}]}]}), "fence in content": J({"files": [{"path": PATH, "content": f"{F}python\n{CODE}{F}"}]}),
-    "apostrophe escaped": J({"files": [{"path": PATH, "content": CODE + "x = 'a'\n"}]}).replace("'a'", "\\'a\\'"), "bad escapes": J({"files": [{"path": PATH, "content": CODE + "D = r'\\d+\\s'\n"}]}).replace("\\\\d", "\\d").replace("\\\\s", "\\s"),
-    "yaml": f"files:\n  - path: {PATH}\n    content: |\n" + "".join(f"      {line}\n" if line else "\n" for line in CODE.splitlines()), "yaml in a fence": f"{F}yaml\nfiles:\n  - path: {PATH}\n    content: |\n" + "".join(f"      {line}\n" if line else "\n" for line in CODE.splitlines()) + F,
-    "jsonl": J({"path": PATH, "content": CODE}) + "\n" + J({"path": P2, "content": CODE2}), "answer wrapper": J({"response": {"files": [{"path": PATH, "content": CODE}]}}), "result list wrapper": J([{"files": [{"path": PATH, "content": CODE}]}]), "text before and after": f"Here it is: {J({'files': [{'path': PATH, 'content': CODE}]})} Hope this helps {{smile}}!",
-    "a schema echoed first": '{"files": [{"path": "string", "content": "string"}]}\n\n' + J({"files": [{"path": PATH, "content": CODE}]}), "python dict assignment": "files = " + J({PATH: CODE}), "type and quotes": J({"files": [{"path": f"`{PATH}`", "content": CODE}]}), "a/ prefix": J({"files": [{"path": f"./{PATH}", "content": CODE, "language": "python"}]}),
-    "content null beside": J({"files": [{"path": PATH, "content": CODE}, {"path": P2, "content": None}]}), "action write": J({"actions": [{"action": "write", "path": PATH, "content": CODE}]}), "code key per file": J({PATH: {"content": CODE}}), "files key with code": J({"files": {PATH: {"code": CODE}}}),
+    "string of json": J(J({"files": [{"path": PATH, "content": CODE}]})), "escaped twice": J({"files": [{"path": PATH,
+    "content": CODE}]}).replace("\\n", "\\\\n"), "all escaped twice": J({"files": [{"path": PATH,
+    "content": J(CODE)[1:-1]}]}),
+    "single quotes": "{'files': [{'path': '" + PATH + "', 'content': '" + J(CODE)[1:-1].replace("'",
+    "\\'").replace('\\"', '"') + "'}]}",
+    "keys not quoted": f'{{files: [{{path: "{PATH}", content: {J(CODE)}}}]}}',
+    "json word first": "json\n" + J({"files": [{"path": PATH, "content": CODE}]}),
+    "json tags": f"<json>\n{J({'files': [{'path': PATH, 'content': CODE}]})}\n</json>",
+    "json5 fence": f"{F}json5\n{J({'files': [{'path': PATH, 'content': CODE}]})}\n{F}",
+    "smart delimiters": J({"files": [{"path": PATH, "content": "@@"}]}).replace('"', "”").replace("”@@”", J(CODE)),
+    "comma missing": f'{{"files": [{{"path": "{PATH}" "content": {J(CODE)}}}]}}',
+    "comma missing between": f'{{"files": [{J({"path": PATH, "content": CODE})}\n{J({"path": P2, "content": CODE2})}]}}', "colon missing": f'{{"files": [{{"path" "{PATH}", "content" {J(CODE)}}}]}}',
+    "equals for colon": f'{{"files" = [{{"path" = "{PATH}", "content" = {J(CODE)}}}]}}',
+    "open brace missing": J({"files": [{"path": PATH, "content": CODE}]})[1:],
+    "brace too many": J({"files": [{"path": PATH, "content": CODE}]}) + "}",
+    "dots in the list": J({"files": [{"path": PATH, "content": CODE}]})[:-2] + ", ...]}",
+    "hash comment": '{"files": [ # one\n' + J({"path": PATH, "content": CODE}) + "]}",
+    "pieces with plus": '{"files": [{"path": '
+        '"' + PATH + '", "content": ' + " +\n ".join(J(line + "\n") for line in CODE.splitlines()) + "}]}",
+    "pieces without plus": '{"files": [{"path": '
+        '"' + PATH + '", '
+            '"content": ' + "\n ".join(J(line + "\n") for line in CODE.splitlines()) + "}]}", "numbered "
+                "lines": J({"files": [{"path": PATH, "content": {str(n): line for n, line in enumerate(CODE.splitlines(), 1)}}]}),
+    "tool_use": J({"type": "tool_use", "name": "write_file", "input": {"path": PATH, "content": CODE}}),
+    "content parts": J({"files": [{"path": PATH, "content": [{"type": "text", "text": CODE}]}]}),
+    "fence in content": J({"files": [{"path": PATH, "content": f"{F}python\n{CODE}{F}"}]}),
+    "apostrophe escaped": J({"files": [{"path": PATH, "content": CODE + "x = 'a'\n"}]}).replace("'a'", "\\'a\\'"),
+    "bad escapes": J({"files": [{"path": PATH, "content": CODE + "D = r'\\d+\\s'\n"}]}).replace("\\\\d",
+    "\\d").replace("\\\\s", "\\s"),
+    "yaml": f"files:\n  - path: {PATH}\n    content: "
+        "|\n" + "".join(f"      {line}\n" if line else "\n" for line in CODE.splitlines()), "yaml in a fence": f"{F}yaml\nfiles:\n  - path: {PATH}\n   "
+            " "
+        "content: "
+        "|\n" + "".join(f"      {line}\n" if line else "\n" for line in CODE.splitlines()) + F,
+    "jsonl": J({"path": PATH, "content": CODE}) + "\n" + J({"path": P2, "content": CODE2}),
+    "answer wrapper": J({"response": {"files": [{"path": PATH, "content": CODE}]}}),
+    "result list wrapper": J([{"files": [{"path": PATH, "content": CODE}]}]),
+    "text before and after": f"Here it is: {J({'files': [{'path': PATH, 'content': CODE}]})} Hope this helps "
+        f"{{smile}}!",
+    "a schema echoed first": '{"files": [{"path": "string", "content": "string"}]}\n\n' + J({"files": [{"path": PATH,
+    "content": CODE}]}), "python dict assignment": "files = " + J({PATH: CODE}),
+    "type and quotes": J({"files": [{"path": f"`{PATH}`", "content": CODE}]}),
+    "a/ prefix": J({"files": [{"path": f"./{PATH}", "content": CODE, "language": "python"}]}),
+    "content null beside": J({"files": [{"path": PATH, "content": CODE}, {"path": P2, "content": None}]}),
+    "action write": J({"actions": [{"action": "write", "path": PATH, "content": CODE}]}),
+    "code key per file": J({PATH: {"content": CODE}}), "files key with code": J({"files": {PATH: {"code": CODE}}}),
 }.items():
     m = ONE
     if name in ("comma missing between", "jsonl"):
@@ -220,21 +315,45 @@ slip("json: cut in the second file", cutj[:-80], {P2: CODE2}, ask="json", cut=Tr
 # --- tags
 def t(o, c, code=CODE): return f"{o}\n{code}{c}\n"
 for name, text in {
-    "closed by opening word": t(f"<<WRITE: {PATH}>>", "<<WRITE>>"), "same line": f"<<WRITE: {PATH}>>{CODE}<</WRITE>>", "square": t(f"[[WRITE: {PATH}]]", "[[/WRITE]]"), "guillemets": t(f"«WRITE: {PATH}»", "«/WRITE»"),
-    "single": t(f"<WRITE: {PATH}>", "</WRITE>"), "triple": t(f"<<<WRITE: {PATH}>>>", "<<</WRITE>>>"), "heading": t(f"### <<WRITE: {PATH}>>", "### <</WRITE>>"), "entities": html.escape(t(f"<<WRITE: {PATH}>>", "<</WRITE>>", ""), quote=False).replace("&gt;&gt;\n", "&gt;&gt;\n" + CODE, 1),
-    "half close": t(f"<<WRITE: {PATH}>>", "<</WRITE>"), "other half": t(f"<<WRITE: {PATH}>>", "</WRITE>>"), "(new)": t(f"<<WRITE: {PATH} (new)>>", "<</WRITE>>"), "bar": t(f"<<WRITE: {PATH} | python>>", "<</WRITE>>"),
-    "mode": t(f'<<WRITE: "{PATH}", mode="w">>', "<</WRITE>>"), "write_file": t(f"<<WRITE_FILE: {PATH}>>", "<</WRITE_FILE>>"), "path inside": f"<<WRITE>>{PATH}\n{CODE}<</WRITE>>\n", "path: inside": f"<<WRITE>>\npath: {PATH}\n{CODE}<</WRITE>>\n",
-    "end as argument": t(f"<<WRITE: {PATH}>>", "<<WRITE: END>>"), "no brackets": t(f"WRITE: {PATH}", "/WRITE"), "escaped": t(f"\\<\\<WRITE: {PATH}\\>\\>", "\\<\\</WRITE\\>\\>"), "no end then talk": t(f"<<WRITE: {PATH}>>", "") + "\nThis class checks the sums that are paid in.\n",
-    "fence info inside": f"<<WRITE: {PATH}>>\n{fence('python path=' + PATH)}<</WRITE>>\n", "fence not closed inside": f"<<WRITE: {PATH}>>\n{F}python\n{CODE}<</WRITE>>\n", "tag in a list": f"- <<WRITE: {PATH}>>\n{CODE}<</WRITE>>\n", "quoted tag in prose first": f"I will use <<WRITE: path>> as asked.\n<<WRITE: {PATH}>>\n{CODE}<</WRITE>>\n",
-    "file= ": t(f'<<WRITE file="{PATH}">>', "<</WRITE>>"), "name: ": t(f"<<WRITE name={PATH}>>", "<</WRITE>>"), "begin/end": t(f"<<BEGIN WRITE: {PATH}>>", "<<END WRITE>>"), "python:": t(f"<<PYTHON: {PATH}>>", "<</PYTHON>>"), "overwrite": t(f"<<OVERWRITE: {PATH}>>", "<</OVERWRITE>>"), "save": t(f"<<SAVE: {PATH}>>", "<</SAVE>>"), "new line in the tag": t(f"<<WRITE:\n{PATH}>>", "<</WRITE>>"), "close on the last line": f"<<WRITE: {PATH}>>\n{CODE.rstrip()}<</WRITE>>\n", "colon after": t(f"<<WRITE: {PATH}>>:", "<</WRITE>>"), "dash path": t(f"<<WRITE - {PATH}>>", "<</WRITE>>"),
+    "closed by opening word": t(f"<<WRITE: {PATH}>>", "<<WRITE>>"), "same line": f"<<WRITE: {PATH}>>{CODE}<</WRITE>>",
+    "square": t(f"[[WRITE: {PATH}]]", "[[/WRITE]]"), "guillemets": t(f"«WRITE: {PATH}»", "«/WRITE»"),
+    "single": t(f"<WRITE: {PATH}>", "</WRITE>"), "triple": t(f"<<<WRITE: {PATH}>>>", "<<</WRITE>>>"),
+    "heading": t(f"### <<WRITE: {PATH}>>", "### <</WRITE>>"), "entities": html.escape(t(f"<<WRITE: {PATH}>>",
+    "<</WRITE>>", ""), quote=False).replace("&gt;&gt;\n", "&gt;&gt;\n" + CODE, 1),
+    "half close": t(f"<<WRITE: {PATH}>>", "<</WRITE>"), "other half": t(f"<<WRITE: {PATH}>>", "</WRITE>>"),
+    "(new)": t(f"<<WRITE: {PATH} (new)>>", "<</WRITE>>"), "bar": t(f"<<WRITE: {PATH} | python>>", "<</WRITE>>"),
+    "mode": t(f'<<WRITE: "{PATH}", mode="w">>', "<</WRITE>>"), "write_file": t(f"<<WRITE_FILE: {PATH}>>",
+    "<</WRITE_FILE>>"), "path inside": f"<<WRITE>>{PATH}\n{CODE}<</WRITE>>\n",
+    "path: inside": f"<<WRITE>>\npath: {PATH}\n{CODE}<</WRITE>>\n",
+    "end as argument": t(f"<<WRITE: {PATH}>>", "<<WRITE: END>>"), "no brackets": t(f"WRITE: {PATH}", "/WRITE"),
+    "escaped": t(f"\\<\\<WRITE: {PATH}\\>\\>", "\\<\\</WRITE\\>\\>"), "no end then talk": t(f"<<WRITE: {PATH}>>",
+    "") + "\nThis class checks the sums that are paid in.\n",
+    "fence info inside": f"<<WRITE: {PATH}>>\n{fence('python path=' + PATH)}<</WRITE>>\n",
+    "fence not closed inside": f"<<WRITE: {PATH}>>\n{F}python\n{CODE}<</WRITE>>\n",
+    "tag in a list": f"- <<WRITE: {PATH}>>\n{CODE}<</WRITE>>\n",
+    "quoted tag in prose first": f"I will use <<WRITE: path>> as asked.\n<<WRITE: {PATH}>>\n{CODE}<</WRITE>>\n",
+    "file= ": t(f'<<WRITE file="{PATH}">>', "<</WRITE>>"), "name: ": t(f"<<WRITE name={PATH}>>", "<</WRITE>>"),
+    "begin/end": t(f"<<BEGIN WRITE: {PATH}>>", "<<END WRITE>>"), "python:": t(f"<<PYTHON: {PATH}>>", "<</PYTHON>>"),
+    "overwrite": t(f"<<OVERWRITE: {PATH}>>", "<</OVERWRITE>>"), "save": t(f"<<SAVE: {PATH}>>", "<</SAVE>>"),
+    "new line in the tag": t(f"<<WRITE:\n{PATH}>>", "<</WRITE>>"),
+    "close on the last line": f"<<WRITE: {PATH}>>\n{CODE.rstrip()}<</WRITE>>\n", "colon after": t(f"<<WRITE: {PATH}>>:",
+    "<</WRITE>>"), "dash path": t(f"<<WRITE - {PATH}>>", "<</WRITE>>"),
 }.items():
     slip(f"tags: {name}", text, ask="tags")
 # --- what holds nothing: must not become a file
 for name, text, cur in [
-    ("refusal", "I'm sorry, but I can't help with that.", {}), ("question", "Could you share the contents of `bank/account.py`?", {}), ("plan only", f"1. Open `{PATH}`.\n2. Change pay().\n", {}),
-    ("elided", fence("python path=" + PATH, "class Account:\n    # ... existing code ...\n    def pay(self):\n        pass\n"), {PATH: CODE}), ("elided dots", fence("python path=" + PATH, "class Account:\n    ...\n    # rest of the class remains the same\n"), {PATH: CODE}),
-    ("output as file", f"{F}\n$ pytest\n1 failed\n{F}", {}), ("empty", "", {}), ("only fences", F * 9, {}), ("schema echoed", '{"files": [{"path": "string", "content": "string"}]}', {}), ("template echoed", fence("python path=src/name.py", "# code here\n"), {}), ("template placeholder", fence("python path=<path>", "x = 1\n"), {}),
-    ("placeholder tag", "<<WRITE: path>>\ncontent\n<</WRITE>>", {}), ("cut in the only file", f"{F}python path={PATH}\n{CODE[:150]}", {}),
+    ("refusal", "I'm sorry, but I can't help with that.", {}), ("question",
+    "Could you share the contents of `bank/account.py`?", {}), ("plan only", f"1. Open `{PATH}`.\n2. Change pay().\n",
+    {}),
+    ("elided", fence("python path=" + PATH,
+    "class Account:\n    # ... existing code ...\n    def pay(self):\n        pass\n"), {PATH: CODE}), ("elided dots",
+    fence("python path=" + PATH, "class Account:\n    ...\n    # rest of the class remains the same\n"), {PATH: CODE}),
+    ("output as file", f"{F}\n$ pytest\n1 failed\n{F}", {}), ("empty", "", {}), ("only fences", F * 9, {}),
+    ("schema echoed", '{"files": [{"path": "string", "content": "string"}]}', {}), ("template echoed",
+    fence("python path=src/name.py", "# code here\n"), {}), ("template placeholder", fence("python path=<path>",
+    "x = 1\n"), {}),
+    ("placeholder tag", "<<WRITE: path>>\ncontent\n<</WRITE>>", {}), ("cut in the only file",
+    f"{F}python path={PATH}\n{CODE[:150]}", {}),
 ]:
     slip(f"nothing: {name}", text, {}, current=cur, cut=name.startswith("cut"))
 
@@ -242,84 +361,155 @@ GOOD = fence(f"python path={PATH}")
 DEMO = "from bank.account import Account\n\nprint(Account('ann').pay(3))\n"
 # traps: only PATH is meant
 for name, extra in {
-    "usage block": f"You can use it like this:\n\n{fence('python', DEMO)}", "usage in main.py": f"Then use it from main.py:\n\n{fence('python', DEMO)}", "example output": f"Output:\n\n{fence('', '3' + chr(10))}", "run it": f"Run it with `python main.py`:\n{fence('bash', 'python main.py' + chr(10))}",
-    "heredoc demo": f"To try it:\n{fence('bash', 'cat > demo.py <<EOF' + chr(10) + DEMO + 'EOF' + chr(10) + 'python demo.py' + chr(10))}", "json example": f"The API answers:\n{fence('json', J({'path': 'x.py', 'content': 'y'}) + chr(10))}", "tests not to write": f"The test in tests/test_account.py stays as it is.\n{fence('text', 'tests/test_account.py::test_pay PASSED' + chr(10))}",
-    "old version shown": f"Before, it was:\n\n{fence('python', OLD)}", "signature only": f"The signature of `pay` is:\n\n{fence('python', 'def pay(self, cents: int) -> int: ...' + chr(10))}", "diff shown": f"The difference:\n{fence('diff', '-        self.cents -= cents' + chr(10) + '+        self.cents += cents' + chr(10))}",
-    "tree shown": f"{fence('', 'bank/' + chr(10) + '  account.py' + chr(10))}", "dialogue in words": "User: why?\nBecause sums may be negative.\n", "heading Instruction": "### Instructions\n\nInstall it.\n", "html in words": 'Write `<file path="x.py">` in your template.\n',
-    "mentions tags": "No `<<READ: a.py>>` was needed.\n", "trace quoted": f"It failed here:\n{fence('', 'Traceback (most recent call last):' + chr(10) + '  File ' + chr(34) + 'bank/account.py' + chr(34) + ', line 3' + chr(10))}", "import in another file": f"Do not forget in `app.py`:\n\n{fence('python', 'from bank.account import Account' + chr(10))}",
+    "usage block": f"You can use it like this:\n\n{fence('python', DEMO)}",
+    "usage in main.py": f"Then use it from main.py:\n\n{fence('python', DEMO)}",
+    "example output": f"Output:\n\n{fence('', '3' + chr(10))}",
+    "run it": f"Run it with `python main.py`:\n{fence('bash', 'python main.py' + chr(10))}",
+    "heredoc demo": "To try "
+        f"it:\n{fence('bash', 'cat > demo.py <<EOF' + chr(10) + DEMO + 'EOF' + chr(10) + 'python demo.py' + chr(10))}", "json example": f"The API answers:\n{fence('json', J({'path': 'x.py', 'content': 'y'}) + chr(10))}", "tests not to write": "The test in tests/test_account.py stays as it "
+        f"is.\n{fence('text', 'tests/test_account.py::test_pay PASSED' + chr(10))}",
+    "old version shown": f"Before, it was:\n\n{fence('python', OLD)}",
+    "signature only": "The signature of `pay` "
+        f"is:\n\n{fence('python', 'def pay(self, cents: int) -> int: ...' + chr(10))}", "diff shown": "The "
+        f"difference:\n{fence('diff', '-        self.cents -= cents' + chr(10) + '+        self.cents += cents' + chr(10))}",
+    "tree shown": f"{fence('', 'bank/' + chr(10) + '  account.py' + chr(10))}",
+    "dialogue in words": "User: why?\nBecause sums may be negative.\n",
+    "heading Instruction": "### Instructions\n\nInstall it.\n",
+    "html in words": 'Write `<file path="x.py">` in your template.\n',
+    "mentions tags": "No `<<READ: a.py>>` was needed.\n",
+    "trace quoted": "It failed "
+        f"here:\n{fence('', 'Traceback (most recent call last):' + chr(10) + '  File ' + chr(34) + 'bank/account.py' + chr(34) + ', line 3' + chr(10))}", "import in another file": f"Do not forget in `app.py`:\n\n{fence('python', 'from bank.account import Account' + chr(10))}",
 }.items():
     slip(f"trap after: {name}", GOOD + "\n" + extra)
     slip(f"trap before: {name}", extra + "\n" + GOOD)
-INTERN = '"""Words."""\nTEXT = """\n<search>\n</search>\n# bank/other.py\n=======\n1 | a\n"""\n\n\ndef f():\n    return TEXT.count("<<WRITE: a>>")\n'
+INTERN = ('"""Words."""\nTEXT = """\n<search>\n</search>\n# bank/other.py\n=======\n1 | a\n"""\n\n\ndef f():\n    '
+    'return TEXT.count("<<WRITE: a>>")\n')
 slip("trap: odd text in a string", fence("python path=bank/words.py", INTERN), {"bank/words.py": INTERN})
 slip("trap: odd text in a string, tags", f"<<WRITE: bank/words.py>>\n{INTERN}<</WRITE>>\n", {"bank/words.py": INTERN})
-slip("trap: odd text in a string, json", J({"files": [{"path": "bank/words.py", "content": INTERN}]}), {"bank/words.py": INTERN}, ask="json")
+slip("trap: odd text in a string, json", J({"files": [{"path": "bank/words.py", "content": INTERN}]}),
+{"bank/words.py": INTERN}, ask="json")
 XML = '<pom>\n  <file name="a.txt">\n    <path>x/y.txt</path>\n  </file>\n</pom>\n'
 slip("trap: xml file", fence("xml path=conf/pom.xml", XML), {"conf/pom.xml": XML})
 MDF = "# Notes\n\n```python path=x.py\nx = 1\n```\n\nUser: hello\nAssistant: hi\n"
 slip("trap: markdown with a pathed fence", f"````markdown path=NOTES.md\n{MDF}````\n", {"NOTES.md": MDF})
-slip("trap: html entities that belong", fence("html path=t/a.html", "<p>&lt;b&gt; &amp; &quot;</p>\n"), {"t/a.html": "<p>&lt;b&gt; &amp; &quot;</p>\n"})
-slip("trap: a python file about ### ", fence("python path=a/b.py", "### Section One\nx = 1\n### Section Two\ny = 2\n"), {"a/b.py": "### Section One\nx = 1\n### Section Two\ny = 2\n"})
+slip("trap: html entities that belong", fence("html path=t/a.html", "<p>&lt;b&gt; &amp; &quot;</p>\n"),
+{"t/a.html": "<p>&lt;b&gt; &amp; &quot;</p>\n"})
+slip("trap: a python file about ### ", fence("python path=a/b.py", "### Section One\nx = 1\n### Section Two\ny = 2\n"),
+{"a/b.py": "### Section One\nx = 1\n### Section Two\ny = 2\n"})
 SHELL = "#!/bin/sh\ncat > out.txt <<EOF\nhello\nEOF\n"
 slip("trap: a shell script with a heredoc", fence("bash path=run.sh", SHELL), {"run.sh": SHELL})
-slip("trap: json file", fence("json path=conf/a.json", '{"files": [{"path": "z.py", "content": "x = 1"}]}\n'), {"conf/a.json": '{"files": [{"path": "z.py", "content": "x = 1"}]}\n'})
-slip("trap: test data with thinking tag", fence("python path=a/c.py", 'T = """\n<thinking>\nx\n</thinking>\n"""\n'), {"a/c.py": 'T = """\n<thinking>\nx\n</thinking>\n"""\n'})
-slip("trap: empty init then code", fence("python path=bank/__init__.py", "") + "\n" + GOOD, {"bank/__init__.py": "", PATH: CODE})
-slip("trap: empty init then a usage block", GOOD + "\n" + fence("python path=bank/__init__.py", "") + "\nUsage:\n\n" + fence("python", DEMO), {"bank/__init__.py": "", PATH: CODE})
-slip("trap: only a demo heredoc asked to run", f"Everything is right already. Try:\n{fence('bash', 'pytest -q' + chr(10))}", {})
+slip("trap: json file", fence("json path=conf/a.json", '{"files": [{"path": "z.py", "content": "x = 1"}]}\n'),
+{"conf/a.json": '{"files": [{"path": "z.py", "content": "x = 1"}]}\n'})
+slip("trap: test data with thinking tag", fence("python path=a/c.py", 'T = """\n<thinking>\nx\n</thinking>\n"""\n'),
+{"a/c.py": 'T = """\n<thinking>\nx\n</thinking>\n"""\n'})
+slip("trap: empty init then code", fence("python path=bank/__init__.py", "") + "\n" + GOOD, {"bank/__init__.py": "",
+PATH: CODE})
+slip("trap: empty init then a usage block", GOOD + "\n" + fence("python path=bank/__init__.py",
+"") + "\nUsage:\n\n" + fence("python", DEMO), {"bank/__init__.py": "", PATH: CODE})
+slip("trap: only a demo heredoc asked to run",
+f"Everything is right already. Try:\n{fence('bash', 'pytest -q' + chr(10))}", {})
 slip("trap: question with path", "Should I change bank/account.py:\n\n- a\n- b\n", {})
 # slips
-for name, above in {"the contents of": f"The contents of `{PATH}`:", "modified (bold)": f"**{PATH}** (modified):", "file header with emoji and number": f"#### 1️⃣ `{PATH}`", "path in italics": f"*{PATH}*", "code comment above": f"// {PATH}", "python comment above": f"# {PATH}", "update to": f"Update `{PATH}` to:", "colon and dash": f"- {PATH}: the account class", "now the code for": f"Now the code for {PATH} is:", "brackets": f"[{PATH}]", "quotes": f'"{PATH}"', "sentence with a dot": f"Below is {PATH}.", "bold File Path": f"**File Path:** {PATH}", "table": f"| File | {PATH} |"}.items():
+for name, above in {"the contents of": f"The contents of `{PATH}`:", "modified (bold)": f"**{PATH}** (modified):",
+"file header with emoji and number": f"#### 1️⃣ `{PATH}`", "path in italics": f"*{PATH}*",
+"code comment above": f"// {PATH}", "python comment above": f"# {PATH}", "update to": f"Update `{PATH}` to:",
+"colon and dash": f"- {PATH}: the account class", "now the code for": f"Now the code for {PATH} is:",
+"brackets": f"[{PATH}]", "quotes": f'"{PATH}"', "sentence with a dot": f"Below is {PATH}.",
+"bold File Path": f"**File Path:** {PATH}", "table": f"| File | {PATH} |"}.items():
     slip(f"above: {name}", f"Fixed.\n\n{above}\n\n{fence('python')}")
-for name, info in {"path and sentence": f"python path={PATH} - the account", "title single": f"python title='{PATH}'", "filename colon": f"python filename: {PATH}", "json like": f'python {{"path": "{PATH}"}}', "id": f"python id=acc path={PATH}", "two colons": f"python::{PATH}", "arrow": f"python -> {PATH}", "semicolon": f"python; path={PATH}", "upper lang": f"PYTHON path={PATH}", "path quoted with backslash": f'python path=\\"{PATH}\\"', "py:path": f"py:{PATH}", "py3.11": f"python3.11 path={PATH}", "save": f"python save={PATH}", "target": f"python target={PATH}"}.items():
+for name, info in {"path and sentence": f"python path={PATH} - the account", "title single": f"python title='{PATH}'",
+"filename colon": f"python filename: {PATH}", "json like": f'python {{"path": "{PATH}"}}',
+"id": f"python id=acc path={PATH}", "two colons": f"python::{PATH}", "arrow": f"python -> {PATH}",
+"semicolon": f"python; path={PATH}", "upper lang": f"PYTHON path={PATH}",
+"path quoted with backslash": f'python path=\\"{PATH}\\"', "py:path": f"py:{PATH}", "py3.11": f"python3.11 path={PATH}",
+"save": f"python save={PATH}", "target": f"python target={PATH}"}.items():
     slip(f"info: {name}", fence(info))
-slip("two files in one fence, slashes", f"{F}js\n// static/a.js\nlet a = 1;\n\n// static/b.js\nlet b = 2;\n{F}\n", {"static/a.js": "let a = 1;\n", "static/b.js": "let b = 2;\n"})
+slip("two files in one fence, slashes", f"{F}js\n// static/a.js\nlet a = 1;\n\n// static/b.js\nlet b = 2;\n{F}\n",
+{"static/a.js": "let a = 1;\n", "static/b.js": "let b = 2;\n"})
 slip("two files in one fence, two fences wide comment", f"{F}python\n############\n# {PATH}\n############\n{CODE}{F}\n")
-slip("close glued twice", f"{F}python path={PATH}\n{CODE.rstrip()}{F}\n\n{F}python path={P2}\n{CODE2.rstrip()}{F}\n", TWO)
+slip("close glued twice", f"{F}python path={PATH}\n{CODE.rstrip()}{F}\n\n{F}python path={P2}\n{CODE2.rstrip()}{F}\n",
+TWO)
 slip("no newline after info", f"{F}python path={PATH} {CODE.splitlines()[0]}\n" + CODE.split("\n", 1)[1] + F, {})
 slip("fence with five at the end", f"{F}python path={PATH}\n{CODE}{F}``\n")
 slip("trailing spaces everywhere", fence("python path=" + PATH, CODE).replace("\n", "  \n"))
 slip("tabs instead", fence("python path=" + PATH, CODE.replace("    ", "\t")), {PATH: CODE.replace("    ", "\t")})
-slip("numbered with dots", fence("python path=" + PATH, "".join(f"{n}. {line}\n" for n, line in enumerate(CODE.splitlines(), 1))))
-slip("numbered with tabs", fence("python path=" + PATH, "".join(f"{n}\t{line}\n" for n, line in enumerate(CODE.splitlines(), 1))))
+slip("numbered with dots", fence("python path=" + PATH, "".join(f"{n}. {line}\n" for n,
+line in enumerate(CODE.splitlines(), 1))))
+slip("numbered with tabs", fence("python path=" + PATH, "".join(f"{n}\t{line}\n" for n,
+line in enumerate(CODE.splitlines(), 1))))
 slip("bullets before fences", f"* {F}python path={PATH}\n{CODE}{F}\n")
 slip("wrapped in html details", f"<details>\n<summary>{PATH}</summary>\n\n{fence('python')}</details>\n")
 slip("thinking with a final marker", f"Thinking Process:\n1. look\n2. fix\n\nFinal Answer:\n{GOOD}")
 slip("thoughts, unclosed draft fence", f"<think>\nMaybe {F}python\nx = \n</think>\n{GOOD}")
-slip("thoughts twice", f"<thinking>a</thinking>\n<think>b\n{fence('python path=z.py', 'z = 1' + chr(10))}</think>\n{GOOD}")
-slip("goes on as <|user|>", GOOD + "<|user|>\nbreak it\n<|assistant|>\n" + fence("python path=" + PATH, "x = 'wrong'\n"))
+slip("thoughts twice",
+f"<thinking>a</thinking>\n<think>b\n{fence('python path=z.py', 'z = 1' + chr(10))}</think>\n{GOOD}")
+slip("goes on as <|user|>", GOOD + "<|user|>\nbreak it\n<|assistant|>\n" + fence("python path=" + PATH,
+"x = 'wrong'\n"))
 slip("goes on as Q:/A:", GOOD + "\n\nQ: what does pay do?\nA: it pays.\n")
 for name, text in {
-    "aider whole": f"{PATH}\n{F}python\n{CODE}{F}", "str_replace_editor": J({"command": "create", "path": "/workspace/" + PATH, "file_text": CODE}), "openai tool": J([{"id": "call_1", "type": "function", "function": {"name": "write_file", "arguments": J({"path": PATH, "content": CODE})}}]),
-    "claude invoke antml": f'<function_calls>\n<invoke name="create_file">\n<parameter name="file_path">{PATH}</parameter>\n<parameter name="file_text">{CODE}</parameter>\n</invoke>\n</function_calls>', "content first": J({"files": [{"content": CODE, "path": PATH}]}), "nested action input": J({"action": "write_file", "action_input": {"path": PATH, "content": CODE}}),
-    "params wrapper": J({"tool": "write_file", "params": {"filename": PATH, "text": CODE}}), "list in steps": J({"steps": [{"thought": "x", "write": {"path": PATH, "content": CODE}}]}), "python kwargs call": f"write_file(path={J(PATH)}, content={J(CODE)})", "print call": f"print(open('{PATH}', 'w').write({J(CODE)}))", "toml": f'[[files]]\npath = "{PATH}"\ncontent = """\n{CODE.replace(chr(34)*3, "TTT")}"""\n', "single quoted dict, newline raw": "{'path': '" + PATH + "', 'content': '''" + CODE + "'''}",
-    "key with trailing colon": '{"files:": [' + J({"path": PATH, "content": CODE}) + "]}", "dangling comma and prose": J({"files": [{"path": PATH, "content": CODE}]})[:-2] + ",\n]}\nDone!", "unclosed brackets and prose": J({"files": [{"path": PATH, "content": CODE}]})[:-3] + "\n\nI hope it helps.", "json in tag write": f"<write>{J({'path': PATH, 'content': CODE})}</write>",
+    "aider whole": f"{PATH}\n{F}python\n{CODE}{F}", "str_replace_editor": J({"command": "create",
+    "path": "/workspace/" + PATH, "file_text": CODE}), "openai tool": J([{"id": "call_1", "type": "function",
+    "function": {"name": "write_file", "arguments": J({"path": PATH, "content": CODE})}}]),
+    "claude invoke antml": '<function_calls>\n<invoke name="create_file">\n<parameter '
+        f'name="file_path">{PATH}</parameter>\n<parameter '
+            f'name="file_text">{CODE}</parameter>\n</invoke>\n</function_calls>', "content first": J({"files": [{"content": CODE, "path": PATH}]}), "nested action input": J({"action": "write_file", "action_input": {"path": PATH, "content": CODE}}),
+    "params wrapper": J({"tool": "write_file", "params": {"filename": PATH, "text": CODE}}),
+    "list in steps": J({"steps": [{"thought": "x", "write": {"path": PATH, "content": CODE}}]}),
+    "python kwargs call": f"write_file(path={J(PATH)}, content={J(CODE)})",
+    "print call": f"print(open('{PATH}', 'w').write({J(CODE)}))",
+    "toml": f'[[files]]\npath = "{PATH}"\ncontent = """\n{CODE.replace(chr(34)*3, "TTT")}"""\n',
+    "single quoted dict, newline raw": "{'path': '" + PATH + "', 'content': '''" + CODE + "'''}",
+    "key with trailing colon": '{"files:": [' + J({"path": PATH, "content": CODE}) + "]}",
+    "dangling comma and prose": J({"files": [{"path": PATH, "content": CODE}]})[:-2] + ",\n]}\nDone!",
+    "unclosed brackets and prose": J({"files": [{"path": PATH, "content": CODE}]})[:-3] + "\n\nI hope it helps.",
+    "json in tag write": f"<write>{J({'path': PATH, 'content': CODE})}</write>",
 }.items():
     m = {} if name == "print call" else {PATH: CODE.replace(chr(34)*3, "TTT")} if name == "toml" else ONE
     slip(f"call: {name}", text, m, ask="fences" if "aider" in name else "json")
-for name, text in {"tag lower no colon end": f"<<write {PATH}>>\n{CODE}<<end>>\n", "WRITE with path attr quotes single": f"<<WRITE path='{PATH}'>>\n{CODE}<</WRITE>>\n", "round": f"((WRITE: {PATH}))\n{CODE}((/WRITE))\n", "curly": f"{{{{WRITE: {PATH}}}}}\n{CODE}{{{{/WRITE}}}}\n", "inside a list, fence": f"1. <<WRITE: {PATH}>>\n{F}python\n{CODE}{F}\n<</WRITE>>\n", "comment before": f"# <<WRITE: {PATH}>>\n{CODE}# <</WRITE>>\n", "close with space": f"<<WRITE: {PATH}>>\n{CODE}<< / WRITE >>\n", "WRITES": f"<<WRITES: {PATH}>>\n{CODE}<</WRITES>>\n", "rewrite": f"<<REWRITE: {PATH}>>\n{CODE}<</REWRITE>>\n", "all caps path key": f"<<WRITE: PATH={PATH}>>\n{CODE}<</WRITE>>\n", "two on one line": f"<<WRITE: {PATH}>>\n{CODE}<</WRITE>><<WRITE: {P2}>>\n{CODE2}<</WRITE>>\n"}.items():
+for name, text in {"tag lower no colon end": f"<<write {PATH}>>\n{CODE}<<end>>\n",
+"WRITE with path attr quotes single": f"<<WRITE path='{PATH}'>>\n{CODE}<</WRITE>>\n",
+"round": f"((WRITE: {PATH}))\n{CODE}((/WRITE))\n", "curly": f"{{{{WRITE: {PATH}}}}}\n{CODE}{{{{/WRITE}}}}\n",
+"inside a list, fence": f"1. <<WRITE: {PATH}>>\n{F}python\n{CODE}{F}\n<</WRITE>>\n",
+"comment before": f"# <<WRITE: {PATH}>>\n{CODE}# <</WRITE>>\n",
+"close with space": f"<<WRITE: {PATH}>>\n{CODE}<< / WRITE >>\n", "WRITES": f"<<WRITES: {PATH}>>\n{CODE}<</WRITES>>\n",
+"rewrite": f"<<REWRITE: {PATH}>>\n{CODE}<</REWRITE>>\n", "all caps path key": "<<WRITE: "
+    f"PATH={PATH}>>\n{CODE}<</WRITE>>\n", "two on one line": "<<WRITE: "
+    f"{PATH}>>\n{CODE}<</WRITE>><<WRITE: "
+    f"{P2}>>\n{CODE2}<</WRITE>>\n"}.items():
     slip(f"tags: {name}", text, TWO if name.startswith("two") else ONE, ask="tags")
 
 G2 = fence(f"python path={P2}", CODE2)
-JS = "export function pay(cents) {\n  if (cents < 0) {\n    throw new RangeError(`bad: ${cents}`);\n  }\n  return cents;\n}\n"
+JS = ("export function pay(cents) {\n  if (cents < 0) {\n    throw new RangeError(`bad: ${cents}`);\n  }\n  "
+    "return cents;\n}\n")
 HTML = "<!doctype html>\n<title>a &amp; b</title>\n<script>\n  if (a < b) { run(); }\n</script>\n"
-YML = "on: push\njobs:\n  test:\n    steps:\n      - run: |\n          cat > x.py <<EOF\n          x = 1\n          EOF\n"
+YML = ("on: push\njobs:\n  test:\n    steps:\n      - run: |\n          cat > x.py <<EOF\n          x = 1\n       "
+    "   EOF\n")
 TOML = '[tool.x]\npath = "a/b.py"\ncontent = "none"\n'
 # traps
 slip("trap yaml workflow", fence("yaml path=.github/workflows/a.yml", YML), {".github/workflows/a.yml": YML})
 slip("trap toml with path and content", fence("toml path=pyproject.toml", TOML), {"pyproject.toml": TOML})
 slip("trap html", fence("html path=t/a.html", HTML), {"t/a.html": HTML})
 slip("trap js template", fence("js path=web/pay.js", JS), {"web/pay.js": JS})
-slip("trap js broken-looking", fence("js path=web/pay.js", "1 | a\nlet x = 1 | 2;\n"), {"web/pay.js": "1 | a\nlet x = 1 | 2;\n"})
+slip("trap js broken-looking", fence("js path=web/pay.js", "1 | a\nlet x = 1 | 2;\n"),
+{"web/pay.js": "1 | a\nlet x = 1 | 2;\n"})
 slip("trap csv numbered", fence("csv path=d/a.csv", "1. a\n2. b\n3. c\n"), {"d/a.csv": "1. a\n2. b\n3. c\n"})
-slip("trap numbered text file", fence("text path=d/list.txt", "1 | one\n2 | two\n3 | three\n"), {"d/list.txt": "1 | one\n2 | two\n3 | three\n"})
-slip("trap a patch file", fence("diff path=p/a.diff", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"), {"p/a.diff": "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"})
+slip("trap numbered text file", fence("text path=d/list.txt", "1 | one\n2 | two\n3 | three\n"),
+{"d/list.txt": "1 | one\n2 | two\n3 | three\n"})
+slip("trap a patch file", fence("diff path=p/a.diff", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"),
+{"p/a.diff": "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"})
 slip("trap plus lines in a text file", fence("text path=d/plus.txt", "+ a\n+ b\n"), {"d/plus.txt": "+ a\n+ b\n"})
-slip("trap python file with merge marks in string", fence("python path=m.py", 'A = """\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n"""\n'), {"m.py": 'A = """\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n"""\n'})
-slip("trap shell script file, others too", GOOD + fence("sh path=run.sh", "cat > a.txt <<EOF\nx\nEOF\n"), {**ONE, "run.sh": "cat > a.txt <<EOF\nx\nEOF\n"})
-slip("trap prompt template in python", fence("python path=p.py", 'P = "<|im_start|>user\\n{q}<|im_end|>"\n'), {"p.py": 'P = "<|im_start|>user\\n{q}<|im_end|>"\n'})
-slip("trap prompt template raw in md", fence("markdown path=p.md", "<|im_start|>user\nhi\n<|im_end|>\n"), {"p.md": "<|im_start|>user\nhi\n<|im_end|>\n"})
-slip("trap json prompt file", fence("json path=c.json", '{"name": "write_file", "arguments": {"path": "x.py", "content": "y"}}\n'), {"c.json": '{"name": "write_file", "arguments": {"path": "x.py", "content": "y"}}\n'})
+slip("trap python file with merge marks in string", fence("python path=m.py",
+'A = """\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n"""\n'),
+{"m.py": 'A = """\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n"""\n'})
+slip("trap shell script file, others too", GOOD + fence("sh path=run.sh", "cat > a.txt <<EOF\nx\nEOF\n"), {**ONE,
+"run.sh": "cat > a.txt <<EOF\nx\nEOF\n"})
+slip("trap prompt template in python", fence("python path=p.py", 'P = "<|im_start|>user\\n{q}<|im_end|>"\n'),
+{"p.py": 'P = "<|im_start|>user\\n{q}<|im_end|>"\n'})
+slip("trap prompt template raw in md", fence("markdown path=p.md", "<|im_start|>user\nhi\n<|im_end|>\n"),
+{"p.md": "<|im_start|>user\nhi\n<|im_end|>\n"})
+slip("trap json prompt file", fence("json path=c.json",
+'{"name": "write_file", "arguments": {"path": "x.py", "content": "y"}}\n'),
+{"c.json": '{"name": "write_file", "arguments": {"path": "x.py", "content": "y"}}\n'})
 slip("trap thought shown then code in same line", f"<think>short</think>{GOOD}")
 slip("trap only talk with code word", "I would use `bank/account.py:` here.\n\nNothing else.", {})
 slip("trap question with code", f"Is this what you mean?\n\n{fence('python', 'x = 1' + chr(10))}", {})
@@ -327,15 +517,21 @@ slip("trap install block", GOOD + "\nInstall:\n" + fence("bash", "pip install fl
 slip("trap output file heredoc in text fence", GOOD + fence("text", "cat > z.py <<EOF\nx\nEOF\n"))
 slip("trap expected output json", GOOD + fence("json", '{"a.py": "ok"}\n'))
 slip("trap class diagram", GOOD + fence("mermaid", "classDiagram\nAccount : pay()\n"))
-slip("trap two versions, the second marked better", fence(f"python path={PATH}", "x = 1\n") + "\nActually, here is the corrected version:\n\n" + GOOD)
-slip("trap path in prose before example", f"The tests live in `tests/test_a.py`.\n\nExample:\n\n{fence('python', 'assert 1' + chr(10))}\n\n{GOOD}")
+slip("trap two versions, the second marked better", fence(f"python path={PATH}",
+"x = 1\n") + "\nActually, here is the corrected version:\n\n" + GOOD)
+slip("trap path in prose before example",
+f"The tests live in `tests/test_a.py`.\n\nExample:\n\n{fence('python', 'assert 1' + chr(10))}\n\n{GOOD}")
 slip("trap heading of a test not to write", f"{GOOD}\n### tests/test_account.py (unchanged)\n\nNo change.\n")
 slip("trap list of files then code", f"Files:\n- bank/account.py\n- bank/report.py\n\n{GOOD}{G2}", TWO)
 slip("trap delete request", f"Delete `bank/old.py`:\n{fence('bash', 'rm bank/old.py' + chr(10))}\n{GOOD}")
-slip("trap add import snippet", f"{GOOD}\nIn `app/main.py`, add this line at the top:\n{fence('python', 'import bank' + chr(10))}")
-slip("trap add import snippet, other words", f"{GOOD}\nAlso update the imports in `app/main.py`:\n{fence('python', 'import bank' + chr(10))}")
+slip("trap add import snippet",
+f"{GOOD}\nIn `app/main.py`, add this line at the top:\n{fence('python', 'import bank' + chr(10))}")
+slip("trap add import snippet, other words",
+f"{GOOD}\nAlso update the imports in `app/main.py`:\n{fence('python', 'import bank' + chr(10))}")
 slip("trap config snippet", f"{GOOD}\nYou may set in `settings.py`:\n{fence('python', 'DEBUG = True' + chr(10))}")
-slip("trap replace function only", f"Replace the function `pay` in `{PATH}`:\n{fence('python', 'def pay(self, cents):' + chr(10) + '    return 1' + chr(10))}", {}, current={PATH: OLD})
+slip("trap replace function only",
+"Replace the function `pay` in "
+    f"`{PATH}`:\n{fence('python', 'def pay(self, cents):' + chr(10) + '    return 1' + chr(10))}", {}, current={PATH: OLD})
 # slips
 slip("fence python3 path", fence(f"python3 path={PATH}"))
 slip("fence capital Path", fence(f"python Path={PATH}"))
@@ -365,21 +561,31 @@ slip("two fenced files, first unclosed", f"{F}python path={PATH}\n{CODE}\n{G2}",
 slip("cut in the second", GOOD + f"{F}python path={P2}\n{CODE2[:60]}", ONE, cut=True)
 slip("token in the middle", GOOD + "<|im_end|>\n\nMore words.")
 slip("end of sentence token inside fence end", f"{F}python path={PATH}\n{CODE}{F}<｜end▁of▁sentence｜>")
-slip("edit with line numbers in the header", f"{F}python path={PATH}\n<<<<<<< SEARCH (line 13)\n        self.cents -= cents\n=======\n        self.cents += cents\n>>>>>>> REPLACE\n{F}\n", ONE, current={PATH: OLD})
-slip("edit path above the marks inside fence with python", f"{F}\n{PATH}\n<<<<<<< SEARCH\n        self.cents -= cents\n=======\n        self.cents += cents\n>>>>>>> REPLACE\n{F}\n", ONE, current={PATH: OLD})
-slip("edit no newline before divider", f"{F}python path={PATH}\n<<<<<<< SEARCH\n        self.cents -= cents=======\n        self.cents += cents\n>>>>>>> REPLACE\n{F}\n", {}, current={PATH: OLD})
+slip("edit with line numbers in the header",
+f"{F}python path={PATH}\n<<<<<<< SEARCH (line 13)\n        self.cents -= cents\n=======\n        self.cents "
+    f"+= cents\n>>>>>>> REPLACE\n{F}\n", ONE, current={PATH: OLD})
+slip("edit path above the marks inside fence with python",
+f"{F}\n{PATH}\n<<<<<<< SEARCH\n        self.cents -= cents\n=======\n        self.cents += cents\n>>>>>>> "
+    f"REPLACE\n{F}\n", ONE, current={PATH: OLD})
+slip("edit no newline before divider",
+f"{F}python path={PATH}\n<<<<<<< SEARCH\n        self.cents -= cents=======\n        self.cents += "
+    f"cents\n>>>>>>> REPLACE\n{F}\n", {}, current={PATH: OLD})
 slip("json: filePath", J({"files": [{"filePath": PATH, "content": CODE}]}), ask="json")
 slip("json: relative_path", J({"files": [{"relative_path": PATH, "content": CODE}]}), ask="json")
 slip("json: path and lines objects", J({"files": [{"path": PATH, "lines": CODE.splitlines()}]}), ask="json")
 slip("json: file then text", J([{"file": PATH, "text": CODE}]), ask="json")
-slip("json: fence with trailing words", f"{F}json\n{J({'files': [{'path': PATH, 'content': CODE}]})}\n{F}\nI hope that helps.", ask="json")
+slip("json: fence with trailing words",
+f"{F}json\n{J({'files': [{'path': PATH, 'content': CODE}]})}\n{F}\nI hope that helps.", ask="json")
 slip("json: double braces", "{" + J({"files": [{"path": PATH, "content": CODE}]}) + "}", ask="json")
-slip("json: percent", J({"files": [{"path": PATH, "content": CODE}]}).replace("\\n", "\\n").replace("{", "{", 1) + "%", ask="json")
-slip("json: two objects, second better", J({"files": [{"path": PATH, "content": "x = 1\n"}]}) + "\nWait.\n" + J({"files": [{"path": PATH, "content": CODE}]}), ask="json")
+slip("json: percent", J({"files": [{"path": PATH, "content": CODE}]}).replace("\\n", "\\n").replace("{", "{", 1) + "%",
+ask="json")
+slip("json: two objects, second better", J({"files": [{"path": PATH,
+"content": "x = 1\n"}]}) + "\nWait.\n" + J({"files": [{"path": PATH, "content": CODE}]}), ask="json")
 slip("json: create key", J({"create": {PATH: CODE}}), ask="json")
 slip("json: operations", J({"operations": [{"op": "create", "path": PATH, "value": CODE}]}), {}, ask="json")
 slip("json: comment lines", "// the files\n" + J({"files": [{"path": PATH, "content": CODE}]}, indent=1), ask="json")
-slip("json: newline raw in string and tabs", '{"files": [{"path": "' + PATH + '", "content": "' + CODE.replace('"', '\\"') + '"}]}', ask="json")
+slip("json: newline raw in string and tabs", '{"files": [{"path": "' + PATH + '", "content": "' + CODE.replace('"',
+'\\"') + '"}]}', ask="json")
 slip("json: yaml like keys", "path: " + PATH + "\ncontent: " + J(CODE), ask="json")
 slip("tag: brackets one", f"[WRITE: {PATH}]\n{CODE}[/WRITE]\n", ask="tags")
 slip("tag: path attr double", f'<<WRITE path="{PATH}" lang="python">>\n{CODE}<</WRITE>>\n', ask="tags")
@@ -388,4 +594,5 @@ slip("tag: write then fence outside", f"<<WRITE: {PATH}>>\n<</WRITE>>\n{fence('p
 slip("tag: colon missing, quotes", f'<<WRITE "{PATH}">>\n{CODE}<</WRITE>>\n', ask="tags")
 slip("tag: lowercase file", f"<<file: {PATH}>>\n{CODE}<</file>>\n", ask="tags")
 slip("tag: two, first not closed", f"<<WRITE: {PATH}>>\n{CODE}\n<<WRITE: {P2}>>\n{CODE2}<</WRITE>>\n", TWO, ask="tags")
-slip("tag: in a fence each", f"{F}\n<<WRITE: {PATH}>>\n{CODE}<</WRITE>>\n{F}\n{F}\n<<WRITE: {P2}>>\n{CODE2}<</WRITE>>\n{F}\n", TWO, ask="tags")
+slip("tag: in a fence each",
+f"{F}\n<<WRITE: {PATH}>>\n{CODE}<</WRITE>>\n{F}\n{F}\n<<WRITE: {P2}>>\n{CODE2}<</WRITE>>\n{F}\n", TWO, ask="tags")

@@ -19,7 +19,7 @@ from sandbox.base import Backend, SandboxError
 from sandbox.pool import ReadyPool
 from sandbox.pytest_run import run_pytest
 from sandbox.python_env import find_python
-from sandbox.registry import REAL, open_backend
+from sandbox.registry import BACKENDS, open_backend
 
 TITLE = "a sandbox: opened, used, closed; a test run in a warm one"
 DEFAULT_N = 15
@@ -54,7 +54,7 @@ def measure(section: Section, options: Any) -> None:
             (folder / name).write_bytes(data)
         engine = opened.enter_context(docker_engine())
         backends = []
-        for name in REAL:
+        for name in BACKENDS:
             try:
                 backends.append(open_backend(name))  # looks at it from inside: what is measured does hold
             except SandboxError as problem:
@@ -168,7 +168,9 @@ def cold_wall(folder: Path) -> list[str]:
 
 @contextmanager
 def docker_engine() -> Iterator[str]:
-    """The address of an engine that has the sandbox's image: the one that answers, else one of the tests' own; empty for none."""
+    """The address of an engine that has the sandbox's image: the one that answers, else one of the tests' own; empty
+    for none.
+    """
     from sandbox.docker import connect
     from sandbox.images import build_image
     from tests.sandbox.engine import NoEngine, OwnEngine, answers

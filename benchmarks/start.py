@@ -61,9 +61,14 @@ def _served(home: Path) -> tuple[float, float]:
     argv = [sys.executable, "-m", "aiswe_site.cli", "up", "--port", "0"]
     start = time.perf_counter()
     process = subprocess.Popen(
-        argv, cwd=ROOT, env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        argv,
+        cwd=ROOT,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
         assert process.stdout is not None  # noqa: S101
         said = []

@@ -33,10 +33,18 @@ def write_scenario(folder: Path, replies: Mapping[str, str]) -> Path:
 def planned(key: str, title: str, files: Sequence[str], needs: Sequence[str] = ()) -> dict[str, Any]:
     """A task as it stands in a plan."""
     return {
-        "key": key, "title": title, "description": f"Write {', '.join(files)}.", "kind": "code", "agent": "coder",
-        "minutes": 15, "requirements": ["FR-01"], "needs": list(needs), "expects": "Its tests pass.",
-        "files": list(files), "packages": [],
-    }  # fmt: skip
+        "key": key,
+        "title": title,
+        "description": f"Write {', '.join(files)}.",
+        "kind": "code",
+        "agent": "coder",
+        "minutes": 15,
+        "requirements": ["FR-01"],
+        "needs": list(needs),
+        "expects": "Its tests pass.",
+        "files": list(files),
+        "packages": [],
+    }
 
 
 _TESTS = """
@@ -107,7 +115,10 @@ def _small(key: str, needs: Sequence[str]) -> tuple[dict[str, str], dict[str, An
     before = ["part_" + need.lower().replace("-", "_") for need in needs]
     imports = "".join(f"from {other} import value as {other}\n" for other in before)
     total = " + ".join(f"{other}(start)" for other in before) or "start"
-    code = f'"""Part {key}."""\n\n{imports}\n\ndef value(start):\n    """The sum up to this part."""\n    return {total} + 1\n'
+    code = (
+        f'"""Part {key}."""\n\n{imports}\n\ndef value(start):\n    """The sum up to this part."""\n    return '
+        f"{total} + 1\n"
+    )
     test = (
         f"from {name} import value\n\n\ndef test_{name}_adds_to_what_came_before():\n    assert value(0) < value(1)\n"
     )

@@ -1,7 +1,7 @@
 """`python -m benchmarks trials …`: what the loop adds to a weak model, and what each of its parts adds to the loop.
 
 Every row plays the same tasks with the same seeds at the same budget of tokens. All share what was found of the model's
-mistakes, and the same files are run in the sandbox once (agents/trials/memo.py). An interrupted matrix goes on with the
+mistakes, and the same files are run in the sandbox once (trials/memo.py). An interrupted matrix goes on with the
 same --out.
 """
 
@@ -18,16 +18,16 @@ from pathlib import Path
 
 from agents.memory.base import LessonStore, NoLessons
 from agents.memory.chroma import ChromaLessons
-from agents.trials.compare import NotComparable, compare, load_side
-from agents.trials.datasets import FORMATS, BadDataset, TrialTask, load_tasks
-from agents.trials.memo import MemoBackend
-from agents.trials.play import Outcome, Settings
-from agents.trials.runs import BadBudget, Plan, described, digest_of, own_provider, read_budget, run_plan
-from agents.trials.session import OtherSession, Session
-from agents.trials.simulated import Weakness
-from agents.trials.tables import CAPTION, markdown
 from sandbox.base import Backend, SandboxError
 from sandbox.registry import open_backend
+from trials.compare import NotComparable, compare, load_side
+from trials.datasets import FORMATS, BadDataset, TrialTask, load_tasks
+from trials.memo import MemoBackend
+from trials.play import Settings, TrialOutcome
+from trials.runs import BadBudget, TrialPlan, described, digest_of, own_provider, read_budget, run_plan
+from trials.session import OtherSession, Session
+from trials.simulated import Weakness
+from trials.tables import CAPTION, markdown
 
 OWN, OTHER = "own", "other"  # whose lessons: of this seed's first run, of another seed's
 
@@ -73,12 +73,17 @@ def rows_of(samples: int, *, several_seeds: bool) -> list[Row]:
     """All rows; the first is what the others are compared with."""
     many = f"{samples} samples"
     rows = [
-        Row("loop"), Row("single", "single"), Row("retry", "retry"), Row(f"best of {many}", "best", samples),
+        Row("loop"),
+        Row("single", "single"),
+        Row("retry", "retry"),
+        Row(f"best of {many}", "best", samples),
         *(Row(f"loop without {part}", off=frozenset({part})) for part in ("diagnosis", "diversity", "best")),
-        Row(f"loop, {many}", samples=samples), Row(f"loop, {many}, without selection", samples=samples, off=frozenset({"selection"})),
+        Row(f"loop, {many}", samples=samples),
+        Row(f"loop, {many}, without selection", samples=samples, off=frozenset({"selection"})),
         # Without lessons the model that heeds them does as the other: "loop" is also the run without memory.
-        Row("memory, first run", memory=OWN, heeds=True), Row("memory, same tasks again", memory=OWN, heeds=True),
-    ]  # fmt: skip
+        Row("memory, first run", memory=OWN, heeds=True),
+        Row("memory, same tasks again", memory=OWN, heeds=True),
+    ]
     return [*rows, Row("memory of other mistakes", memory=OTHER, heeds=True)] if several_seeds else rows
 
 
@@ -100,15 +105,26 @@ def _play(matrix: Matrix, row: Row, seed: int) -> None:
     provider_of = own_provider(model, matrix.backend, matrix.out / "mistakes")
     assert provider_of is not None  # noqa: S101 - the simulated model is one of its own
     with tempfile.TemporaryDirectory(prefix="aiswe-trials-") as scratch, _lessons(place) as lessons:
-        plan = Plan(
-            matrix.tasks, Settings(row.strategy, tokens, calls, row.off, row.samples), provider_of, matrix.backend, Path(scratch),
-            lessons=lessons, parallel=1 if place else matrix.parallel,
-        )  # fmt: skip
+        plan = TrialPlan(
+            matrix.tasks,
+            Settings(row.strategy, tokens, calls, row.off, row.samples),
+            provider_of,
+            matrix.backend,
+            Path(scratch),
+            lessons=lessons,
+            parallel=1 if place else matrix.parallel,
+        )
         about = described(
-            plan, dataset=matrix.dataset, format_=matrix.format, digest=matrix.digest, model=model, budget=matrix.budget, memory=place
-        )  # fmt: skip
+            plan,
+            dataset=matrix.dataset,
+            format_=matrix.format,
+            digest=matrix.digest,
+            model=model,
+            budget=matrix.budget,
+            memory=place,
+        )
 
-        def tell(outcome: Outcome, done: int, of: int) -> None:
+        def tell(outcome: TrialOutcome, done: int, of: int) -> None:
             if done == of or not done % 20:
                 _note(f"{row.name}, seed {seed}: {done}/{of}")
 
@@ -156,7 +172,8 @@ def table(matrix: Matrix, rows: Sequence[Row]) -> str:
     sides = [load_side(matrix.folder(row, 0).parent, row.name) for row in rows]
     seeds = ", ".join(map(str, matrix.seeds))
     about = (
-        f"{matrix.dataset.name}: {len(matrix.tasks)} tasks, {model_text(matrix.weakness).rpartition(',seed=')[0]}, seeds {seeds}, "
+        f"{matrix.dataset.name}: {len(matrix.tasks)} tasks, "
+        f"{model_text(matrix.weakness).rpartition(',seed=')[0]}, seeds {seeds}, "
         f"--budget {matrix.budget}; h={matrix.heed:g} in the rows with a memory. {CAPTION}"
     )
     return f"{about}\n\n{markdown(compare(sides))}"
@@ -196,9 +213,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         chosen = [row for row in chosen if row.name == "loop" or row.name.startswith(starts)]
     try:
         matrix = Matrix(
-            tasks[: options.limit], digest_of(tasks), options.dataset, options.format, weakness, options.heed, options.budget,
-            options.out, MemoBackend(open_backend(options.backend), options.out / "runs"), seeds, options.parallel,
-        )  # fmt: skip
+            tasks[: options.limit],
+            digest_of(tasks),
+            options.dataset,
+            options.format,
+            weakness,
+            options.heed,
+            options.budget,
+            options.out,
+            MemoBackend(open_backend(options.backend), options.out / "runs"),
+            seeds,
+            options.parallel,
+        )
         play_matrix(matrix, chosen)
         sys.stdout.write(f"{table(matrix, chosen)}\n")
     except (SandboxError, OtherSession, NotComparable) as error:

@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import bashlex
+import tree_sitter
+import tree_sitter_bash
 
 from agents.firewall import inspect
 from benchmarks.figures import CannotMeasure, Figure, Section, Spread
@@ -27,6 +28,7 @@ def measure(section: Section, options: Any) -> None:
     verdicts: Counter[str] = Counter()
     rules: Counter[str] = Counter()
     took, parsing = [], []
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
     for command in commands:
         start = time.perf_counter()
         verdict = inspect("command", command)
@@ -35,19 +37,16 @@ def measure(section: Section, options: Any) -> None:
         if verdict.decision == "deny":
             rules[verdict.rule] += 1
         start = time.perf_counter()
-        try:
-            bashlex.parse(command)
-        except Exception:  # noqa: BLE001,S112  the parser raises what it likes; such commands count for the firewall alone
-            continue
+        parser.parse(command.encode())
         parsing.append(1000 * (time.perf_counter() - start))
     total = Spread(len(commands), len(commands), len(commands), "commands")
     section.figures = [
-        Figure("one verdict", Spread.of(took, "ms"), Spread.of(parsing, "ms"), "parsing a command with bashlex, nothing else"),
+        Figure("one verdict", Spread.of(took, "ms"), Spread.of(parsing, "ms"), "parsing a command, nothing else"),
         *(
             Figure(f"  {decision}", Spread(1, count, count, "commands"), total, "all commands judged", better="")
             for decision, count in verdicts.most_common()
         ),
-    ]  # fmt: skip
+    ]
     words = ", ".join(f"{rule} {count}" for rule, count in rules.most_common(6))
     section.notes = [f"denied most often by: {words}"] if words else []
     section.notes.append(

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from projects.services.api_tokens import LONGEST, SCOPES
+from projects.services.accounts.api_tokens import LONGEST, SCOPES
 
 
 def password_field(label: str, *, new: bool = False, help_text: str = "") -> forms.CharField:

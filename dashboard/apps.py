@@ -12,8 +12,8 @@ WORDS = {1: "added", 2: "changed", 3: "deleted"}
 
 def on_back_office(instance: Any, created: bool, **_: Any) -> None:
     """What is done in the back office belongs to the trail; the back office's own log can be changed there."""
-    from projects.services.doorbell import announce_recheck
-    from projects.services.sitelog import note
+    from projects.services.audit.notifications import announce_recheck
+    from projects.services.audit.sitelog import note
 
     if not created:
         return

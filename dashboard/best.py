@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from projects.models import Blob, Event, Task
+from projects.services.audit.vocabulary import ErrorRaised
 
 PREFIX = "best:"
 MOST = 100  # files
@@ -17,7 +18,7 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 @dataclass(frozen=True)
-class File:
+class BestFile:
     """One file as it was in the best try; secrets were taken out when it was stored."""
 
     path: str
@@ -40,19 +41,19 @@ class Best:
     """The event it is attached to, and its files, code first."""
 
     event: Event
-    files: list[File]
+    files: list[BestFile]
 
 
 def best_of(task: Task) -> Best | None:
-    """What is attached to the newest escalation of a task that is still escalated; None when nothing was worth keeping."""
+    """What is attached to the newest escalation of a task that is still escalated; None if nothing was kept."""
     if not task.escalation:
         return None
-    event = Event.objects.filter(task=task, type="error", outcome="escalated").order_by("-seq").first()
+    event = Event.objects.filter(task=task, type=ErrorRaised.type, outcome="escalated").order_by("-seq").first()
     if event is None:
         return None
     named = {name.removeprefix(PREFIX): str(sha) for name, sha in event.blobs.items() if name.startswith(PREFIX)}
     stored = Blob.objects.in_bulk(list(named.values()))
-    files = [File(path, stored[sha].content) for path, sha in list(named.items())[:MOST] if sha in stored]
+    files = [BestFile(path, stored[sha].content) for path, sha in list(named.items())[:MOST] if sha in stored]
     return Best(event, sorted(files, key=lambda file: (file.is_test, file.path))) if files else None
 
 

@@ -20,7 +20,7 @@ from django.utils.crypto import constant_time_compare
 
 from dashboard import access, gatekeeper, stream
 from dashboard.text import plain
-from projects.services.doorbell import person_group
+from projects.services.audit.notifications import person_group
 
 log = logging.getLogger(__name__)
 NOT_SIGNED_IN, NOT_ALLOWED, TOO_MUCH = 4401, 4403, 4429

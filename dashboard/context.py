@@ -6,13 +6,15 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from projects.services import approvals
+from projects.services.work import approvals
 
 THEMES = ("auto", "light", "dark")
 # Which entry of the navigation a page belongs to, by the first word of its address's name.
 SECTIONS = {
     "projects": ("project", "requirements", "requirement", "plan", "planning", "preview"),
+    "approvals": ("approval",),
     "runs": ("run", "task", "gate", "finding", "call"),
+    "audit": ("audit",),
 }
 
 
@@ -20,13 +22,12 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     """Theme, shortcuts and the number on the Approvals badge: the same query the inbox lists from."""
     theme = request.COOKIES.get("theme", "auto")
     user = getattr(request, "user", None)
-    signed_in = user is not None and user.is_authenticated
     section = (request.resolver_match.url_name or "") if request.resolver_match else ""
     return {
         "theme": theme if theme in THEMES else "auto",
         "themes": THEMES,
         "keys_on": request.COOKIES.get("keys", "on") != "off",
-        "waiting": approvals.pending_for(user).count() if signed_in else 0,
+        "waiting": approvals.pending_for(user).count() if user is not None and user.is_authenticated else 0,
         "section": section,
         "nav": next((name for name, parts in SECTIONS.items() if section.split("-")[0] in parts), ""),
     }

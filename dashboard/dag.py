@@ -1,4 +1,4 @@
-"""A plan's graph as shapes for the page: positions come from the plan's layout and never move, states only colour them."""
+"""A plan's graph as shapes for the page: positions come from the plan's layout; states only set colours."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dashboard.states import Look, look_of_state
 from dashboard.stream import tasks_of
 from dashboard.text import listed, one_line
 from projects.models import Plan, Run, Task
-from projects.services import plans
+from projects.services.planning import plans
 
 MAX_DRAWN = 200  # more tasks than this are a table: a drawing of them says nothing
 
 
 @dataclass
-class Node:
+class GraphNode:
     """A card: where it stands and what it says."""
 
     key: str
@@ -46,7 +46,7 @@ class Edge:
 class Graph:
     """What the SVG partial draws; `reason` says why nothing is drawn."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[GraphNode] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     width: int = 0
     height: int = 0
@@ -56,15 +56,13 @@ class Graph:
 def _draw(plan: Plan, states: Mapping[str, Task] | None = None, changes: Mapping[str, str] | None = None) -> Graph:
     entries = entries_of(plan)
     if len(entries) > MAX_DRAWN:
-        return Graph(
-            reason=f"{len(entries)} tasks are too many for a drawing that can be read; the table has them all."
-        )
+        return Graph(reason=f"{len(entries)} tasks are too many for a readable graph; the table lists them all.")
     if not entries:
         return Graph(reason="The plan has no tasks to draw.")
     try:
         places = plans.layout_of(plan, states)
     except (KeyError, TypeError, ValueError):
-        return Graph(reason="The tasks cannot be drawn as they are; the checks say what is wrong with them.")
+        return Graph(reason="The tasks cannot be drawn as a graph; see the checks.")
     marks = changes or {}
     nodes = [_card(place, (states or {}).get(place["key"]), marks.get(place["key"], "")) for place in places["nodes"]]
     edges = [
@@ -74,7 +72,7 @@ def _draw(plan: Plan, states: Mapping[str, Task] | None = None, changes: Mapping
     return Graph(nodes, edges, round(places["width"]), round(places["height"]))
 
 
-def _card(place: Mapping[str, Any], task: Task | None, change: str) -> Node:
+def _card(place: Mapping[str, Any], task: Task | None, change: str) -> GraphNode:
     """What a card says: its key and state, its title, and the tries or the estimate with the requirements."""
     key, title = one_line(place["key"], 40), one_line(place["title"], 200)
     look = look_of_state(task.status) if task else Look("task", "planned", "muted")
@@ -82,7 +80,7 @@ def _card(place: Mapping[str, Any], task: Task | None, change: str) -> Node:
     wants = one_line(", ".join(str(r) for r in listed(place["requirements"])), 40)
     tries = getattr(task, "tries", 0)
     effort = f"try {tries}" if tries else f"{place['minutes']} min"
-    return Node(
+    return GraphNode(
         key=key,
         title=title,
         x=round(place["x"]),

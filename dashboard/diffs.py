@@ -10,7 +10,7 @@ MAX_LINES = 4_000
 
 
 @dataclass
-class Line:
+class DiffLine:
     """One line of a file's diff: kind is add, del, ctx, hunk or note; numbers are 1-based."""
 
     kind: str
@@ -18,13 +18,18 @@ class Line:
     old: int | None = None
     new: int | None = None
 
+    @property
+    def sign(self) -> str:
+        """The column before the text."""
+        return {"add": "+", "del": "−"}.get(self.kind, " ")
+
 
 @dataclass
 class FileDiff:
     """What changed in one file."""
 
     path: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[DiffLine] = field(default_factory=list)
     added: int = 0
     removed: int = 0
 
@@ -62,22 +67,22 @@ def parse(diff: str) -> tuple[list[FileDiff], int]:
         elif match := _HUNK.match(row):
             in_hunk = True
             old, new = int(match[1]), int(match[2])
-            current.lines.append(Line("hunk", row))
+            current.lines.append(DiffLine("hunk", row))
         elif in_hunk and row.startswith("+"):
-            current.lines.append(Line("add", row[1:], None, new))
+            current.lines.append(DiffLine("add", row[1:], None, new))
             current.added += 1
             new += 1
         elif in_hunk and row.startswith("-"):
-            current.lines.append(Line("del", row[1:], old, None))
+            current.lines.append(DiffLine("del", row[1:], old, None))
             current.removed += 1
             old += 1
         elif (in_hunk and row.startswith(" ")) or (in_hunk and row == ""):
-            current.lines.append(Line("ctx", row[1:], old, new))
+            current.lines.append(DiffLine("ctx", row[1:], old, new))
             old += 1
             new += 1
         elif files and not row.startswith("index "):
-            current.lines.append(Line("note", row))
+            current.lines.append(DiffLine("note", row))
         elif row.strip() and not files:
-            current = FileDiff("(no file named)", [Line("note", row)])
+            current = FileDiff("(no file named)", [DiffLine("note", row)])
             files.append(current)
     return files, max(0, len(rows) - MAX_LINES)

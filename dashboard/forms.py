@@ -14,7 +14,9 @@ from django.utils import timezone
 
 from projects.models import Requirement
 from projects.models.project import Autonomy, Role
+from projects.services.planning.projects import LIMITS
 
+RETRIES = LIMITS["max_retries"]
 MAX_DOCUMENT = 5 * 1024 * 1024  # bytes
 
 
@@ -67,7 +69,7 @@ class DocumentForm(forms.Form):
         if not upload and not text:
             raise ValidationError("Choose a file or paste the text of your requirements.")
         if upload and text:
-            raise ValidationError("Give either a file or pasted text, not both: which one counts would be a guess.")
+            raise ValidationError("Give either a file or pasted text, not both.")
         if upload and upload.size > MAX_DOCUMENT:
             raise ValidationError(f"The file has {upload.size:,} bytes; at most {MAX_DOCUMENT:,} are read. Split it.")
         return data
@@ -87,10 +89,14 @@ class ProjectForm(DocumentForm):
     autonomy = forms.ChoiceField(
         choices=Autonomy.choices,
         initial=Autonomy.PLAN_AND_GATES,
-        help_text="Where a person must say yes before the agents go on.",
+        help_text="Where a person must approve before the agents continue.",
     )
     max_retries = forms.IntegerField(
-        min_value=0, max_value=20, initial=5, label="Repairs per task", help_text="After that the task is escalated."
+        min_value=RETRIES.low,
+        max_value=RETRIES.high,
+        initial=RETRIES.default,
+        label=RETRIES.label,
+        help_text="After that the task is escalated.",
     )
     field_order = ["name", "file", "text", "autonomy", "max_retries"]
 
@@ -103,7 +109,7 @@ class RequirementForm(forms.Form):
     acceptance = forms.CharField(
         required=False,
         max_length=8_000,
-        label="Acceptance, one a line",
+        label="Acceptance criteria, one per line",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 

@@ -1,4 +1,4 @@
-"""What must hold for every request of somebody signed in: the session is not too old, a demanded second factor is set."""
+"""Checks for every request of a signed-in user: the session is not too old, a required second factor is set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from projects.services import second_factor
+from projects.services.accounts import second_factor
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -56,7 +56,7 @@ class Gatekeeper:
             session = request.session
             if is_too_old(session, now):
                 logout(request)
-                messages.info(request, "You were signed out: the session was too old, or not used for long.")
+                messages.info(request, "You were signed out: the session was too old or idle for too long.")
             elif BEGAN not in session:
                 session[BEGAN] = session[SEEN] = int(now)
             elif now - session.get(SEEN, 0) > NOTED_EVERY and _by_a_person(request):

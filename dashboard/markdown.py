@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
+from typing import Any
 from urllib.parse import urlsplit
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from dashboard.text import plain
 
@@ -20,13 +23,13 @@ TAGS = {
 ATTRIBUTES = {"a": {"href"}, "span": {"class"}}
 
 
-def _close_link(self: object, tokens: list, index: int, options: object, env: dict) -> str:
+def _close_link(self: object, tokens: Sequence[Token], index: int, options: object, env: dict[str, Any]) -> str:
     """Say where a link leads: its words are the agent's, its host is a fact."""
     host = env.setdefault("hosts", []).pop() if env.get("hosts") else ""
     return f"</a> <span>({host})</span>" if host else "</a>"
 
 
-def _open_link(self: object, tokens: list, index: int, options: object, env: dict) -> str:
+def _open_link(self: object, tokens: Sequence[Token], index: int, options: object, env: dict[str, Any]) -> str:
     href = str(tokens[index].attrs.get("href", ""))
     try:
         parts = urlsplit(href)

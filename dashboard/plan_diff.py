@@ -9,7 +9,7 @@ FIELDS = ("title", "description", "expects", "agent", "minutes", "requirements",
 
 
 @dataclass
-class Change:
+class PlanChange:
     """One task's change: added, removed or changed, with (field, before, after)."""
 
     key: str
@@ -22,14 +22,14 @@ def _words(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value if value is not None else "")
 
 
-def compare(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[Change]:
+def compare(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[PlanChange]:
     """Changes in the order of the newer plan, removed tasks last."""
     old = {str(entry.get("key")): entry for entry in before}
     new = {str(entry.get("key")): entry for entry in after}
     changes = []
     for key, entry in new.items():
         if key not in old:
-            changes.append(Change(key, _words(entry.get("title")), "added"))
+            changes.append(PlanChange(key, _words(entry.get("title")), "added"))
             continue
         differs = [
             (name, _words(old[key].get(name)), _words(entry.get(name)))
@@ -37,6 +37,6 @@ def compare(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[C
             if (old[key].get(name) or None) != (entry.get(name) or None)
         ]
         if differs:
-            changes.append(Change(key, _words(entry.get("title")), "changed", differs))
-    changes += [Change(key, _words(e.get("title")), "removed") for key, e in old.items() if key not in new]
+            changes.append(PlanChange(key, _words(entry.get("title")), "changed", differs))
+    changes += [PlanChange(key, _words(e.get("title")), "removed") for key, e in old.items() if key not in new]
     return changes

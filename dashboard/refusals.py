@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from projects.errors import (
@@ -42,11 +43,11 @@ def local_path(request: HttpRequest, fallback: str = "/") -> str:
     return back if back.startswith("/") and not back.startswith(("//", "/\\")) else fallback
 
 
-def refusals(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Turn a ProjectsError out of the view into a page a person can act on."""
 
     @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except ProjectsError as refusal:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from projects.models import Project
 from projects.models.project import Role
-from projects.services import rights
+from projects.services.accounts import rights
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User

@@ -6,4 +6,5 @@ from django.urls import path
 
 from dashboard.consumers import RunConsumer
 
-websocket_urlpatterns: list[Any] = [path("ws/runs/<int:pk>", RunConsumer.as_asgi())]
+consumer: Any = RunConsumer.as_asgi()  # Channels routes with Django's path(), which is typed for HTTP views only
+websocket_urlpatterns = [path("ws/runs/<int:pk>", consumer)]

@@ -1,4 +1,6 @@
-"""An export with its signature beside it: one archive, since a stream that grows would no longer fit a signature fetched later."""
+"""An export with its signature beside it: one archive, since a stream that grows would no longer fit a signature
+fetched later.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from collections.abc import Iterable
 from typing import IO
 
 from projects.errors import BadInput
-from projects.services import exports, signing
+from projects.services.audit import exports, signing
 
 IN_MEMORY = 4_000_000  # bytes; what is longer lies in a file without a name meanwhile
 

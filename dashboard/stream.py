@@ -6,66 +6,34 @@ One renderer for all of them: a row that came by the socket, by a poll and with 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
 from django.template.loader import render_to_string
+from django.utils.html import strip_spaces_between_tags
 
 from dashboard.text import one_line
 from projects.models import Event, Run, Task
-from projects.services import runs
+from projects.services.audit.vocabulary import Preset, Urgency, families, look_of, types_in
+from projects.services.work import runs
 
 CHUNK = 100  # rows; the unit the browser loads, drops and caches
 FRAME = 200  # rows at most in one message
 SKIP_AFTER = 2_000  # a reader further behind than this is sent counts first, rows when it scrolls to them
 FILTERED_PAGE = 300
 
-_ERRORS = Q(outcome="fail") | Q(type__in=["error", "task.failed", "attempt.failed", "guard.blocked"])
-_DECISIONS = Q(
-    type__in=[
-        "decision",
-        "diagnosis",
-        "adjudication",
-        "search.selected",
-        "attempt.taken_back",
-        "approval.decided",
-        "plan.approved",
-        "human.message",
-    ]
-)
-_NEEDS = Q(type__in=["approval.requested", "task.escalated", "task.needs_you", "task.blocked"])
-PRESETS: dict[str, tuple[str, Q]] = {
-    "errors": ("Errors", _ERRORS),
-    "decisions": ("Decisions", _DECISIONS),
-    "needs": ("Needs me", _NEEDS),
-}
+PRESETS: dict[Preset, str] = {"errors": "Errors", "decisions": "Decisions", "needs": "Needs me"}
 AGENTS = ("planner", "tester", "coder", "reviewer", "runtime", "user")
-FAMILIES = (
-    "thought", "decision", "diagnosis", "search", "attempt", "repeat", "cmd", "file", "test", "mutation", "gate", "guard", "task",
-    "memory", "context", "approval", "llm", "git", "error", "system",
-)  # fmt: skip
-# Which rows are said aloud, and how urgently: approval > failure > end of a task > progress.
-_SAID = {
-    "approval.requested": 3,
-    "error": 2,
-    "task.failed": 2,
-    "task.escalated": 2,
-    "guard.blocked": 2,
-    "run.finished": 1,
-    "run.paused": 1,
-    "task.done": 1,
-    "plan.proposed": 1,
-}
 
 
 @dataclass(frozen=True)
 class Filter:
     """Which rows of a run are wanted; everything by default."""
 
-    preset: str = ""
+    preset: Preset | Literal[""] = ""
     q: str = ""
     type: str = ""
     agent: str = ""
@@ -74,11 +42,11 @@ class Filter:
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Filter:
         """From a query string; what is not known is ignored, what is too long is cut."""
-        preset, kind, agent = query.get("preset", ""), query.get("type", ""), query.get("agent", "")
+        kind, agent = query.get("type", ""), query.get("agent", "")
         return cls(
-            preset=preset if preset in PRESETS else "",
+            preset=next((name for name in PRESETS if name == query.get("preset")), ""),
             q=query.get("q", "").replace("\x00", "")[:200].strip(),
-            type=kind if kind in FAMILIES else "",
+            type=kind if kind in families() else "",
             agent=agent if agent in AGENTS else "",
             task=query.get("task", "").replace("\x00", "")[:40],
         )
@@ -96,7 +64,8 @@ class Filter:
     def apply(self, events: QuerySet[Event]) -> QuerySet[Event]:
         """The wanted rows of a queryset."""
         if self.preset:
-            events = events.filter(PRESETS[self.preset][1])
+            wanted = Q(type__in=types_in(self.preset))
+            events = events.filter(wanted | Q(outcome="fail") if self.preset == "errors" else wanted)
         if self.q:
             events = events.filter(summary__icontains=self.q)
         if self.type:
@@ -109,7 +78,7 @@ class Filter:
 
 
 @dataclass
-class Section:
+class StreamSection:
     """A chunk of the stream on a page: its number and, when it is sent along, its rows."""
 
     n: int
@@ -136,23 +105,27 @@ def events_of(run: Run) -> QuerySet[Event]:
     return Event.objects.filter(run=run).select_related("task").defer("payload", "blobs").order_by("seq")
 
 
-def sections(run: Run, *, around: int | None = None) -> list[Section]:
+def sections(run: Run, *, around: int | None = None) -> list[StreamSection]:
     """Every chunk of a run; rows only for the newest two, or for those around an event."""
     count = math.ceil(run.last_seq / CHUNK)
     wanted = {count - 1, count - 2}
     if around is not None:
         middle = chunk_of(around)
         wanted = {middle - 1, middle, middle + 1, count - 1}
-    found = [Section(n) for n in range(count)]
+    found = [StreamSection(n) for n in range(count)]
     for section in found:
         if section.n in wanted:
             section.rows = list(events_of(run).filter(seq__gte=section.first, seq__lte=section.last))
     return found
 
 
-def render_rows(rows: list[Event]) -> str:
-    """Rows as HTML, escaped, without any attribute htmx would act on."""
-    return render_to_string("partials/rows.html", {"rows": rows})
+def render_rows(rows: Iterable[Event], here: int | None = None) -> str:
+    """Rows as HTML, escaped, without any attribute htmx would act on; `here` is the sequence number that is open.
+
+    The template's indentation is left out: it would be a quarter of every frame.
+    """
+    html = render_to_string("partials/rows.html", {"rows": rows, "seq": here})
+    return strip_spaces_between_tags(" ".join(html.split()))
 
 
 def tasks_of(run: Run) -> QuerySet[Task]:
@@ -162,21 +135,22 @@ def tasks_of(run: Run) -> QuerySet[Task]:
 
 def _touched(run: Run, rows: list[Event]) -> str:
     """The panels that rows make stale, rendered anew."""
-    moved = {row.task_id for row in rows if row.task_id and row.type.startswith(("task.", "attempt.", "approval."))}
+    moved = {row.task_id for row in rows if row.task_id and "task" in look_of(row.type).panels}
     parts = []
     if moved:
         parts += [render_to_string("partials/task_item.html", {"task": t}) for t in tasks_of(run).filter(pk__in=moved)]
-    if any(row.type.startswith(("run.", "task.", "attempt.", "approval.", "plan.", "llm.")) for row in rows):
+    if any("run" in look_of(row.type).panels for row in rows):
         parts.append(render_to_string("partials/run_status.html", {"run": run, "totals": runs.totals(run)}))
         parts.append(render_to_string("partials/run_why.html", {"run": run}))
     return "".join(parts)
 
 
-def _said(rows: list[Event]) -> list[dict[str, Any]]:
-    said = [row for row in rows if row.type in _SAID]
+def _announced(rows: list[Event]) -> list[dict[str, Any]]:
+    """What a screen reader announces: the three most urgent rows. Approval > failure > end of a task > progress."""
+    urgent = [(urgency, row) for row in rows if (urgency := look_of(row.type).urgency)]
     return [
-        {"p": "assertive" if row.type == "approval.requested" else "polite", "w": _SAID[row.type], "t": text}
-        for row in sorted(said, key=lambda row: -_SAID[row.type])[:3]
+        {"p": "assertive" if urgency is Urgency.QUESTION else "polite", "w": int(urgency), "t": text}
+        for urgency, row in sorted(urgent, key=lambda each: -each[0])[:3]
         if (text := one_line(row.summary, 160))
     ]
 
@@ -207,5 +181,5 @@ def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -
         "rows": render_rows(shown),
         "n": len(shown),
         "ui": _touched(run, span),
-        "say": _said(span),
+        "say": _announced(span),
     }

@@ -4,8 +4,10 @@ import os
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.db.models.signals import pre_migrate
 
-from agents import redaction
+from agents.secrets import redaction
+from projects.data_version import refuse_old_data
 
 
 class ProjectsConfig(AppConfig):
@@ -15,5 +17,6 @@ class ProjectsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Tell the choke point which values this installation keeps secret."""
+        """Configure redaction with the secrets of this installation; check the data before they are migrated."""
+        pre_migrate.connect(refuse_old_data, sender=self)
         redaction.configure({**redaction.secrets_in(os.environ), "session-key": settings.SECRET_KEY})

@@ -5,6 +5,10 @@ class ProjectsError(Exception):
     """A request was refused; the text says what was wrong and the way out."""
 
 
+class OldData(ProjectsError):
+    """The database was made by a version whose data this one does not read."""
+
+
 class IllegalMove(ProjectsError):
     """The state machine has no such move."""
 
@@ -14,7 +18,7 @@ class Unsealable(ProjectsError):
 
 
 class LostRace(ProjectsError):
-    """Somebody else changed the row first; look again."""
+    """Someone else changed the row first; look again."""
 
 
 class StaleVersion(ProjectsError):

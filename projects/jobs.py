@@ -18,20 +18,24 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, transaction
 from django.utils import timezone
 
+from agents.engine.contracts import OverBudget, Stopped
+from agents.engine.waiting import OUTAGES, Waiting, WaitReason
+from agents.events.effects import ErrorRaised
 from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailable
 from agents.llm.scripted_server.scenario import ScenarioError
-from agents.ports import OverBudget, Stopped, Waiting
 from agents.workspace.git import GitError
 from projects.engine import building, planning, sandboxes
+from projects.engine.disk_space import NoRoom
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.priority import longest_first
-from projects.engine.room import NoRoom
 from projects.errors import LostRace, ProjectsError
 from projects.models import Plan, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
-from projects.services import documents, events, heads, leases, plans, runs, tasks
-from projects.services.locks import lock_run
-from projects.services.queue import enqueue
+from projects.services.audit import checkpoints, events
+from projects.services.planning import documents, plans
+from projects.services.work import leases, runs, tasks
+from projects.services.work.locks import lock_run
+from projects.services.work.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
 from sandbox.packages import IndexUnavailable
 
@@ -86,11 +90,11 @@ def plan_run(run_id: int) -> None:
     try:
         if run.status != Run.Status.RUNNING:
             runs.move_run(run, Run.Status.RUNNING, actor=actor)
-        runs.set_why(run, "")
+        runs.set_wait(run, None)
         with heartbeat(lambda: leases.renew(Run, run_id, token=token, seconds=settings.LEASE_SECONDS)):
             _plan(run, actor, token)
     except ProjectsError as moved:
-        log.info("run %s is somebody else's now: %s", run_id, moved)
+        log.info("run %s now belongs to another worker: %s", run_id, moved)
     finally:
         leases.release(Run, run_id, token=token)
 
@@ -102,13 +106,13 @@ def _plan(run: Run, actor: str, token: int) -> None:
         return
     except Waiting as waiting:
         run.refresh_from_db()
-        runs.move_run(run, Run.Status.NEEDS_YOU, reason=str(waiting), actor=actor)
+        runs.move_run(run, Run.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor)
         # The answer may have come between the question and this line.
-        if "confirm" in str(waiting) and run.document and run.document.status == "confirmed":
+        if run.document and run.document.status == RequirementDocument.Status.CONFIRMED:
             enqueue("projects.jobs.plan_run", run.pk)
         return
     except AWAY as error:
-        runs.set_why(run, f"waiting for the model: {error}")
+        runs.set_wait(run, WaitReason.MODEL, str(error))
         return
     except DATABASE_AWAY as error:
         log.warning("planning of run %s waits for the database: %s", run.pk, error)
@@ -119,7 +123,7 @@ def _plan(run: Run, actor: str, token: int) -> None:
     except Exception as error:
         log.exception("planning of run %s failed", run.pk)
         _fail_planning(
-            run, f"An unexpected {type(error).__name__} stopped the planning; the log has the details.", actor
+            run, f"An unexpected {type(error).__name__} stopped the planning; see the log for details.", actor
         )
         return
     run.refresh_from_db()
@@ -133,10 +137,8 @@ def _plan(run: Run, actor: str, token: int) -> None:
 
 def _fail_planning(run: Run, text: str, actor: str) -> None:
     run.refresh_from_db()
-    events.emit(
-        run.pk, "error", summary=text, role="planner", actor=actor, outcome="fail",
-        payload={"message": text, "tool": "planning", "next_steps": ["retry", "adjust"]},
-    )  # fmt: skip
+    failed = ErrorRaised(summary=text, role="planner", message=text, tool="planning", next_steps=["retry", "adjust"])
+    events.emit(run.pk, failed, actor=actor)
     if run.document is not None and run.document.status == RequirementDocument.Status.UPLOADED:
         # What was read from it already stays usable: a person can confirm it and let the planning go on.
         documents.fail_document(run.document, text)
@@ -160,7 +162,7 @@ def schedule_run(run_id: int) -> None:
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
     free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
     moment = timezone.now() - LATER
-    resting = [task for task in ready if task.why.startswith("waiting for") and _moved_after(task, moment)]
+    resting = [task for task in ready if task.wait_reason in OUTAGES and _moved_after(task, moment)]
     for task in [task for task in longest_first(run.pk, ready) if task not in resting][: max(0, free)]:
         enqueue("projects.jobs.run_task", task.pk)
     run.refresh_from_db()
@@ -170,9 +172,12 @@ def schedule_run(run_id: int) -> None:
                 runs.move_run(run, Run.Status.RUNNING, actor=this_worker())
             if run.status == Run.Status.RUNNING:
                 all_wait = not working and len(resting) == len(ready)
-                runs.set_why(run, f"{resting[0].key} is {resting[0].why}" if all_wait else "")
-        elif run.status == Run.Status.RUNNING and (words := runs.whom_it_waits_for(run.pk)):
-            runs.move_run(run, Run.Status.NEEDS_YOU, reason=words, actor=this_worker())
+                if all_wait:
+                    runs.set_wait(run, WaitReason.RESTING_TASKS, f"{resting[0].key} is {resting[0].why}")
+                else:
+                    runs.set_wait(run, None)
+        elif run.status == Run.Status.RUNNING and (detail := runs.tasks_for_a_person(run.pk)):
+            runs.move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=detail, actor=this_worker())
 
 
 def _moved_after(task: Task, moment: Any) -> bool:
@@ -199,7 +204,7 @@ def run_task(task_id: int) -> None:
         with heartbeat(lambda: tasks.renew_lease(task_id, token=token, seconds=settings.LEASE_SECONDS)):
             _build(task, actor, token)
     except ProjectsError as moved:
-        log.info("task %s is somebody else's now: %s", task_id, moved)
+        log.info("task %s now belongs to another worker: %s", task_id, moved)
     finally:
         tasks.release_lease(task_id, token=token)
         enqueue("projects.jobs.schedule_run", task.run_id)
@@ -209,30 +214,32 @@ def _build(task: Task, actor: str, token: int) -> None:
     try:
         state = building.build(task, actor=actor, token=token)
     except Stopped:
-        _back(task, "", actor, token)
+        _back(task, None, "", actor, token)
     except Waiting as waiting:
-        tasks.move_task(task, Task.Status.NEEDS_YOU, reason=str(waiting)[:300], actor=actor, token=token)
+        tasks.move_task(
+            task, Task.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token
+        )
     except AWAY as error:
-        _back(task, f"waiting for the model: {error}", actor, token)
+        _back(task, WaitReason.MODEL, str(error), actor, token)
     except NoRoom as error:
-        _back(task, f"waiting for disk space: {error}", actor, token)
+        _back(task, WaitReason.DISK_SPACE, str(error), actor, token)
     except IndexUnavailable as error:
-        _back(task, f"waiting for the package index: {error}", actor, token)
+        _back(task, WaitReason.PACKAGE_INDEX, str(error), actor, token)
     except SandboxUnavailable as error:
-        _back(task, f"waiting for the sandbox: {error}", actor, token)
+        _back(task, WaitReason.SANDBOX, str(error), actor, token)
     except DATABASE_AWAY as error:
         log.warning("task %s waits for the database: %s", task.pk, error)
-        _back(task, "waiting for the database", actor, token)
+        _back(task, WaitReason.DATABASE, "", actor, token)
     except (LLMError, OverBudget, ScenarioError) as error:
         tasks.escalate_task(task, token=token, text=str(error), actor=actor)
     except (ProjectsError, GitError, SandboxError) as error:
         _crashed(task, str(error), actor, token)
     except OSError as error:
         log.exception("task %s failed", task.pk)
-        _crashed(task, f"This machine could not do it: {error.strerror or type(error).__name__}.", actor, token)
+        _crashed(task, f"This machine could not run it: {error.strerror or type(error).__name__}.", actor, token)
     except Exception as error:
         log.exception("task %s failed", task.pk)
-        _crashed(task, f"An unexpected {type(error).__name__} stopped the task; the log has the details.", actor, token)
+        _crashed(task, f"An unexpected {type(error).__name__} stopped the task; see the log for details.", actor, token)
     else:
         if state["verdict"] == "merged":
             Task.objects.filter(pk=task.pk).update(commit=state["commit"])
@@ -241,9 +248,9 @@ def _build(task: Task, actor: str, token: int) -> None:
             tasks.escalate_task(task, token=token, text=state["escalation"] or "not solved", actor=actor)
 
 
-def _back(task: Task, why: str, actor: str, token: int) -> None:
+def _back(task: Task, wait: WaitReason | None, detail: str, actor: str, token: int) -> None:
     """Put the task back; it goes on at the same node."""
-    tasks.move_task(task, Task.Status.READY, reason=why[:300], actor=actor, token=token)
+    tasks.move_task(task, Task.Status.READY, wait=wait, reason=detail, actor=actor, token=token)
 
 
 def _crashed(task: Task, text: str, actor: str, token: int) -> None:
@@ -252,16 +259,20 @@ def _crashed(task: Task, text: str, actor: str, token: int) -> None:
     with transaction.atomic():
         lock_run(task.run_id)
         tasks.guard(task.pk, token)  # a worker that lost the task has nothing more to say about it
-        events.emit(
-            task.run_id, "error", summary=text, role="runtime", actor=actor, task_id=task.pk, outcome="fail",
+        failed = ErrorRaised(
+            summary=text,
             error_signature=signature,
-            payload={"message": text, "tool": "engine", "generation": task.generation, "next_steps": ["retry", "escalate"]},
-        )  # fmt: skip
-    errors = task.events.filter(type="error", payload__tool="engine", payload__generation=task.generation)
+            message=text,
+            tool="engine",
+            generation=task.generation,
+            next_steps=["retry", "escalate"],
+        )
+        events.emit(task.run_id, failed, actor=actor, task_id=task.pk)
+    errors = task.events.filter(type=ErrorRaised.type, payload__tool="engine", payload__generation=task.generation)
     if errors.filter(error_signature=signature).count() >= MOST_CRASHES or errors.count() >= MOST_ERRORS:
         tasks.escalate_task(task, token=token, text=text, actor=actor)
     else:
-        _back(task, "waiting for another try after an error", actor, token)
+        _back(task, WaitReason.RETRY, "", actor, token)
 
 
 @shared_task(name="projects.jobs.sweep")
@@ -284,10 +295,10 @@ def note_heads() -> None:
     """Note the end of every trail outside the database."""
     close_old_connections()
     try:
-        heads.note_heads()
+        checkpoints.note_heads()
     except (OSError, ProjectsError) as trouble:
         # The next beat tries again; what is noted late was unprotected that long, so somebody should know.
-        log.error("the ends of the audit trails could not be noted: %s", trouble)
+        log.error("the head hashes of the audit trails could not be stored: %s", trouble)
 
 
 @shared_task(name="projects.jobs.tidy_sandboxes")

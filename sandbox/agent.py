@@ -2,7 +2,8 @@
 
 It speaks length-prefixed frames (4-byte length, JSON head, raw body of `head["body"]` bytes) on its standard input and
 output. Being process 1 of its own PID namespace, it cannot be killed from inside, inherits every orphan, and
-`kill(-1)` reaches each process of a command, daemons included. It is sent as source, so an image never holds an old one.
+`kill(-1)` reaches each process of a command, daemons included. It is sent as source, so an image never holds an old
+one.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-Ecosystem = Literal["python", "node"]  # which environment stands ready inside
+Ecosystem = Literal["python", "node"]  # which environment is prepared inside
 
 
 class SandboxError(Exception):
@@ -35,7 +35,7 @@ class PackageRefused(SandboxError):
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """What one sandbox may use. Sources: ACA-6 and SWE-NFR-04 for CPU, memory and time."""
 
     cpus: float = 1.0
@@ -74,7 +74,7 @@ class Availability:
     ok: bool
     version: str = ""
     problem: str = ""
-    way_out: str = ""
+    hint: str = ""
 
 
 class Sandbox(Protocol):
@@ -123,7 +123,8 @@ class Sandbox(Protocol):
 class PackageSet:
     """Packages fetched outside and unpacked without running any of their code.
 
-    `folder` is mounted read-only into the sandbox and put on PYTHONPATH; its `node_modules`, if any, is where Node looks.
+    `folder` is mounted read-only into the sandbox and put on PYTHONPATH; its `node_modules`, if any, is where Node
+    looks.
     """
 
     folder: Path
@@ -144,7 +145,7 @@ class Backend(Protocol):
     def open(
         self,
         *,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         packages: PackageSet | None = None,
         label: str = "",
         ecosystem: Ecosystem = "python",

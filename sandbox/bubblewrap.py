@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from sandbox.base import Availability, Ecosystem, Limits, PackageSet, SandboxUnavailable, SandboxUnsafe
+from sandbox.base import Availability, Ecosystem, PackageSet, SandboxLimits, SandboxUnavailable, SandboxUnsafe
 from sandbox.bubblewrap_line import as_root, etc_paths, host_paths, identity, mounts, namespaces, small_files
 from sandbox.cgroups import Group, leftover_groups, make_group
-from sandbox.golden import line_problems
+from sandbox.expected_state import line_problems
 from sandbox.node_env import find_node_modules
 from sandbox.owners import lives, me
 from sandbox.python_env import PythonEnv, find_python
@@ -32,7 +32,8 @@ from sandbox.wire import Channel, PipeLine
 INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
 MAKE_ENV = "make it: python3.11 -m venv .venv-sandbox && .venv-sandbox/bin/pip install -r requirements/sandbox.lock.txt"
 NO_NAMESPACES = (
-    "this user may not make user namespaces: allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, "
+    "this user may not make user namespaces: allow them (sysctl "
+    "kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, "
     "kernel.unprivileged_userns_clone=1 on Debian), or use the docker backend"
 )
 NO_ENTRY = 99  # the exit code that says: this control group may not be entered from here
@@ -78,10 +79,10 @@ STARTER = Starter()
 def _version() -> tuple[int, ...]:
     """bubblewrap's version; empty when there is none."""
     try:
-        said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, timeout=5, check=False).stdout
+        answer = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, timeout=5, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return tuple(int(part) for part in re.findall(r"\d+", said)[:3])
+    return tuple(int(part) for part in re.findall(r"\d+", answer)[:3])
 
 
 def _pipe_with(data: bytes) -> int:
@@ -97,7 +98,7 @@ class _Wanted:
     """What one sandbox is to hold."""
 
     env: PythonEnv
-    limits: Limits
+    limits: SandboxLimits
     packages: PackageSet | None
     node_modules: Path | None
 
@@ -115,14 +116,14 @@ class BubblewrapBackend:
     name = "bubblewrap"
 
     def __init__(self, also: Sequence[str] = ()) -> None:
-        """`also` are words for bubblewrap beside ours: they are there to show that dangerous ones are refused."""
+        """`also` are bubblewrap options besides ours: tests show with them that dangerous ones are refused."""
         self._also = tuple(also)
 
     def availability(self) -> Availability:
         """Tell whether bwrap, the sandbox's Python and the kernel's namespaces are there."""
         version = _version()
         if not version:
-            return Availability(False, problem="bubblewrap (bwrap) is not installed", way_out=INSTALL)
+            return Availability(False, problem="bubblewrap (bwrap) is not installed", hint=INSTALL)
         text = ".".join(map(str, version))
         if version < (0, 6):
             return Availability(False, text, f"bubblewrap {text} is too old, 0.6 is needed", INSTALL)
@@ -142,13 +143,13 @@ class BubblewrapBackend:
     def open(
         self,
         *,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         packages: PackageSet | None = None,
         label: str = "",
         ecosystem: Ecosystem = "python",
     ) -> WarmSandbox:
         """Make a fresh sandbox; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
-        limits = limits or Limits()
+        limits = limits or SandboxLimits()
         env = find_python()
         if isinstance(env, str):
             raise SandboxUnavailable(f"{env}; {MAKE_ENV}")
@@ -166,28 +167,28 @@ class BubblewrapBackend:
     def _open(self, wanted: _Wanted, group: Group) -> WarmSandbox | None:
         """A sandbox in that control group; None when the kernel does not let us in there."""
         uid, gid = identity()
-        said = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
+        stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
         try:
-            process = self._start(wanted, group, uid, gid, said)
+            process = self._start(wanted, group, uid, gid, stderr)
         except SandboxUnsafe:
             group.remove()
-            said.close()
+            stderr.close()
             raise
         except OSError as error:
             group.remove()
-            said.close()
+            stderr.close()
             raise SandboxUnavailable(f"bubblewrap does not start: {error.strerror or error}") from None
         assert process.stdin is not None  # noqa: S101 - asked to be a pipe, like the other
         assert process.stdout is not None  # noqa: S101
         channel = Channel(PipeLine(process.stdout.fileno(), process.stdin.fileno()))
-        undertaker = _Undertaker(process, group, said)
+        undertaker = _Undertaker(process, group, stderr)
         limits = wanted.limits
         sandbox = WarmSandbox(
             self.name,
             channel,
             limits,
             kill=undertaker.bury,
-            why_dead=lambda: _tail(said),
+            why_dead=lambda: _tail(stderr),
             oom_kills=group.oom_kills,
             release=undertaker.release,
             shown=wanted.shown(),
@@ -208,7 +209,7 @@ class BubblewrapBackend:
             raise
         return sandbox
 
-    def _start(self, wanted: _Wanted, group: Group, uid: int, gid: int, said: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _start(self, wanted: _Wanted, group: Group, uid: int, gid: int, stderr: IO[bytes]) -> subprocess.Popen[bytes]:
         fds: list[int] = []
         words = ["bwrap", *namespaces(), "--clearenv", "--new-session", "--die-with-parent", "--as-pid-1"]
         words += ["--hostname", "sandbox", *mounts(wanted.limits, wanted.packages, wanted.host_paths())]
@@ -234,7 +235,7 @@ class BubblewrapBackend:
                     command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=said,
+                    stderr=stderr,
                     env=surroundings,
                     pass_fds=fds,
                     bufsize=0,
@@ -245,7 +246,7 @@ class BubblewrapBackend:
                 os.close(fd)
 
     def reap(self) -> int:
-        """Remove what dead workers left behind (their processes died with them; control groups stay); return how many."""
+        """Remove the control groups that dead workers left behind (processes die with them); return how many."""
         count = 0
         for name, group in leftover_groups().items():
             if not lives("-".join(name.split("-")[:2])):
@@ -254,18 +255,19 @@ class BubblewrapBackend:
         return count
 
 
-def _tail(said: IO[bytes]) -> str:
+def _tail(stderr: IO[bytes]) -> str:
     with contextlib.suppress(OSError, ValueError):
-        said.seek(0)
-        return said.read()[-300:].decode(errors="replace")
+        stderr.seek(0)
+        return stderr.read()[-300:].decode(errors="replace")
     return ""
 
 
 class _Undertaker:
     """Ends a sandbox's processes and frees what they held, once, from whichever thread comes first."""
 
-    def __init__(self, process: subprocess.Popen[bytes], group: Group, said: IO[bytes]) -> None:
-        self._process, self._group, self._said, self._lock, self._done = process, group, said, threading.Lock(), False
+    def __init__(self, process: subprocess.Popen[bytes], group: Group, stderr: IO[bytes]) -> None:
+        self._process, self._group, self._stderr = process, group, stderr
+        self._lock, self._done = threading.Lock(), False
 
     def bury(self) -> None:
         with self._lock:
@@ -278,7 +280,7 @@ class _Undertaker:
 
     def release(self) -> None:
         """Close the pipes and the file; only when nobody uses them any more."""
-        for file in (self._process.stdin, self._process.stdout, self._said):
+        for file in (self._process.stdin, self._process.stdout, self._stderr):
             if file is not None:
                 with contextlib.suppress(OSError):
                     file.close()

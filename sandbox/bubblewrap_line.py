@@ -7,19 +7,11 @@ import os
 from pathlib import Path
 
 from sandbox.agent import agent_source
-from sandbox.base import Limits, PackageSet
+from sandbox.base import PackageSet, SandboxLimits
 from sandbox.python_env import PythonEnv, find_node
 
-ETC = (
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "alternatives",
-    "localtime",
-    "mime.types",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "fonts",
+ETC = tuple(
+    "ld.so.cache ld.so.conf ld.so.conf.d alternatives localtime mime.types ssl/certs ssl/openssl.cnf fonts".split()
 )
 _numbers = itertools.count()
 
@@ -58,13 +50,13 @@ def etc_paths() -> list[str]:
 
 
 def host_paths(env: PythonEnv, node_modules: Path | None) -> list[tuple[Path, str]]:
-    """Folders of the host beside /usr that are shown read-only: where they lie, and where they are shown."""
+    """Folders of the host other than /usr that are mounted read-only: their path outside and inside."""
     node = find_node()
     shown = [(root, str(root)) for root in (*env.roots, *([node] if node else []))]
     return shown + ([(node_modules, "/node_modules")] if node_modules else [])
 
 
-def mounts(limits: Limits, packages: PackageSet | None, shown: list[tuple[Path, str]]) -> list[str]:
+def mounts(limits: SandboxLimits, packages: PackageSet | None, shown: list[tuple[Path, str]]) -> list[str]:
     """bubblewrap's words for all that can be seen inside."""
     megabyte = 1024 * 1024
     words = ["--proc", "/proc", "--dev", "/dev"]

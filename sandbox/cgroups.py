@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.base import Limits
+from sandbox.base import SandboxLimits
 
 MOUNT = Path("/sys/fs/cgroup")
 PARENT = "aiswe-sandbox"
@@ -86,7 +86,7 @@ def own_group() -> str:
     return next((line[3:] for line in lines if line.startswith("0::")), "/")
 
 
-def make_group(name: str, limits: Limits, mount: Path = MOUNT, own: str | None = None) -> Group:
+def make_group(name: str, limits: SandboxLimits, mount: Path = MOUNT, own: str | None = None) -> Group:
     """Make a control group with these limits; an empty Group where that is not allowed here."""
     memory, quota = limits.memory_mb * 1024 * 1024, int(limits.cpus * 100_000)
     if (mount / "cgroup.controllers").exists():

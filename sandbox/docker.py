@@ -1,4 +1,6 @@
-"""Sandboxes in Docker containers: the same agent as process 1 of a hardened container, spoken to over its attached pipes."""
+"""Sandboxes in Docker containers: the same agent as process 1 of a hardened container, spoken to over its attached
+pipes.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,16 @@ import docker.types
 import requests
 
 from sandbox.agent import agent_source
-from sandbox.base import Availability, Ecosystem, Limits, PackageSet, SandboxError, SandboxUnavailable, SandboxUnsafe
-from sandbox.golden import PACKAGES_AT, container_problems
+from sandbox.base import (
+    Availability,
+    Ecosystem,
+    PackageSet,
+    SandboxError,
+    SandboxLimits,
+    SandboxUnavailable,
+    SandboxUnsafe,
+)
+from sandbox.expected_state import PACKAGES_AT, container_problems
 from sandbox.images import image_name, image_present
 from sandbox.owners import lives, me
 from sandbox.warm import WarmSandbox, agent_limits, environment
@@ -44,7 +54,7 @@ class AttachedLine:
     def __init__(self, attached: Any) -> None:
         self._kept = attached  # docker-py closes the connection when this is collected
         self._socket: socket.socket = getattr(attached, "_sock", attached)
-        self._raw, self._out, self.said = bytearray(), bytearray(), bytearray()
+        self._raw, self._out, self.stderr = bytearray(), bytearray(), bytearray()
 
     def _patience(self, deadline: float) -> None:
         left = deadline - time.monotonic()
@@ -53,7 +63,7 @@ class AttachedLine:
         self._socket.settimeout(left)
 
     def read(self, count: int, deadline: float) -> bytes:
-        """Some bytes of standard output; those of standard error are kept in `said`."""
+        """Some bytes of standard output; standard error is kept in `stderr`."""
         while not self._out:
             self._patience(deadline)
             piece = self._socket.recv(1 << 18)
@@ -75,7 +85,7 @@ class AttachedLine:
             if self._raw[at] == 1:
                 self._out += data
             else:
-                self.said = (self.said + data)[-2000:]
+                self.stderr = (self.stderr + data)[-2000:]
             at += 8 + size
         del self._raw[:at]
 
@@ -124,7 +134,9 @@ class DockerBackend:
     name = "docker"
 
     def __init__(self, also: Mapping[str, Any] | None = None) -> None:
-        """`also` are docker-py's words for a container, over ours: they are there to show that dangerous ones are refused."""
+        """`also` are docker-py's words for a container, over ours: they are there to show that dangerous ones are
+        refused.
+        """
         self._also = dict(also or {})
         self._lock = threading.Lock()
         self._shared: docker.DockerClient | None = None
@@ -141,7 +153,7 @@ class DockerBackend:
         try:
             client = connect(5)
         except SandboxUnavailable as error:
-            return Availability(False, problem=str(error), way_out=NO_ENGINE)
+            return Availability(False, problem=str(error), hint=NO_ENGINE)
         try:
             version = str(client.version().get("Version", ""))
             if problem := runtime_problem(client.info().get("Runtimes") or {}):
@@ -151,24 +163,22 @@ class DockerBackend:
                 return Availability(False, version, f"the engine has no image {name}", NO_IMAGE)
             return Availability(True, version)
         except SandboxUnavailable as error:
-            return Availability(False, problem=str(error), way_out=NO_IMAGE)
+            return Availability(False, problem=str(error), hint=NO_IMAGE)
         except ENGINE_ERRORS as error:
-            return Availability(
-                False, problem=f"the Docker engine does not answer: {str(error)[:160]}", way_out=NO_ENGINE
-            )
+            return Availability(False, problem=f"the Docker engine does not answer: {str(error)[:160]}", hint=NO_ENGINE)
         finally:
             client.close()
 
     def open(
         self,
         *,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         packages: PackageSet | None = None,
         label: str = "",
         ecosystem: Ecosystem = "python",
     ) -> WarmSandbox:
         """Make a fresh container; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
-        limits = limits or Limits()
+        limits = limits or SandboxLimits()
         client, name = self._client(), image_name(ecosystem)
         container = ""
         try:
@@ -200,7 +210,7 @@ class DockerBackend:
             limits,
             kill=bury,
             release=line.release,
-            why_dead=lambda: line.said.decode(errors="replace")[-300:],
+            why_dead=lambda: line.stderr.decode(errors="replace")[-300:],
             tag=container,
         )
         sandbox.greet(
@@ -215,7 +225,7 @@ class DockerBackend:
         )
         return sandbox
 
-    def _create(self, client: docker.DockerClient, image: str, limits: Limits, label: str, volume: str) -> str:
+    def _create(self, client: docker.DockerClient, image: str, limits: SandboxLimits, label: str, volume: str) -> str:
         created = client.api.create_container(
             image,
             command=["-I", "-S", "-c", agent_source()],
@@ -231,7 +241,7 @@ class DockerBackend:
         )
         return str(created["Id"])
 
-    def _host_options(self, limits: Limits, volume: str) -> dict[str, Any]:
+    def _host_options(self, limits: SandboxLimits, volume: str) -> dict[str, Any]:
         megabyte = 1024 * 1024
         memory = limits.memory_mb * megabyte
         own = f"uid=1000,gid=1000,nosuid,nodev,nr_inodes={limits.inodes}"
@@ -264,7 +274,9 @@ class DockerBackend:
         return options | {name: value for name, value in self._also.items() if name not in ("user", "environment")}
 
     def _packages_volume(self, client: docker.DockerClient, image: str, packages: PackageSet) -> str:
-        """A volume that holds the packages, filled once per engine; a bind mount would need the engine to be on this host."""
+        """A volume that holds the packages, filled once per engine; a bind mount would need the engine to be on this
+        host.
+        """
         name = f"aiswe-packages-{packages.folder.name}"
         with self._lock:
             if name in self._filled:

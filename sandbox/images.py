@@ -1,7 +1,7 @@
 """The images of Docker sandboxes, one per ecosystem: their names, and how to build them with or without a registry.
 
-`python -m sandbox.images [python] [node]` builds what is not there (Python's by default). The tag is a hash of all the image is made from, so
-building twice is free and an outdated image is never used.
+`python -m sandbox.images [python] [node]` builds what is not there (Python's by default). The tag is a hash of all the
+image is made from, so building twice is free and an outdated image is never used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Say = Callable[[str], None]
 
 
 def image_name(ecosystem: Ecosystem = "python") -> str:
-    """`AISWE_SANDBOX_IMAGE` (for Node `AISWE_SANDBOX_IMAGE_NODE`) when set, else our own for this recipe and processor."""
+    """`AISWE_SANDBOX_IMAGE` (for Node `AISWE_SANDBOX_IMAGE_NODE`) if set, else ours for this recipe and processor."""
     chosen = os.environ.get(VARIABLES[ecosystem])
     if chosen:
         return chosen

@@ -1,6 +1,7 @@
 """What Node programs find in a sandbox: locked packages, fetched outside without running any of their code.
 
-`python -m sandbox.node_env` fills the folder for bubblewrap; the Docker image is made by `python -m sandbox.images node`.
+`python -m sandbox.node_env` fills the folder for bubblewrap; the Docker image is made by `python -m sandbox.images
+node`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ KEPT = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_
 
 
 def modules_folder() -> Path:
-    """`AISWE_SANDBOX_NODE`, else `.venv-sandbox-node` beside this package; there or not."""
+    """`AISWE_SANDBOX_NODE`, else `.venv-sandbox-node` next to this package; it may not exist."""
     chosen = os.environ.get(VARIABLE)
     folder = Path(chosen).expanduser().absolute() if chosen else REPOSITORY / ".venv-sandbox-node"
     return folder if folder.name == "node_modules" else folder / "node_modules"
@@ -40,7 +41,7 @@ def find_node_modules() -> Path | None:
 
 
 def install(target: Path) -> Path:
-    """Put the locked packages into `target`, all at once or not at all; raises SandboxUnavailable with what went wrong."""
+    """Put the locked packages into `target`, all or none; raises SandboxUnavailable with what went wrong."""
     if shutil.which("npm") is None:
         raise SandboxUnavailable("npm was not found; install Node 20 with npm to fetch what Node programs may import")
     target.parent.mkdir(parents=True, exist_ok=True)

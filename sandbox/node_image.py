@@ -1,4 +1,4 @@
-"""The Docker image for Node: that for Python (the agent inside is a Python program), with packages and a recent Node."""
+"""The Docker image for Node: that for Python (the agent inside is in Python) with packages and a recent Node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ CHECK_SECONDS = 60
 
 
 def add_node(client: docker.DockerClient, base: str, name: str, modules: Path, say: Callable[[str], None]) -> None:
-    """Commit `name`: `base` with `modules`, and this machine's Node where that of the base is too old and ours runs there.
+    """Commit `name`: `base` with `modules`, and this machine's Node where that of the base is too old and ours runs
+    there.
 
     Raises SandboxUnavailable when the engine refuses.
     """
@@ -35,7 +36,10 @@ def add_node(client: docker.DockerClient, base: str, name: str, modules: Path, s
             found = _version_in(client, name)
     except docker.errors.DockerException as error:
         raise SandboxUnavailable(f"the Node image could not be made: {str(error)[:300]}") from None
-    say(f"Node {found} inside" + ("" if found >= WANTED else f"; {WANTED} was wanted, and there is no newer one here"))
+    say(
+        f"Node {found} inside"
+        + ("" if found >= WANTED else f"; {WANTED} is required, and no newer version is available")
+    )
 
 
 def _own_node() -> Path | None:
@@ -44,14 +48,14 @@ def _own_node() -> Path | None:
     if found is None:
         return None
     try:
-        said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+        answer = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return Path(found).resolve() if _major(said) >= WANTED else None
+    return Path(found).resolve() if _major(answer) >= WANTED else None
 
 
-def _major(said: str) -> int:
-    found = re.match(r"v(\d+)\.", said.strip())
+def _major(answer: str) -> int:
+    found = re.match(r"v(\d+)\.", answer.strip())
     return int(found[1]) if found else 0
 
 

@@ -1,4 +1,4 @@
-"""Run `node --test` in a sandbox and say what happened, from the summary that Node writes after all tests have ended."""
+"""Run `node --test` in a sandbox and report the result, from the summary that Node writes after the last test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sandbox.base import ExecResult, Sandbox
-from sandbox.pytest_run import TAIL, Failure, TestReport
+from sandbox.test_report import NO_REPORT, TAIL, Failure, TestReport
 
 SUMMARY = re.compile(r"^# (tests|pass|fail|cancelled|skipped|todo) (\d+)$", re.MULTILINE)
 PLAN = re.compile(r"^1\.\.\d+$", re.MULTILINE)
@@ -28,14 +28,23 @@ def read_tap(done: ExecResult) -> TestReport:
     """The report of a run; what tests print before the last plan line is not believed."""
     output = (done.out + ("\n" + done.err if done.err.strip() else ""))[-TAIL:]
     if done.timed_out:
-        return TestReport(problem=f"the tests did not end within {done.seconds:.0f} s", output=output, timed_out=True,
-                          seconds=done.seconds)  # fmt: skip
+        return TestReport(
+            problem=f"the tests did not end within {done.seconds:.0f} s",
+            output=output,
+            timed_out=True,
+            seconds=done.seconds,
+        )
     plans = list(PLAN.finditer(done.out))
     counts = {name: int(count) for name, count in SUMMARY.findall(done.out[plans[-1].end() :])} if plans else {}
     if not {"tests", "pass", "fail"} <= counts.keys():
         how = "out of memory" if done.out_of_memory else f"exit code {done.exit_code}"
-        return TestReport(problem=f"the test run ended before it could report ({how})", output=output,
-                          exit_code=done.exit_code, seconds=done.seconds, out_of_memory=done.out_of_memory)  # fmt: skip
+        return TestReport(
+            problem=f"{NO_REPORT} ({how})",
+            output=output,
+            exit_code=done.exit_code,
+            seconds=done.seconds,
+            out_of_memory=done.out_of_memory,
+        )
     return TestReport(
         passed=counts["pass"],
         failed=counts["fail"] + counts.get("cancelled", 0),
@@ -83,9 +92,9 @@ def _failures(text: str) -> list[Failure]:
             if part.strip() == "..." or (part.strip() and len(part) - len(part.lstrip()) <= len(failed[1])):
                 break
             block.append(part)
-        whole = "\n".join(block)
-        if "failureType: 'subtestsFailed'" not in whole:
-            found.append(Failure(failed[2].strip(), _error(block), whole))
+        text = "\n".join(block)
+        if "failureType: 'subtestsFailed'" not in text:
+            found.append(Failure(failed[2].strip(), _error(block), text))
     return found
 
 

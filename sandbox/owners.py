@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in clock ticks since boot; empty when there is no such process, or only its corpse."""
+    """When a process started, in clock ticks since boot; empty when there is no such process, or a zombie."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if words[0] in "ZX" else words[19]

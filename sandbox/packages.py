@@ -1,4 +1,6 @@
-"""Packages for sandboxed code: names judged against allow-lists, files fetched outside and unpacked without running them."""
+"""Packages for sandboxed code: names judged against allow-lists, files fetched outside and unpacked without running
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +17,42 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from sandbox.base import PackageRefused, PackageSet, SandboxError
-from sandbox.supply import npm
-from sandbox.supply.allowlist import ALLOWLIST, NODE, PYTHON, AllowList, load, plain, read_allowlist
-from sandbox.supply.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
-from sandbox.supply.facts import Facts
-from sandbox.supply.index import npm_registry, python_index
-from sandbox.supply.locks import Lock, requirements_lock
-from sandbox.supply.names import (
+from sandbox.package_index import npm
+from sandbox.package_index.allowed_index import AllowedIndex, Request
+from sandbox.package_index.allowlist import ALLOWLIST, NODE, PYTHON, AllowList, load, plain, read_allowlist
+from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
+from sandbox.package_index.facts import Facts
+from sandbox.package_index.index import npm_registry, python_index
+from sandbox.package_index.locks import Lock, requirements_lock
+from sandbox.package_index.names import (
     NPM,
     Judgement,
-    Verdict,
+    NameVerdict,
     base_packages,
     is_npm,
     judge,
     npm_parts,
     without_comment,
 )
-from sandbox.supply.pip import Wheel, download_wheels, platform_tags
-from sandbox.supply.shelf import Request, Shelf
-from sandbox.supply.wheels import MAX_UNPACKED, unpack_wheel
+from sandbox.package_index.pip import Wheel, download_wheels, platform_tags
+from sandbox.package_index.wheels import MAX_UNPACKED, unpack_wheel
 
 __all__ = [
-    "ALLOWLIST", "Facts", "IndexUnavailable", "Judgement", "Lock", "NoSuchPackage", "PackageSupply", "PackageUnlisted", "Request",
-    "Verdict", "base_packages", "platform_tags", "read_allowlist", "unpack_wheel",
-]  # fmt: skip
+    "ALLOWLIST",
+    "Facts",
+    "IndexUnavailable",
+    "Judgement",
+    "Lock",
+    "NameVerdict",
+    "NoSuchPackage",
+    "PackageSupply",
+    "PackageUnlisted",
+    "Request",
+    "base_packages",
+    "platform_tags",
+    "read_allowlist",
+    "unpack_wheel",
+]
 MAX_PACKAGES = 60
 SCRATCH, LEFT_SECONDS = "fetch-", 24 * 3600.0
 MARK = ".aiswe-packages.json"
@@ -73,26 +87,26 @@ class PackageSupply:
         self._lock = lock or Lock()
         self.log: list[Request] = []  # every name an installer asked for in fetch(), and what it got
 
-    def check(self, requirement_line: str) -> Verdict:
+    def check(self, requirement_line: str) -> NameVerdict:
         """Judge one line of a requirements file, or `npm:NAME@RANGE`; nothing is asked of any index."""
         return judge(requirement_line, self._lists, self._approved, self._base)
 
     def look_up(self, requirement: str) -> Facts:
         """What the index knows about a name; raises NoSuchPackage for a made-up one, and IndexUnavailable."""
         if is_npm(requirement):
-            return self._shelf(NODE, {}).facts(npm_parts(requirement)[0])
+            return self._allowed_index(NODE, {}).facts(npm_parts(requirement)[0])
         try:
             name = canonicalize_name(Requirement(without_comment(requirement)).name)
         except InvalidRequirement as error:
             raise PackageRefused(requirement[:80], f"not a requirement: {str(error).splitlines()[0]}") from None
-        return self._shelf(PYTHON, {}).facts(name)
+        return self._allowed_index(PYTHON, {}).facts(name)
 
     def fetch(self, requirements: Sequence[str]) -> PackageSet:
         """Download allowed requirements, with all they need, and unpack them; cached by content.
 
         Raises PackageRefused naming the package when one is not allowed, has no wheel or holds what it must not;
-        NoSuchPackage when it does not exist; PackageUnlisted when it needs what is not allowed; IndexUnavailable when no
-        index answers.
+        NoSuchPackage when it does not exist; PackageUnlisted when it needs what is not allowed; IndexUnavailable when
+        no index answers.
         """
         wanted = self._wanted(requirements)
         if not wanted:
@@ -128,13 +142,15 @@ class PackageSupply:
             if verdict.name not in self._base:
                 wanted.append(line.strip() if is_npm(line) else without_comment(line))
         if len(wanted) > MAX_PACKAGES:
-            raise PackageRefused(wanted[MAX_PACKAGES], f"more than {MAX_PACKAGES} packages at once")
+            raise PackageRefused(wanted[MAX_PACKAGES], f"more than {MAX_PACKAGES} packages in one request")
         return sorted(wanted)
 
-    def _shelf(self, ecosystem: str, pins: Mapping[str, str]) -> Shelf:
-        shelf = Shelf(ecosystem, self._lists[ecosystem], self._approved, self._addresses[ecosystem], pins)
-        shelf.log = self.log
-        return shelf
+    def _allowed_index(self, ecosystem: str, pins: Mapping[str, str]) -> AllowedIndex:
+        allowed_index = AllowedIndex(
+            ecosystem, self._lists[ecosystem], self._approved, self._addresses[ecosystem], pins
+        )
+        allowed_index.log = self.log
+        return allowed_index
 
     def _wheels(self, wanted: Sequence[str], scratch: Path) -> tuple[list[Wheel], list[Wheel]]:
         """The wheels to unpack, and those that the sandbox has already."""
@@ -155,23 +171,27 @@ class PackageSupply:
     def _download(self, wanted: Sequence[str], scratch: Path, pins: Mapping[str, str]) -> list[Wheel]:
         scratch.mkdir()
         # The sandbox's own packages are what others build on: allowed as dependencies, in the version it has.
-        shelf = Shelf(
+        allowed_index = AllowedIndex(
             PYTHON,
             self._lists[PYTHON],
             self._approved | set(self._base),
             self._addresses[PYTHON],
             {**pins, **self._base},
         )
-        shelf.log = self.log
-        return download_wheels(wanted, shelf, scratch, self._base)
+        allowed_index.log = self.log
+        return download_wheels(wanted, allowed_index, scratch, self._base)
 
-    def _choose(self, wanted: Sequence[str], scratch: Path) -> npm.Choice:
-        return npm.choose(wanted, self._shelf(NODE, {}), scratch, self._lock.npm) if wanted else npm.Choice((), "")
+    def _choose(self, wanted: Sequence[str], scratch: Path) -> npm.NpmChoice:
+        return (
+            npm.choose(wanted, self._allowed_index(NODE, {}), scratch, self._lock.npm)
+            if wanted
+            else npm.NpmChoice((), "")
+        )
 
     def _install(
-        self, wheels: Sequence[Wheel], choice: npm.Choice, scratch: Path, place: Path, hashes: Mapping[str, str]
+        self, wheels: Sequence[Wheel], choice: npm.NpmChoice, scratch: Path, place: Path, hashes: Mapping[str, str]
     ) -> None:
-        """Unpack into a folder of its own and move it into place in one step: another worker sees all of it or nothing."""
+        """Unpack into a folder of its own and move it into place in one step: other workers see all or nothing."""
         unpacked = scratch / "unpacked"
         unpacked.mkdir()
         room = MAX_UNPACKED
@@ -197,7 +217,7 @@ def _sweep(cache: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _content_of(hashes: Mapping[str, str], choice: npm.Choice) -> str:
+def _content_of(hashes: Mapping[str, str], choice: npm.NpmChoice) -> str:
     """The name of the folder that holds exactly this."""
     parts = [*sorted(hashes.values()), *sorted(f"{one.place} {one.integrity}" for one in choice.modules)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

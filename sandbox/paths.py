@@ -38,7 +38,7 @@ def checked_folder(path: str) -> str:
 
 
 def regular_files(folder: Path) -> Iterable[tuple[str, Path, bool]]:
-    """Every regular file below a folder but those of .git: (relative path, file, executable). Links are not followed."""
+    """Every regular file below a folder except .git: (relative path, file, executable). Links are not followed."""
     for entry in sorted(folder.iterdir()):
         if entry.name == ".git" or entry.is_symlink():
             continue

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Self
 
-from sandbox.base import Availability, Backend, Ecosystem, Limits, PackageSet, Sandbox, SandboxError
+from sandbox.base import Availability, Backend, Ecosystem, PackageSet, Sandbox, SandboxError, SandboxLimits
 
 MAX_AGE_SECONDS = 600.0  # an idle worker holds no memory for ever
 WARM_SECONDS = 60.0
@@ -21,10 +21,10 @@ MAX_KINDS = 2  # without packages, and with the set that was asked for last
 
 
 @dataclass(frozen=True)
-class Kind:
+class PoolKey:
     """What makes two fresh sandboxes interchangeable."""
 
-    limits: Limits
+    limits: SandboxLimits
     folder: str
     ecosystem: Ecosystem
 
@@ -36,15 +36,15 @@ class _Ready:
 
 
 class ReadyPool:
-    """A Backend that hands over what stands ready, and opens what does not. For many threads of one process."""
+    """A backend that hands over ready sandboxes and opens others on request. Safe for many threads of one process."""
 
     def __init__(self, backend: Backend, *, size: int = 1, max_age: float = MAX_AGE_SECONDS) -> None:
         """`size` sandboxes of each kind stand ready, none for 0; one older than `max_age` seconds is closed unused."""
         self.name, self._backend, self._size, self._max_age = backend.name, backend, size, max_age
-        self._ready: OrderedDict[Kind, list[_Ready]] = OrderedDict()
-        self._packages: dict[Kind, PackageSet | None] = {}
+        self._ready: OrderedDict[PoolKey, list[_Ready]] = OrderedDict()
+        self._packages: dict[PoolKey, PackageSet | None] = {}
         self._lock = threading.Lock()
-        self._orders: queue.SimpleQueue[Kind | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[PoolKey | None] = queue.SimpleQueue()
         self._filler: threading.Thread | None = None
         self._closed = False
         atexit.register(self.close)
@@ -56,24 +56,24 @@ class ReadyPool:
     def open(
         self,
         *,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         packages: PackageSet | None = None,
         label: str = "",
         ecosystem: Ecosystem = "python",
     ) -> Sandbox:
-        """One that stands ready, else a fresh one; raises SandboxUnavailable. Another is made ready meanwhile."""
-        limits = limits or Limits()
+        """A ready sandbox, else a fresh one; another is prepared meanwhile. Raises SandboxUnavailable."""
+        limits = limits or SandboxLimits()
         kind = self._wanted(limits, packages, ecosystem)
         found = self._take(kind)
         self._orders.put(kind)
         return found or self._backend.open(limits=limits, packages=packages, label=label, ecosystem=ecosystem)
 
-    def prepare(self, limits: Limits | None = None) -> None:
+    def prepare(self, limits: SandboxLimits | None = None) -> None:
         """Make sandboxes without packages ready, without waiting for them."""
-        self._orders.put(self._wanted(limits or Limits(), None, "python"))
+        self._orders.put(self._wanted(limits or SandboxLimits(), None, "python"))
 
-    def _wanted(self, limits: Limits, packages: PackageSet | None, ecosystem: Ecosystem) -> Kind:
-        kind = Kind(limits, str(packages.folder) if packages is not None and packages.names else "", ecosystem)
+    def _wanted(self, limits: SandboxLimits, packages: PackageSet | None, ecosystem: Ecosystem) -> PoolKey:
+        kind = PoolKey(limits, str(packages.folder) if packages is not None and packages.names else "", ecosystem)
         with self._lock:
             self._packages[kind] = packages
             self._ready.setdefault(kind, [])
@@ -88,7 +88,7 @@ class ReadyPool:
             _close(unused)
         return kind
 
-    def _take(self, kind: Kind) -> Sandbox | None:
+    def _take(self, kind: PoolKey) -> Sandbox | None:
         while True:
             with self._lock:
                 standing = self._ready.get(kind)
@@ -122,7 +122,7 @@ class ReadyPool:
                 if not kept:
                     made.close()
 
-    def _lacks(self, kind: Kind) -> bool:
+    def _lacks(self, kind: PoolKey) -> bool:
         with self._lock:
             return not self._closed and kind in self._ready and len(self._ready[kind]) < self._size
 
@@ -163,7 +163,7 @@ class ReadyPool:
 class Fitted:
     """A backend with the limits of one project: they hold wherever nobody names others."""
 
-    def __init__(self, backend: Backend, limits: Limits) -> None:
+    def __init__(self, backend: Backend, limits: SandboxLimits) -> None:
         self.name, self._backend, self.limits = backend.name, backend, limits
 
     def availability(self) -> Availability:
@@ -173,7 +173,7 @@ class Fitted:
     def open(
         self,
         *,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         packages: PackageSet | None = None,
         label: str = "",
         ecosystem: Ecosystem = "python",

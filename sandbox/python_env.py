@@ -34,7 +34,7 @@ def _home(venv: Path) -> Path | None:
 
 
 def find_python() -> PythonEnv | str:
-    """The sandbox's environment (`AISWE_SANDBOX_PYTHON`, else `.venv-sandbox` beside this package), or what is wrong."""
+    """The sandbox's environment (`AISWE_SANDBOX_PYTHON`, else `.venv-sandbox` beside this package), or the problem."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         given = Path(chosen).expanduser().absolute()
@@ -45,7 +45,7 @@ def find_python() -> PythonEnv | str:
     if home is None or not python.exists():
         return f"no virtual environment for sandboxed code at {venv}"
     if venv.is_relative_to("/workspace"):
-        return f"{venv} lies below /workspace, where sandboxes keep their files: set {VARIABLE} to one elsewhere"
+        return f"{venv} is below /workspace, where sandboxes keep their files: set {VARIABLE} to one elsewhere"
     packages = sorted((venv / "lib").glob("python3.*/site-packages"))
     if not any((folder / "pytest").is_dir() for folder in packages):
         return f"the virtual environment at {venv} has no pytest"

@@ -14,14 +14,17 @@ from sandbox.base import Backend, SandboxError, SandboxUnavailable, SandboxUnsaf
 BACKENDS = {
     "docker": "sandbox.docker.DockerBackend",
     "bubblewrap": "sandbox.bubblewrap.BubblewrapBackend",
-    "scripted": "sandbox.scripted.ScriptedBackend",
 }
-REAL = ("docker", "bubblewrap")
 # What a self-check depends on: when one of these changes it is made again.
 DECIDES = (
-    "DOCKER_HOST", "AISWE_SANDBOX_IMAGE", "AISWE_DOCKER_RUNTIME", "AISWE_SANDBOX_PYTHON", "AISWE_SANDBOX_NODE", "PATH",
-)  # fmt: skip
-HOLDS_NOT = "`aiswe sandbox selftest` tries all its walls, docs/sandbox.md says what each means"
+    "DOCKER_HOST",
+    "AISWE_SANDBOX_IMAGE",
+    "AISWE_DOCKER_RUNTIME",
+    "AISWE_SANDBOX_PYTHON",
+    "AISWE_SANDBOX_NODE",
+    "PATH",
+)
+SELFTEST_HINT = "`aiswe sandbox selftest` tries all its walls, docs/explanation/sandbox.md says what each means"
 _held: set[tuple[object, ...]] = set()
 _lock = threading.Lock()
 
@@ -42,18 +45,18 @@ def open_backend(name: str = "auto", *, checked: bool = True) -> Backend:
     when the named one works and does not hold.
     """
     problems, unsafe = [], False
-    for candidate in REAL if name == "auto" else (name,):
+    for candidate in BACKENDS if name == "auto" else (name,):
         backend = load_backend(candidate)
         state = backend.availability()
         if not state.ok:
-            problems.append(f"{candidate}: {state.problem}; {state.way_out}")
+            problems.append(f"{candidate}: {state.problem}; {state.hint}")
             continue
         try:
-            if checked and backend.name in REAL:
+            if checked:
                 _check_once(backend)
         except SandboxUnavailable as refusal:
             unsafe = unsafe or isinstance(refusal, SandboxUnsafe)
-            problems.append(f"{candidate}: {refusal}; {HOLDS_NOT}")
+            problems.append(f"{candidate}: {refusal}; {SELFTEST_HINT}")
             continue
         return backend
     kind = SandboxUnsafe if unsafe else SandboxUnavailable
@@ -65,7 +68,7 @@ def _check_once(backend: Backend) -> None:
     from sandbox.selftest import refuse_unsafe
 
     key = (backend.name, type(backend), os.getpid(), *(os.environ.get(variable, "") for variable in DECIDES))
-    with _lock:  # several tasks begin at once: one looks, the others wait for its answer
+    with _lock:  # several tasks start together: one looks, the others wait for its answer
         if key not in _held:
             refuse_unsafe(backend)
             _held.add(key)
@@ -74,7 +77,7 @@ def _check_once(backend: Backend) -> None:
 def reap_all() -> dict[str, int]:
     """Remove what dead workers left behind; how many by backend, without those whose engine does not answer."""
     found = {}
-    for name in REAL:
+    for name in BACKENDS:
         with contextlib.suppress(SandboxError):
             found[name] = load_backend(name).reap()
     return found

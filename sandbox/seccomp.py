@@ -75,7 +75,8 @@ LOAD, EQUAL, AT_LEAST, ANY_BIT, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
 def filter_program(machine: str | None = None, *, counted: bool = True) -> bytes:
     """The BPF program for `bwrap --seccomp`; empty on a processor for which no table is kept here.
 
-    `counted` is False where no control group counts the sandbox's memory: then nobody may have memory without a process.
+    `counted` is False where no control group counts the sandbox's memory: then nobody may have memory without a
+    process.
     """
     machine = machine or platform.machine()
     if machine not in NUMBERS:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.base import Backend, Limits, Sandbox, SandboxError, SandboxUnsafe
-from sandbox.decoys import Decoys
-from sandbox.golden import golden, shared_namespaces, strange_mounts
+from sandbox.base import Backend, Sandbox, SandboxError, SandboxLimits, SandboxUnsafe
+from sandbox.canary_listeners import CanaryListeners
+from sandbox.expected_state import load_expected_state, shared_namespaces, strange_mounts
 
 LOOK = Path(__file__).parent / "inside" / "look_around.py"
-SMALL = Limits(memory_mb=256, processes=48, file_mb=24, disk_mb=32, inodes=2_000, output_bytes=10_000, seconds=30)
+SMALL = SandboxLimits(
+    memory_mb=256, processes=48, file_mb=24, disk_mb=32, inodes=2_000, output_bytes=10_000, seconds=30
+)
 FORKS = """
 import os, time
 made = 0
@@ -66,11 +68,11 @@ def probe_backend(backend: Backend) -> list[Probe]:
     """
     try:
         with (
-            Decoys(everywhere=True) as decoys,
+            CanaryListeners(everywhere=True) as listeners,
             planted_secret() as secret,
             backend.open(limits=SMALL, label="selftest") as box,
         ):
-            return [*_looks(box, decoys, secret), *_limits(box)]
+            return [*_looks(box, listeners, secret), *_limits(box)]
     except SandboxError as error:
         return [Probe("sandbox opens", False, str(error))]
 
@@ -80,16 +82,22 @@ def refuse_unsafe(backend: Backend) -> None:
 
     Raises SandboxUnavailable when none opens: then nothing is known of it.
     """
-    with Decoys() as decoys, planted_secret() as secret, backend.open(limits=SMALL, label="self-check") as box:
-        failed = [probe for probe in _looks(box, decoys, secret) if not probe.ok]
+    with (
+        CanaryListeners() as listeners,
+        planted_secret() as secret,
+        backend.open(limits=SMALL, label="self-check") as box,
+    ):
+        failed = [probe for probe in _looks(box, listeners, secret) if not probe.ok]
     if failed:
         words = "; ".join(f"{probe.name}: {probe.detail}" for probe in failed)
         raise SandboxUnsafe(f"the {backend.name} sandbox does not hold and is not used ({words[:1500]})")
 
 
-def look_around(box: Sandbox, decoys: Decoys, secret: str) -> dict[str, Any]:
+def look_around(box: Sandbox, listeners: CanaryListeners, secret: str) -> dict[str, Any]:
     """What a program sees inside that tries all the ways out; raises SandboxUnsafe when it cannot tell."""
-    done = box.exec(["python", "-c", LOOK.read_text(), json.dumps(decoys.targets() | {"secret": secret})], seconds=30)
+    done = box.exec(
+        ["python", "-c", LOOK.read_text(), json.dumps(listeners.targets() | {"secret": secret})], seconds=30
+    )
     try:
         found = json.loads(done.out)
     except ValueError:
@@ -97,15 +105,19 @@ def look_around(box: Sandbox, decoys: Decoys, secret: str) -> dict[str, Any]:
     return dict(found)
 
 
-def _looks(box: Sandbox, decoys: Decoys, secret: str) -> list[Probe]:
-    seen, expected = look_around(box, decoys, secret), golden(box.backend)
+def _looks(box: Sandbox, listeners: CanaryListeners, secret: str) -> list[Probe]:
+    seen, expected = look_around(box, listeners, secret), load_expected_state(box.backend)
     probes = []
 
     def none(name: str, found: Any, otherwise: str) -> None:
         probes.append(Probe(name, not found, ", ".join(map(str, found)) if found else otherwise))
 
     none("nothing is reached", seen["reached"], f"{seen['tried']} targets, none answered")
-    none("decoys are not reached", decoys.hits, f"{len(decoys.tcp) + len(decoys.udp) + 2} listeners, 0 hits")
+    none(
+        "canary listeners are not reached",
+        listeners.hits,
+        f"{len(listeners.tcp) + len(listeners.udp) + 2} of them, 0 hits",
+    )
     none("no name resolution", seen["resolved"], "no name resolves")
     none("no engine socket", seen["sockets"], "none to be seen")
     none(
@@ -158,7 +170,7 @@ def _limits(box: Sandbox) -> list[Probe]:
     def refused(source: str, words: str) -> tuple[bool, str]:
         done = box.exec(["python", "-c", source], seconds=20)
         box.exec(CLEAN)
-        return words in done.err, (done.err.strip().splitlines() or ["nothing was said"])[-1]
+        return words in done.err, (done.err.strip().splitlines() or ["no message"])[-1]
 
     def inodes() -> tuple[bool, str]:
         done = box.exec(["python", "-c", FILES], seconds=25)

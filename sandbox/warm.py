@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Self
 
-from sandbox.base import ExecResult, Limits, PackageSet, PathRefused, SandboxError, SandboxUnavailable
+from sandbox.base import ExecResult, PackageSet, PathRefused, SandboxError, SandboxLimits, SandboxUnavailable
 from sandbox.paths import checked_folder, checked_path, regular_files
 from sandbox.wire import Channel
 
@@ -31,8 +31,8 @@ def environment(python: PurePath, packages: PackageSet | None) -> dict[str, str]
         "PYTHONDONTWRITEBYTECODE": "1",  # two edits within one second at one size would run the old bytecode
         "PYTHONNOUSERSITE": "1",
         "PIP_NO_INDEX": "1",
-        # pytest shows whole comparisons, hypothesis draws the same examples each time and sets no deadline: a failure is
-        # repeatable and a busy machine is none.
+        # pytest shows whole comparisons, hypothesis draws the same examples each time and sets no deadline: a failure
+        # is repeatable and a busy machine is none.
         "CI": "true",
     }
     if packages is not None and packages.names:
@@ -42,7 +42,7 @@ def environment(python: PurePath, packages: PackageSet | None) -> dict[str, str]
     return found
 
 
-def agent_limits(limits: Limits) -> dict[str, float | int]:
+def agent_limits(limits: SandboxLimits) -> dict[str, float | int]:
     """The limits that the agent inside looks after itself."""
     return {
         "cpus": limits.cpus,
@@ -54,7 +54,7 @@ def agent_limits(limits: Limits) -> dict[str, float | int]:
 
 
 def as_text(head: bytes, tail: bytes, lost: int) -> str:
-    """Valid text without NUL from the two kept ends of a stream; what was left out is said in the middle."""
+    """Valid text without NUL from the two kept ends of a stream; a note in the middle says what was left out."""
     middle = f"\n… {lost:,} bytes left out …\n" if lost else ""
     if not lost:
         head, tail = head + tail, b""
@@ -73,7 +73,7 @@ class WarmSandbox:
         self,
         backend: str,
         channel: Channel,
-        limits: Limits,
+        limits: SandboxLimits,
         *,
         kill: Callable[[], None],
         why_dead: Callable[[], str] = str,
@@ -88,7 +88,7 @@ class WarmSandbox:
         self._release, self._lock, self._dead = release, threading.Lock(), ""
 
     def greet(self, hello: dict[str, Any], seconds: float = 20.0) -> None:
-        """Configure the agent; raises SandboxUnavailable with what the sandbox said when it does not come up."""
+        """Configure the agent; raises SandboxUnavailable with its standard error when it does not start."""
         try:
             self._channel.send(hello, b"", time.monotonic() + seconds)
             self._channel.receive(time.monotonic() + seconds)
@@ -177,11 +177,11 @@ class WarmSandbox:
             self._give_up("the sandbox answered nonsense and was killed. Open a new one.")
             raise SandboxUnavailable(self._dead) from None
         if not answer.get("gone", False):
-            # Its result stands, but something in there survives being killed.
+            # Its result is valid, but a process inside survives being killed.
             self._give_up("processes in the sandbox would not end, so it was removed. Open a new one.")
         out, err = as_text(parts[0], parts[1], int(out_lost)), as_text(parts[2], parts[3], int(err_lost))
         killed_for_memory = oom or bool(answer.get("oom")) or why == "memory"
-        said_so = bool(code) and any(word in err[-4000:] for word in MEMORY_WORDS)
+        reported = bool(code) and any(word in err[-4000:] for word in MEMORY_WORDS)
         if why == "inodes":
             err += f"\nstopped: more than {self.limits.inodes:,} files (No space left on device)\n"
         if why == "output":
@@ -194,7 +194,7 @@ class WarmSandbox:
             seconds=took,
             truncated=bool(out_lost or err_lost or why == "output"),
             timed_out=why == "timeout",
-            out_of_memory=killed_for_memory or said_so,
+            out_of_memory=killed_for_memory or reported,
         )
 
     def warm_up(self) -> None:

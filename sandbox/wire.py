@@ -16,7 +16,7 @@ GONE = "the sandbox died; what ran in it proves nothing. Open a new one."
 LATE = "the sandbox stopped answering and was killed. Open a new one."
 
 
-class Line(Protocol):
+class WireLine(Protocol):
     """Bytes to and from a sandbox."""
 
     def read(self, count: int, deadline: float) -> bytes:
@@ -66,7 +66,7 @@ class PipeLine:
 class Channel:
     """Frames over a Line. Any failure is a SandboxUnavailable: a half-read answer can never be used."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: WireLine) -> None:
         self._line = line
 
     def _exactly(self, count: int, deadline: float) -> bytes:

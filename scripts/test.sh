@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Run the whole test suite, two files at a time. Words go to pytest, which then runs one test at a time:
-# scripts/test.sh -k audit. The tests make a data folder of their own.
+# Run the tests, two files at a time: all of them, or with `fast` those that stay in one process. Other arguments go to
+# pytest, which then runs one test at a time: scripts/test.sh -k audit. The tests make a data folder of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONDONTWRITEBYTECODE  # hundreds of processes are started; each would compile everything again
-[ $# -gt 0 ] || set -- -n 2 --dist loadscope --no-loadscope-reorder
+parallel=(-n 2 --dist loadscope --no-loadscope-reorder)
+if [ $# = 0 ]; then set -- "${parallel[@]}"; elif [ "$*" = fast ]; then set -- "${parallel[@]}" -q -m fast; fi
 exec .venv/bin/python -m pytest tests "$@"

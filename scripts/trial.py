@@ -3,7 +3,7 @@
     .venv/bin/python scripts/trial.py --prd FILE --scenario readtime [--home DIR] [--headful]
 
 Needs `make install-dev` and Chromium. The model is a recording that fits the document; all else is real. Prints one
-JSON document; exit code 0 only when all of it is right. See docs/trial.md.
+JSON document; exit code 0 only when all of it is right. See docs/how-to/trial.md.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ from django.conf import settings as django_settings  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.test import TransactionTestCase  # noqa: E402
 
+from tests import fast  # noqa: E402
 from tests.needs import bubblewrap_problem, missing  # noqa: E402
 
 
@@ -63,10 +64,19 @@ def _read_settings_again() -> None:
 _read_settings_again()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep a run of the fast tests fast."""
+    if config.getoption("markexpr") == "fast":
+        fast.skip_programs()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests first: when several workers share the work, none is left alone with them."""
+    """Mark the fast tests, and put files with the longest tests first so that no worker is left alone with them."""
     longest: dict[str, float] = {}
     for item in items:
+        if fast.is_fast(item):
+            item.add_marker("fast")
         marker = item.get_closest_marker("timeout")
         longest[item.location[0]] = max(longest.get(item.location[0], 0), *(marker.args if marker else ()), 0)
     items.sort(key=lambda item: -longest[item.location[0]])
@@ -107,7 +117,7 @@ def _fast_passwords(settings: Any) -> None:
 @pytest.fixture
 def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[Any, ...]]]:
     """Jobs sent by name, in order, instead of being handed to a broker. They are sent after the commit."""
-    from projects.services import queue
+    from projects.services.work import queue
 
     sent: list[tuple[str, tuple[Any, ...]]] = []
     monkeypatch.setattr(queue, "send", lambda name, args: sent.append((name, args)))

@@ -1,4 +1,6 @@
-"""What tests need of the machine. Where it is missing a test skips with the reason; in CI, where nobody reads, it fails."""
+"""What tests need of the machine. Where it is missing a test skips with the reason; in CI, where nobody reads, it
+fails.
+"""
 
 from __future__ import annotations
 
@@ -22,4 +24,4 @@ def bubblewrap_problem() -> str:
     from sandbox.registry import load_backend
 
     state = load_backend("bubblewrap").availability()
-    return "" if state.ok else f"{state.problem}; {state.way_out}"
+    return "" if state.ok else f"{state.problem}; {state.hint}"

@@ -20,5 +20,5 @@ def test_home_database_and_logs_lie_in_a_temporary_folder():
 
 
 def test_no_outside_service_is_configured():
-    assert settings.OLLAMA_URL == "http://127.0.0.1:9"
+    assert settings.MODEL_URLS["ollama"] == "http://127.0.0.1:9"
     assert settings.REDIS_URL == ""

@@ -12,7 +12,8 @@ def test_every_file_that_is_no_module_is_package_data():
     for room in ROOMS:
         named = {path for pattern in told.get(room, ()) for path in (ROOT / room).glob(pattern)}
         there = {
-            path for path in (ROOT / room).rglob("*")
+            path
+            for path in (ROOT / room).rglob("*")
             if path.is_file() and path.suffix not in (".py", ".pyc") and "__pycache__" not in path.parts
-        }  # fmt: skip
+        }
         assert there <= named, sorted(str(path.relative_to(ROOT)) for path in there - named)

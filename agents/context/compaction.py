@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from agents.context.parts import PINNED, SUMMARY, Part, parts_of
 from agents.llm.base import Message
 from agents.llm.tokens import count_messages
-from agents.provenance import Source, label, sources_in
+from agents.prompts.provenance import Source, label, sources_in
 from agents.repair.feedback import clip
 
 COMPACT_AT = 0.75  # of the window
@@ -102,7 +102,7 @@ def _with_summary(first: Message, middle: Sequence[Message], *, keep_trace: bool
     words = "\n".join(lines[-SUMMARY_LINES:] or ["- nothing of note"])
     summary = [Part("summary", f"{SUMMARY}\n{label(words, Source.MODEL)}\n")]
     kept = [part for part in own if part.name not in ("summary", "trace")]
-    # The approach and what people said come last, as in a conversation that was not shortened.
+    # The approach and messages from people come last, as in a conversation that was not shortened.
     place = next((number for number, part in enumerate(kept) if part.name == "approach"), len(kept))
     order = [*kept[:place], *summary, *traces, *kept[place:], *said]
     sources = sorted({source for message in (first, *middle) for source in sources_in(message)})

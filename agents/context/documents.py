@@ -1,7 +1,7 @@
 """Documentation that the operator lays down as Markdown: the sections that fit a task, not whole books.
 
-`docs/*.md` and what is below `docs/_all/` is for every project, what is below `docs/<project>/` for that one alone. Whoever
-wrote a library's manual is a stranger: its text is data, unlike house patterns.
+`docs/*.md` and what is below `docs/_all/` is for every project, what is below `docs/<project>/` for that one alone.
+Whoever wrote a library's manual is a stranger: its text is data, unlike house patterns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.retrieval import CHUNK_CHARS, NAMED, Chunk, Piece, retrieve, terms
-from agents.provenance import Material, Source, joined, label
+from agents.prompts.provenance import Material, Source, joined, label
 
 HEADING = "Documentation that fits the task:"
 FOR_ALL = "_all"  # no project can be called so: short names begin with a letter or digit
@@ -34,20 +34,20 @@ _lock = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSection:
     """Sections under their heading, and how near they were by meaning; None when no model was asked."""
 
     text: Material
     nearness: Nearness | None = None
 
 
-def documentation(folder: Path, project: str, about: str, meaning: Meaning | None = None) -> Shown:
+def documentation(folder: Path, project: str, about: str, meaning: Meaning | None = None) -> ShownSection:
     """Sections for a task, each in a fence that names file and section; empty without any that fits."""
     chunks = sections(folder, project)
     asked = Asking(meaning) if meaning is not None and chunks else None
     found = retrieve(about, chunks, limit=SECTIONS, chars=CHARS, near=asked)
     shown = [label(one.text, Source.PACKAGE, f"path={_plain(one.path)} section={_plain(one.name)}") for one in found]
-    return Shown(joined([HEADING, *shown]) if shown else Material("", ()), asked.found if asked else None)
+    return ShownSection(joined([HEADING, *shown]) if shown else Material("", ()), asked.found if asked else None)
 
 
 def sections(folder: Path, project: str) -> list[Chunk]:

@@ -9,35 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.context.index import shared
-from agents.context.knowledge import current
 from agents.context.map import repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.ranking import ranked, words_of
 from agents.context.retrieval import Chunk, retrieve
-from agents.provenance import Material, Source, joined, label
-from agents.workspace.repository import Blob, Repository
+from agents.languages.registry import language_of
+from agents.prompts.provenance import Material, Source, joined, label
+from agents.workspace.repository import GitBlob, Repository
 
 FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context beats a large one for a 7B model
 CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
 NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
-_SHOWN = (
-    ".py",
-    ".toml",
-    ".txt",
-    ".md",
-    ".js",
-    ".ts",
-    ".jsx",
-    ".tsx",
-    ".json",
-    ".html",
-    ".css",
-    ".yaml",
-    ".yml",
-    ".cfg",
-    ".ini",
-)
+_SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
 
 
@@ -68,22 +52,26 @@ def files_text(files: Mapping[str, str], source: Source = Source.MODEL) -> Mater
     return joined(label(content or " \n", source, f"path={path}") for path, content in sorted(files.items()))
 
 
-def existing_files(repository: Repository, sha: str, own: Sequence[str], about: str = "") -> Material:
-    """What a task is shown of the repository: all of it while it fits, else its own files whole, then what fits the task.
+def existing_files(
+    repository: Repository, sha: str, own: Sequence[str], about: str = "", meaning: Meaning | None = None
+) -> Material:
+    """What a task is shown of the repository: all of it while it fits, else its own files whole, then what fits the
+    task.
 
     `about` is the task in words. Of a repository that does not fit, the pieces of code that share the most words with
     the task come after the files, then a map of the rest; what is not even on the map is named.
     """
-    return _shown(repository, sha, own, about).text
+    return _shown(repository, sha, own, about, meaning).text
 
 
-def nearness(repository: Repository, sha: str, own: Sequence[str], about: str = "") -> Nearness | None:
+def nearness(
+    repository: Repository, sha: str, own: Sequence[str], about: str = "", meaning: Meaning | None = None
+) -> Nearness | None:
     """What the embedding model had to do with `existing_files`; None when it was not asked."""
-    return _shown(repository, sha, own, about).nearness
+    return _shown(repository, sha, own, about, meaning).nearness
 
 
-def _shown(repository: Repository, sha: str, own: Sequence[str], about: str) -> Shown:
-    meaning = current().meaning
+def _shown(repository: Repository, sha: str, own: Sequence[str], about: str, meaning: Meaning | None) -> Shown:
     key = (str(repository.root), sha, tuple(own), about, meaning.model if meaning else "")
     with _lock:
         if key in _known:
@@ -99,7 +87,7 @@ def _shown(repository: Repository, sha: str, own: Sequence[str], about: str) -> 
 
 def _existing(repository: Repository, sha: str, own: Sequence[str], about: str, meaning: Meaning | None) -> Shown:
     blobs = repository.blobs(sha)
-    paths = [path for path in blobs if path.endswith(_SHOWN) or path.rsplit("/", 1)[-1] in _NAMES]
+    paths = [path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rsplit("/", 1)[-1] in _NAMES]
     quiet = {path for path in paths if path.startswith("tests/") or path in (".gitignore", "README.md")}
     order = sorted(set(paths) - quiet, key=lambda path: (path not in own, path.count("/"), path))
     if sum(blobs[path].size for path in order) <= FILES_CHARS:
@@ -125,7 +113,7 @@ def _existing(repository: Repository, sha: str, own: Sequence[str], about: str, 
     return Shown(text, asked.found if asked is not None else None)
 
 
-def _texts(repository: Repository, blobs: Mapping[str, Blob], paths: Sequence[str]) -> dict[str, str]:
+def _texts(repository: Repository, blobs: Mapping[str, GitBlob], paths: Sequence[str]) -> dict[str, str]:
     found = repository.contents(sorted({blobs[path].hash for path in paths}))
     return {
         path: text.decode("utf-8", "replace") for path in paths if (text := found.get(blobs[path].hash)) is not None

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agents.context.retrieval import Piece, pieces_of
-from agents.context.symbols import Symbols, language_of, read_symbols
-from agents.workspace.repository import Blob
+from agents.languages.registry import grammar_of
+from agents.languages.symbols import Grammar, Symbols, read_symbols
+from agents.workspace.repository import GitBlob
 
 KEPT = 8_000  # contents whose symbols are remembered in this process
 MAX_FILES = 5_000  # of one repository; beyond it the rest goes unmapped
@@ -22,7 +23,7 @@ _Known = tuple[Symbols, tuple[Piece, ...]]
 class Contents(Protocol):
     """Where files come from (agents.workspace.repository.Repository)."""
 
-    def blobs(self, sha: str) -> dict[str, Blob]:
+    def blobs(self, sha: str) -> dict[str, GitBlob]:
         """Hash and size of the content, by path."""
         ...
 
@@ -45,15 +46,15 @@ class Indexer:
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Grammar], _Known] = OrderedDict()
         self._lock = threading.Lock()
 
     def index(self, repository: Contents, sha: str) -> Index:
         """The index of a commit; raises GitError when git fails."""
         keys = {
-            path: (blob.hash, language)
+            path: (blob.hash, grammar)
             for path, blob in sorted(repository.blobs(sha).items())[:MAX_FILES]
-            if (language := language_of(path))
+            if (grammar := grammar_of(path))
         }
         with self._lock:
             found = {key: self._known[key] for key in keys.values() if key in self._known}
@@ -75,8 +76,8 @@ class Indexer:
         )
 
 
-def _read(content: bytes, language: str) -> _Known:
-    symbols = read_symbols(content, language)
+def _read(content: bytes, grammar: Grammar) -> _Known:
+    symbols = read_symbols(content, grammar)
     return symbols, pieces_of(content.decode("utf-8", "replace"), symbols)
 
 

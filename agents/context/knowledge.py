@@ -1,9 +1,9 @@
-"""What this process may draw on beside repositories: an embedding model, and documentation that the operator lays down."""
+"""What tasks may draw on beside repositories: an embedding model, and documentation that the operator provides."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from agents.context.meaning import Meaning, meaning_of
@@ -21,20 +21,11 @@ class Knowledge:
     meaning: Meaning | None = None
 
 
-_lock = threading.Lock()
-_current, _from = Knowledge(), ("", "", "")
+@lru_cache(maxsize=1)
+def knowledge_at(home: Path, server: str, embed_model: str) -> Knowledge:
+    """The documentation below `home`, with the meaning that `embed_model` of `server` gives; an empty name is none.
 
-
-def use(home: Path, server: str, embed_model: str) -> None:
-    """From now on the documentation below `home` is searched, by meaning if an embedding model of `server` is named."""
-    global _current, _from
-    wanted = (str(home), server, embed_model)
-    with _lock:
-        if wanted != _from:
-            meaning = meaning_of(VectorStore(home / VECTORS), server, embed_model) if embed_model else None
-            _current, _from = Knowledge(home / DOCS, meaning), wanted
-
-
-def current() -> Knowledge:
-    """What was last said with `use`."""
-    return _current
+    The last one made is kept, so that the tasks of a process share the connection to the model and its vectors.
+    """
+    meaning = meaning_of(VectorStore(home / VECTORS), server, embed_model) if embed_model else None
+    return Knowledge(home / DOCS, meaning)

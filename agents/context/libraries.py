@@ -1,39 +1,24 @@
-"""What the libraries of a task offer: signatures and first lines of docstrings, read in the sandbox where they are installed."""
+"""What the libraries of a task offer.
+
+Signatures and first lines of docstrings, read in the sandbox where they are installed.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from agents.context.apis import look_up
 from agents.context.retrieval import Chunk, Near, Piece, fused, nearest, terms
-from agents.context.uses import uses_of
-from agents.imports import imported_modules, plain_name
+from agents.languages.base import Language
 from agents.llm.tokens import count_tokens
 from sandbox.base import Sandbox
-from sandbox.import_names import DISTRIBUTIONS
 
 TOKENS = 500
 MODULES = 6
 PER_MODULE = 8
 KEPT = 500
-_TOOLS = frozenset({"pytest", "hypothesis", "coverage"})  # what tests are written with; code is not
 _LEAST = 2  # words that a name must share with the task before it is shown unasked
 
 Row = tuple[str, str, str]  # name, signature, first line of the docstring
-
-
-def modules_of(files: Mapping[str, str], packages: Iterable[str], local: Iterable[str]) -> list[str]:
-    """Libraries beside the standard one that the files import or the task names, in order."""
-    own = set(local)
-    named = {name for package in packages for name in _import_names(plain_name(package))}
-    found = (imported_modules(files) | named) - own - _TOOLS - sys.stdlib_module_names
-    return sorted(name for name in found if name.isidentifier())[:MODULES]
-
-
-def _import_names(package: str) -> list[str]:
-    known = [module for module, distribution in DISTRIBUTIONS.items() if distribution == package and "." not in module]
-    return known or [package.replace("-", "_")]
 
 
 class Libraries:
@@ -44,6 +29,7 @@ class Libraries:
 
     def signatures(
         self,
+        language: Language,
         modules: Sequence[str],
         about: str,
         files: Mapping[str, str],
@@ -54,16 +40,16 @@ class Libraries:
     ) -> str:
         """Lines "module.name(parameters): words", at most TOKENS: what the files use first, then what fits the task.
 
-        A module that is not installed says nothing. With `near` also what stands out by meaning fits. Raises SandboxError
-        when the sandbox broke.
+        A module that is not installed says nothing. With `near` also what stands out by meaning fits. Raises
+        SandboxError when the sandbox broke.
         """
         new = [module for module in modules if (scope, module) not in self._known]
         if new:
             if len(self._known) > KEPT:
                 self._known.clear()
-            for module, answer in zip(new, look_up(sandbox(), {"modules": new}, len(new)), strict=True):
+            for module, answer in zip(new, language.public_names(sandbox(), new), strict=True):
                 self._known[(scope, module)] = _rows(answer)
-        used = {use.name for text in files.values() for use in uses_of(text)}
+        used = {name for text in files.values() for name in language.names_used(text)}
         rows = {module: self._known.get((scope, module), ()) for module in modules}
         fitting = _fitting(rows, about, near)
         lines: list[str] = []

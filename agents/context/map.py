@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from agents.context.ranking import ranked
-from agents.context.symbols import Definition, Symbols
+from agents.languages.symbols import Definition, Symbols
 from agents.llm.tokens import count_tokens
 
 MAP_TOKENS = 1_000

@@ -1,7 +1,8 @@
 """Likeness in meaning between a task and code or documentation, when an embedding model is there.
 
-A text is embedded once: its vector is kept by its content, so a commit costs the functions that it changed. The model may
-be away or slow; then what has no vector yet is found by words, `problem` says so, and no task waits longer than `seconds`.
+A text is embedded once: its vector is kept by its content, so a commit costs the functions that it changed. The model
+may be away or slow; then what has no vector yet is found by words, `problem` says so, and no task waits longer than
+`seconds`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
-from agents.capabilities import is_outside
 from agents.context.vectors import Vector, VectorStore, hash_of, unit
+from agents.firewall.trifecta import is_outside
 from agents.llm.base import Cancelled, LLMError, Timeouts
-from agents.llm.registry import make_provider
+from agents.llm.registry import DEFAULT_PROVIDER, make_provider
 from agents.llm.runner import ModelRunner
-from agents.redaction import redact
+from agents.secrets.redaction import redact
 
 SECONDS = 10.0  # for the vectors of one question; a model that was not loaded yet takes a good part of it
 REST_S = 300.0  # before a model that did not answer is asked again, so that not every task waits for it
@@ -160,7 +161,7 @@ def _cosine(one: Vector | None, other: Vector | None) -> float | None:
     return round(product, 6)
 
 
-def meaning_of(store: VectorStore, server: str, model: str, provider: str = "ollama") -> Meaning:
+def meaning_of(store: VectorStore, server: str, model: str, provider: str = DEFAULT_PROVIDER) -> Meaning:
     """An embedding model on a model server; off this machine no secret goes along."""
     runner = ModelRunner(attempts=1)
     made: Any = make_provider(

@@ -1,4 +1,5 @@
-"""A prompt taken apart again: what each stretch of it is. Fences are respected, so quoted text cannot pass for a heading.
+"""A prompt taken apart again: what each stretch of it is. Fences are respected, so quoted text cannot pass for a
+heading.
 
 Prompts are kept as the bytes that were sent; what they consist of is read from the headings that the templates write.
 """
@@ -48,8 +49,8 @@ _OPEN = re.compile(r"(`{3,})[^`]*")
 
 # What a conversation is about: never shortened.
 PINNED = frozenset(
-    {"system", "house rules", "task", "requirements", "people", "tests", "trace", "findings", "review", "conflict", "approach", "document"}
-)  # fmt: skip
+    "system,house rules,task,requirements,people,tests,trace,findings,review,conflict,approach,document".split(",")
+)
 
 
 @dataclass(frozen=True)

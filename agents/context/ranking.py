@@ -11,7 +11,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from agents.context.symbols import Symbols
+from agents.languages.registry import language_of
+from agents.languages.symbols import Symbols
 
 DAMPING = 0.85
 ROUNDS = 40
@@ -39,14 +40,16 @@ def parts_of(identifier: str) -> list[str]:
 def mentions_graph(symbols: Mapping[str, Symbols]) -> Edges:
     """Edges from a file that mentions a name to the files that define it, heavier for telling names.
 
-    A name in Python comes from a module that the file mentions too; one whose module it does not mention is probably
-    another's. Methods are met without their class being named, so they count little.
+    A name comes from a module that the file mentions too; one whose module it does not mention is probably another's.
+    Methods are met without their class being named, so they count little.
     """
     definers: dict[str, dict[str, float]] = defaultdict(dict)
     for path in sorted(symbols):
         for definition in symbols[path].definitions:
             known = definers[definition.name]
             known[path] = max(known.get(path, 0.0), 0.1 if definition.inside else 1.0)
+    written = {path: language_of(path) for path in symbols}
+    modules = {path: one.import_word(path) if one else "" for path, one in written.items()}
     edges: Edges = {path: {} for path in sorted(symbols)}
     for path in edges:
         mentions = symbols[path].mentions
@@ -56,18 +59,12 @@ def mentions_graph(symbols: Mapping[str, Symbols]) -> Edges:
                 continue
             telling = (0.2 if name.startswith("_") else 1.0) * (2.0 if len(parts_of(name)) > 1 else 1.0)
             for target, weight in targets.items():
-                if path.endswith(".py") != target.endswith(".py"):
-                    continue  # Python and scripts do not import each other
-                near = 1.0 if not target.endswith(".py") or _module_of(target) in mentions else 0.1
+                if written[path] is not written[target]:
+                    continue  # files of two languages do not import each other
+                near = 1.0 if not modules[target] or modules[target] in mentions else 0.1
                 worth = math.sqrt(count) / len(targets) * telling * weight * near
                 edges[path][target] = edges[path].get(target, 0.0) + worth
     return edges
-
-
-def _module_of(path: str) -> str:
-    """The word by which other files import it: the file's name, or its folder's for a package."""
-    parts = path.removesuffix(".py").split("/")
-    return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
 
 
 def ranked(

@@ -1,7 +1,8 @@
 """What fits a task: functions, classes and sections as chunks, ranked by words and, if a model is there, by meaning.
 
-Words: BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) over identifiers and their parts. The
-two orders become one by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009), which needs no common scale.
+Words: BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) over identifiers and their parts.
+The two orders become one by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009), which needs no common
+scale.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.context.ranking import parts_of
-from agents.context.symbols import Symbols
+from agents.languages.symbols import Symbols
 
 K1, B = 1.2, 0.6
 NAMED = 3  # a word in a name or path counts like so many in the code
@@ -25,37 +26,10 @@ FUSED = 60  # of reciprocal rank fusion, as its authors found best
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
 # Words of every programming task, which tell no chunk from another.
 _COMMON = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "with",
-        "from",
-        "that",
-        "this",
-        "are",
-        "not",
-        "return",
-        "self",
-        "def",
-        "class",
-        "import",
-        "none",
-        "true",
-        "false",
-        "function",
-        "value",
-        "test",
-        "should",
-        "must",
-        "shall",
-        "file",
-        "code",
-        "given",
-        "when",
-        "then",
-        "call",
-    ]
+    (
+        "the and for with from that this are not return self def class import none true false function value test "
+        "should must shall file code given when then call"
+    ).split()
 )
 
 # Likeness of texts to a question, None where it is not known; asked for the likeliest by words first.
@@ -149,7 +123,10 @@ def retrieve(
 
 
 def nearest(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: Near) -> list[int]:
-    """Numbers of chunks by meaning, nearest first: those in the upper half between the usual likeness here and the greatest."""
+    """Numbers of chunks by meaning, nearest first.
+
+    Those in the upper half between the usual likeness here and the greatest.
+    """
     if not chunks or not query.strip():
         return []
     told = near(query, [f"{chunks[number].path} {chunks[number].name}\n{chunks[number].text}" for number in by_words])

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 KEPT = 40_000  # of 768 numbers each about 130 MB
 _AT_ONCE = 500  # host parameters of one question to SQLite
 
 T = TypeVar("T")
-Vector = array  # of 32-bit floats, of length 1
+Vector: TypeAlias = "array[float]"  # of 32-bit floats, of length 1
 
 
 def hash_of(model: str, text: str) -> str:

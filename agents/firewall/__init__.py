@@ -1,7 +1,20 @@
-"""The semantic firewall: every command, path, piece of code and output of an agent is judged before it has an effect."""
+"""The semantic firewall.
 
-from agents.firewall.base import FirewallContext, Judgement, Kind, Verdict
+Every command, path, piece of code and output of an agent is judged before it has an effect.
+"""
+
+from agents.firewall.base import FirewallContext, FirewallJudgement, FirewallVerdict, Kind
 from agents.firewall.guard import Guard, ModelGuard
-from agents.firewall.wall import check_lines, inspect, judge
+from agents.firewall.judge import check_lines, inspect, judge
 
-__all__ = ["FirewallContext", "Guard", "Judgement", "Kind", "ModelGuard", "Verdict", "check_lines", "inspect", "judge"]
+__all__ = [
+    "FirewallContext",
+    "FirewallJudgement",
+    "FirewallVerdict",
+    "Guard",
+    "Kind",
+    "ModelGuard",
+    "check_lines",
+    "inspect",
+    "judge",
+]

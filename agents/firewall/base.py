@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +33,7 @@ class FirewallContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FirewallVerdict:
     """The decision, the layer and rule that took it, and a reason that is safe to show (it repeats no secret)."""
 
     decision: Decision
@@ -44,22 +46,30 @@ class Verdict:
         return {"decision": self.decision, "layer": self.layer, "reason": self.reason, "rule": self.rule}
 
 
-ALLOW = Verdict("allow")
+ALLOW = FirewallVerdict("allow")
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class FirewallJudgement:
     """The verdict that counts, and what each layer said for itself."""
 
-    verdict: Verdict
-    layers: tuple[Verdict, ...]
+    verdict: FirewallVerdict
+    layers: tuple[FirewallVerdict, ...]
 
     def to_json(self) -> list[dict[str, str]]:
         """The layers as the event shows them."""
         return [layer.to_json() for layer in self.layers]
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class CodeJudges:
+    """Who judges code that a command hands to an interpreter, by language."""
+
+    python: Callable[[str, FirewallContext], FirewallVerdict]
+    javascript: Callable[[str, FirewallContext], FirewallVerdict]
+
+
+def worst(verdicts: Iterable[FirewallVerdict]) -> FirewallVerdict:
     """The strictest verdict, the first of equals; allow when there is none."""
     result = ALLOW
     for verdict in verdicts:
@@ -71,12 +81,19 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 @cache
-def rules() -> dict[str, Any]:
-    """The firewall's tables."""
-    return tomllib.loads((Path(__file__).parent / "rules.toml").read_text(encoding="utf-8"))
+def table(file: str) -> dict[str, Any]:
+    """A TOML file of this package, read once."""
+    return tomllib.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))
 
 
 @cache
-def words(section: str, name: str) -> frozenset[str]:
-    """A list of the tables as a set."""
-    return frozenset(rules()[section][name])
+def names_in(file: str, *keys: str) -> frozenset[str]:
+    """A list of a table as a set."""
+    return frozenset(reduce(getitem, keys, table(file)))  # type: ignore[arg-type]  # a list, by the table's layout
+
+
+@cache
+def pattern_in(file: str, *keys: str) -> re.Pattern[str]:
+    """An expression of a table; a list of them is one that matches any."""
+    found: Any = reduce(getitem, keys, table(file))
+    return re.compile(found if isinstance(found, str) else "|".join(f"(?:{one})" for one in found))

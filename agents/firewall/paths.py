@@ -7,10 +7,10 @@ import posixpath
 import re
 import unicodedata
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import partial
 from urllib.parse import unquote
 
-from agents.firewall.base import ALLOW, FirewallContext, Verdict, rules
+from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, pattern_in, table
 
 _LAYER = "path"
 _MAX_PATH, _MAX_PART = 4096, 255
@@ -19,12 +19,12 @@ HOME = "/root-or-home"
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
 
 
-def deny(rule: str, reason: str) -> Verdict:
+def deny(rule: str, reason: str) -> FirewallVerdict:
     """A denial of this layer."""
-    return Verdict("deny", _LAYER, reason, f"path.{rule}")
+    return FirewallVerdict("deny", _LAYER, reason, f"path.{rule}")
 
 
-def judge_path(path: str, context: FirewallContext) -> Verdict:
+def judge_path(path: str, context: FirewallContext) -> FirewallVerdict:
     """A path that the agent wants to create or change, as it wrote it."""
     odd = _odd_spelling(path)
     if odd:
@@ -41,12 +41,12 @@ def judge_path(path: str, context: FirewallContext) -> Verdict:
     # The written form too: behind a link, ".." leads elsewhere than the text says.
     if _leaves_by_link(full, root) or _leaves_by_link(posixpath.join(root, path), root):
         return deny("link", f"{path!r} leads out of the workspace through a link.")
-    if any(pattern.search(inside) for pattern in patterns("ask")):
-        return Verdict("approve", _LAYER, f"{inside} steers machinery outside the task.", "path.machinery")
+    if path_pattern("ask").search(inside):
+        return FirewallVerdict("approve", _LAYER, f"{inside} steers machinery outside the task.", "path.machinery")
     return ALLOW
 
 
-def _odd_spelling(path: str) -> Verdict | None:
+def _odd_spelling(path: str) -> FirewallVerdict | None:
     if not path or not path.strip():
         return deny("empty", "The path is empty.")
     if "\0" in path or any(ord(c) < 32 or ord(c) == 127 for c in path):
@@ -92,15 +92,7 @@ def normal(path: str, folder: str) -> str:
     return "/" + full.lstrip("/")
 
 
-@cache
-def patterns(name: str) -> tuple[re.Pattern[str], ...]:
-    """A list of expressions of the tables."""
-    return tuple(re.compile(text) for text in rules()["paths"][name])
-
-
-@cache
-def _any_secret() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{text})" for text in rules()["paths"]["secret"]))
+path_pattern = partial(pattern_in, "paths.toml")
 
 
 def below(path: str, folders: list[str]) -> bool:
@@ -110,7 +102,7 @@ def below(path: str, folders: list[str]) -> bool:
 
 def is_secret(path: str) -> bool:
     """Whether reading this path gives a secret away."""
-    if _any_secret().search(path):
+    if path_pattern("secret").search(path):
         return True
     return any(char in path for char in "*?[") and _glob_meets_secret(path)
 
@@ -118,7 +110,7 @@ def is_secret(path: str) -> bool:
 def _glob_meets_secret(path: str) -> bool:
     """Whether a pattern with wildcards is made to meet a well-known secret: part by part, enough letters given."""
     parts = path.replace("~", HOME, 1).strip("/").split("/") if path.startswith(("/", "~")) else []
-    for known in rules()["paths"]["well_known"]:
+    for known in table("paths.toml")["well_known"]:
         wanted = known.replace("~", HOME, 1).strip("/").split("/")
         if (
             len(parts) == len(wanted)
@@ -131,27 +123,27 @@ def _glob_meets_secret(path: str) -> bool:
 
 def judge_write(
     path: str, folder: str | None, context: FirewallContext, *, adds: bool = False, narrow: bool = False
-) -> Verdict:
+) -> FirewallVerdict:
     """A path that a command or program writes; `folder` is its working folder, None when unknown.
 
-    `adds`: the write removes nothing; `narrow`: it removes or changes only files of a certain kind. In the sandbox home is scratch space and folders that no system has are not
-    there, so that such a write either stays inside or fails.
+    `adds`: the write removes nothing; `narrow`: it removes or changes only files of a certain kind. In the sandbox home
+    is scratch space and folders that no system has are not there, so that such a write either stays inside or fails.
     """
     if "\0" in path:
         return deny("control-character", "A path contains a NUL character.")
-    if any(pattern.search(path) for pattern in patterns("persistence")):
+    if path_pattern("persistence").search(path):
         return deny("persistence", f"{path} would make something run later, outside the task.")
-    tables = rules()["paths"]
+    tables = table("paths.toml")
     full = normal(path, folder if folder is not None else context.workspace)
     if is_secret(full):
         return deny("secret", f"{path} holds secrets.")
     if any(_is_git(part) for part in full.split("/")):
         return deny("git-internals", "Files inside .git are changed by git only.")
     root = posixpath.normpath(context.workspace)
-    if any(pattern.search(full.removeprefix(root + "/")) for pattern in patterns("ask")):
-        return Verdict("approve", _LAYER, f"{path} steers machinery outside the task.", "path.machinery")
+    if path_pattern("ask").search(full.removeprefix(root + "/")):
+        return FirewallVerdict("approve", _LAYER, f"{path} steers machinery outside the task.", "path.machinery")
     if not below(full, [root]) and re.match(r"/(tmp|var/tmp|dev/shm)/(.*/)?\.", full):
-        return Verdict("approve", _LAYER, f"{path} is hidden in scratch space.", "path.hidden")
+        return FirewallVerdict("approve", _LAYER, f"{path} is hidden in scratch space.", "path.hidden")
     if below(full, [root, *tables["scratch"]]):
         return ALLOW
     if below(full, tables["system"]):
@@ -160,18 +152,18 @@ def judge_write(
         return ALLOW
     if (adds or narrow) and path.startswith("/") and full != "/" and _is_nowhere(full):
         return ALLOW
-    return Verdict("approve", _LAYER, f"{path} is outside the workspace.", "path.outside-workspace")
+    return FirewallVerdict("approve", _LAYER, f"{path} is outside the workspace.", "path.outside-workspace")
 
 
 def _is_nowhere(full: str) -> bool:
-    return "/" + full.split("/")[1] not in rules()["paths"]["known"]
+    return "/" + full.split("/")[1] not in table("paths.toml")["known"]
 
 
-def judge_root(path: str, folder: str | None, context: FirewallContext, *, stays: bool = False) -> Verdict:
+def judge_root(path: str, folder: str | None, context: FirewallContext, *, stays: bool = False) -> FirewallVerdict:
     """A path that is removed or changed as a whole tree; `stays`: only owner or mild rights change."""
-    tables = rules()["paths"]
+    tables = table("paths.toml")
     written = path.replace("${HOME}", "~").replace("$HOME", "~").rstrip("/") or "/"
     full = normal(written, folder if folder is not None else context.workspace)
     if written in tables["roots"] or full in tables["roots"] or full == HOME or below(full, tables["system"]):
-        return deny("whole-tree", f"{path} is a whole system or home folder.")
+        return deny("whole-tree", f"{path} is an entire system or home folder.")
     return judge_write(written, folder, context, adds=stays, narrow=stays)

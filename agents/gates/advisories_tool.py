@@ -120,11 +120,11 @@ def _judge(unit: Unit, pins: list[_Pin], index: Index) -> Iterator[RawFinding]:
     for pin in pins:
         for advisory in index.get(package_key(pin.ecosystem, pin.name), ()):
             if advisory.affects(pin.version):
-                way_out = f"Use {pin.name} {advisory.fixed} or newer." if advisory.fixed else "Use another package."
+                hint = f"Use {pin.name} {advisory.fixed} or newer." if advisory.fixed else "Use another package."
                 yield RawFinding(
                     *(unit.name, pin.line, RULE, advisory.severity, "HIGH", "CWE-1395"),
                     f"{pin.name} {pin.version}: {advisory.name}: {advisory.summary}",
-                    way_out,
+                    hint,
                 )
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from agents.gates.base import Severity
 from agents.gates.quiet import quiet
 from agents.gates.scanner import RawFinding, Scan, Stage, canary
-from agents.gates.settled import address_is_checked, first_argument_is_constant, parse, sql_is_settled
 from agents.gates.source import Unit
-from agents.syntax import TURN
+from agents.gates.taint import address_is_checked, first_argument_is_constant, parse, sql_is_settled
+from agents.languages.python.syntax import TURN
 
 # Bandit keeps plugins and a scope in class and module globals.
 _LOCK = threading.Lock()

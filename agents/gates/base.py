@@ -35,7 +35,7 @@ class Severity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class GateFinding:
     """One thing a scanner saw, at a line of a file of the project (`line` counts from 1, 0 = the whole file)."""
 
     tool: str
@@ -74,7 +74,7 @@ class ToolReport:
     version: str = ""
     files_scanned: int = 0
     problem: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[GateFinding, ...] = ()
     seconds: float = 0.0
 
 
@@ -85,7 +85,7 @@ class GateReport:
     verdict: Verdict
     reasons: tuple[str, ...]
     tools: Mapping[str, ToolReport]
-    findings: tuple[Finding, ...]
+    findings: tuple[GateFinding, ...]
 
     @property
     def passed(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agents.gates.base import Finding, GateReport, Severity
+from agents.events.effects import GateJudged
+from agents.gates.base import GateFinding, GateReport, Severity
 
 _MOST = 12
 
@@ -13,7 +14,7 @@ def feedback_text(report: GateReport, *, limit: int = 4_000) -> str:
     if report.passed and not serious:
         return ""
     lines = ["Change the code so that these findings disappear. Suppressing comments and configuration have no effect."]
-    groups: dict[tuple[str, str], list[Finding]] = {}
+    groups: dict[tuple[str, str], list[GateFinding]] = {}
     for finding in serious:
         groups.setdefault((finding.remediation, finding.message), []).append(finding)
     for number, ((remediation, message), group) in enumerate(list(groups.items())[:_MOST], 1):
@@ -26,3 +27,15 @@ def feedback_text(report: GateReport, *, limit: int = 4_000) -> str:
     lines += [f"- {tool.name} {tool.problem}" for tool in report.tools.values() if tool.problem]
     text = "\n".join(lines)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def gate_judged(report: GateReport) -> GateJudged:
+    """The verdict as an event."""
+    reason = report.reasons[0] if report.reasons else "no verdict"
+    return GateJudged(
+        summary="The gates pass" if report.passed else f"Blocked: {reason}",
+        outcome="ok" if report.passed else "fail",
+        verdict=report.verdict,
+        reasons=list(report.reasons)[:20],
+        tools=report.to_json()["tools"],
+    )

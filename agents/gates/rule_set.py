@@ -1,8 +1,8 @@
 """Our rules for Semgrep, put together from their files and from shorthands of our own.
 
 A list of cleaning patterns may hold four things that Semgrep does not know: another list, which stands for its members;
-`guard`, conditions of an `if` that make sure of `$X`; and `helper`, an expression that is found in the body of a function
-of the same file which checks or cleans what it is given.
+`guard`, conditions of an `if` that make sure of `$X`; and `helper`, an expression that is found in the body of a
+function of the same file which checks or cleans what it is given.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from agents import syntax
+from agents.languages.python import syntax
 
 RULES = Path(__file__).parent / "rules"
 

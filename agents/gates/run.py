@@ -13,15 +13,15 @@ from pathlib import Path
 from agents.gates import bandit_tool, secrets_tool
 from agents.gates.advisories_tool import AdvisoriesScanner
 from agents.gates.bandit_tool import BanditScanner
-from agents.gates.base import Disposition, Finding, GateError, GateReport, Policy, Severity, ToolReport, fingerprint
+from agents.gates.base import Disposition, GateError, GateFinding, GateReport, Policy, Severity, ToolReport, fingerprint
 from agents.gates.containers_tool import ContainersScanner
 from agents.gates.scanner import RawFinding, Scan, Scanner, Stage
 from agents.gates.secrets_tool import SecretsScanner
 from agents.gates.semgrep_tool import SemgrepScanner
-from agents.gates.settled import sql_is_settled
 from agents.gates.source import Tree, Unit, collect, is_test_path
 from agents.gates.style_tool import StyleScanner
 from agents.gates.syntax_tool import SyntaxScanner
+from agents.gates.taint import sql_is_settled
 
 SCANNERS: Mapping[str, Callable[[], Scanner]] = {
     "bandit": BanditScanner,
@@ -105,8 +105,8 @@ def _doubt(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> str:
     return ""
 
 
-def _map(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> tuple[Finding, ...]:
-    findings: list[Finding] = []
+def _map(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> tuple[GateFinding, ...]:
+    findings: list[GateFinding] = []
     seen: Counter[tuple[str, str, bytes]] = Counter()
     for raw in sorted(set(scan.findings), key=lambda raw: (raw.unit, raw.line, raw.rule, raw.message)):
         unit = units.get(raw.unit)
@@ -119,7 +119,7 @@ def _map(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> tuple[Findi
         mark = fingerprint(raw.rule, unit.path, code, seen[key])
         seen[key] += 1
         findings.append(
-            Finding(
+            GateFinding(
                 *(scanner.name, raw.rule, judged.severity, judged.confidence, raw.cwe, unit.path),
                 *(unit.line_in_file(raw.line), raw.message, raw.remediation, mark),
             )
@@ -138,9 +138,9 @@ def _judge(tool: str, raw: RawFinding, unit: Unit) -> RawFinding | None:
     return secrets_tool.judge(raw, in_tests) if tool == "secrets" else raw
 
 
-def _with_fingerprints(tree: Tree) -> tuple[Finding, ...]:
+def _with_fingerprints(tree: Tree) -> tuple[GateFinding, ...]:
     return tuple(
-        Finding(
+        GateFinding(
             *(f.tool, f.rule, f.severity, f.confidence, f.cwe, f.path, f.line, f.message, f.remediation),
             fingerprint(f.rule, f.path, b""),
         )
@@ -163,7 +163,7 @@ def _decide(reports: Mapping[str, ToolReport], policy: Policy, dispositions: Map
     return GateReport("blocked" if reasons else "pass", tuple(reasons), reports, tuple(findings))
 
 
-def _blocks(finding: Finding, policy: Policy, dispositions: Mapping[str, Disposition]) -> bool:
+def _blocks(finding: GateFinding, policy: Policy, dispositions: Mapping[str, Disposition]) -> bool:
     if finding.tool == "style":
         return False
     disposition = dispositions.get(finding.fingerprint)

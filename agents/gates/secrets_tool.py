@@ -6,10 +6,10 @@ import re
 
 from agents.gates.base import Severity
 from agents.gates.scanner import RawFinding, Scan, Stage, canary
-from agents.gates.secret_disguise import find_disguised
-from agents.gates.secret_formats import FORMATS, WHOLE_KINDS, find_known, is_placeholder
-from agents.gates.secret_names import find_assigned
 from agents.gates.source import Unit
+from agents.secrets.disguise import find_disguised
+from agents.secrets.formats import WHOLE_KINDS, find_known, formats, is_placeholder
+from agents.secrets.names import find_assigned
 
 _ADVICE = "Read it from the environment, refuse to start without it, and replace the leaked value where it was issued."
 _GUESSED = ("assigned-", "random-literal")
@@ -33,7 +33,7 @@ class SecretsScanner:
 
     def scan(self, stage: Stage) -> Scan:
         """Look at each unit as text; a secret may stand anywhere, whole, encoded or in pieces."""
-        scan = Scan(version=f"{len(FORMATS)} formats", ran=True)
+        scan = Scan(version=f"{len(formats())} formats", ran=True)
         own = [value for value in stage.policy.extra_secrets if len(value) >= 6]
         for unit in stage.units:
             scan.findings += _look(unit, own)

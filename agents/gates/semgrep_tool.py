@@ -48,7 +48,8 @@ class SemgrepScanner:
         canary(
             "semgrep.py",
             "python",
-            "@app.get('/')\ndef show(name: str):\n    db.execute(f'select {name}')  # nosemgrep\n    eval(name)  # nosemgrep\n",
+            "@app.get('/')\ndef show(name: str):\n"
+            "    db.execute(f'select {name}')  # nosemgrep\n    eval(name)  # nosemgrep\n",
             "py-sql-injection",
             "py-dynamic-code",
         ),

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from agents import syntax
-from agents.gates.base import Finding, GateError, Policy, Severity
+from agents.gates.base import GateError, GateFinding, Policy, Severity
 from agents.gates.quiet import quiet
+from agents.languages.python import syntax
 
 DEPENDENCY_DIRS = frozenset({"node_modules", ".venv", "venv", "site-packages", ".tox", ".nox"})
 _PYTHON = frozenset({".py", ".pyw", ".pyi"})
@@ -57,7 +57,7 @@ class Tree:
     """Everything found below a root: units to scan, and what is odd about the files themselves."""
 
     units: list[Unit] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[GateFinding] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     files: int = 0
 
@@ -65,7 +65,7 @@ class Tree:
         self, rule: str, severity: Severity, path: str, message: str, remediation: str, cwe: str = "CWE-693"
     ) -> None:
         """Report something about a file as such."""
-        self.findings.append(Finding("files", rule, severity, "HIGH", cwe, path, 0, message, remediation))
+        self.findings.append(GateFinding("files", rule, severity, "HIGH", cwe, path, 0, message, remediation))
 
 
 def is_test_path(path: str) -> bool:
@@ -205,7 +205,7 @@ def _pieces(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, byte
             "compiled-code",
             Severity.HIGH,
             path,
-            "Compiled code that nobody can review.",
+            "Compiled code cannot be reviewed.",
             "Commit the source, not the build.",
             "CWE-506",
         )

@@ -19,7 +19,7 @@ from agents.gates.base import Severity
 from agents.gates.scanner import RawFinding, Scan, Stage, canary
 
 _RULES = "E4,E7,E9,F,I,UP,B,SIM,C4"
-# Long lines are the formatter's; scripts import late; import order needs to know the project; B008 is FastAPI's Depends.
+# E501 belongs to the formatter; scripts import late (E402); I001 needs to know the project; B008 is FastAPI's Depends.
 _IGNORED = "E402,E501,I001,B008"
 
 
@@ -103,8 +103,8 @@ def _prettier(folder: Path, stage: Stage) -> list[RawFinding]:
         return []
     if program is None:
         message = f"Not checked: the style of {len(scripts)} JavaScript or TypeScript files; prettier is not installed."
-        way_out = "Install prettier, or name it in AISWE_PRETTIER."
-        return [RawFinding(scripts[0], 1, "style-not-checked", Severity.INFO, "HIGH", "CWE-1076", message, way_out)]
+        hint = "Install prettier, or name it in AISWE_PRETTIER."
+        return [RawFinding(scripts[0], 1, "style-not-checked", Severity.INFO, "HIGH", "CWE-1076", message, hint)]
     options = ["--list-different", "--no-config", "--no-editorconfig", "--ignore-path", os.devnull]
     different = _run(program, [*options, *scripts], folder, stage).decode("utf-8", "replace").splitlines()
     return [

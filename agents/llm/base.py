@@ -17,11 +17,11 @@ class Message(TypedDict):
 
     role: Literal["system", "user", "assistant"]
     content: str
-    sources: NotRequired[list[str]]  # who wrote it (agents.provenance); kept with the turn, never sent
+    sources: NotRequired[list[str]]  # who wrote it (agents.prompts.provenance); kept with the turn, never sent
 
 
 @dataclass(frozen=True)
-class Usage:
+class TokenUsage:
     """What one call cost. `reused_tokens` is None when the server does not say what its cache saved.
 
     `estimated` is true when the server did not count and the tokens are our own estimate.
@@ -56,7 +56,7 @@ class Completion:
     """
 
     text: str
-    usage: Usage
+    usage: TokenUsage
     done_reason: str
     recorded: bool = False
     instead_of: tuple[str, ...] = ()
@@ -79,12 +79,12 @@ class Timeouts:
 
 @dataclass(frozen=True)
 class Health:
-    """What a server says of itself; `problem` and `way_out` are empty when all is well."""
+    """What a server says of itself; `problem` and `hint` are empty when all is well."""
 
     ok: bool
     version: str = ""
     problem: str = ""
-    way_out: str = ""
+    hint: str = ""
     models: tuple[str, ...] = ()
     context_length: int | None = None
     recorded: bool = False
@@ -121,9 +121,9 @@ class ModelTimeout(LLMError):
 class ModelMissing(LLMError):
     """The server is there, the model is not."""
 
-    def __init__(self, model: str, way_out: str) -> None:
-        super().__init__(f"The model {model} is not on this server. {way_out}".rstrip())
-        self.model, self.way_out = model, way_out
+    def __init__(self, model: str, hint: str) -> None:
+        super().__init__(f"The model {model} is not on this server. {hint}".rstrip())
+        self.model, self.hint = model, hint
 
 
 class ContextTooLong(LLMError):

@@ -1,7 +1,7 @@
-"""Which models do the work: one file says it for each persona, in order of preference.
+"""Which models do the work: a file names them for each persona, in order of preference.
 
-[servers.studio]                 # a server of your own, beside ollama, openai and gemini
-kind = "openai"
+[servers.studio]                 # a server of your own, besides those of agents.llm.registry
+kind = "…"                          # a kind of agents.llm.registry
 url = "http://127.0.0.1:1234/v1"
 key = "AISWE_STUDIO_API_KEY"         # the name of an environment variable
 parallel = 4                         # conversations it takes at a time
@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.llm.base import LLMError
+from agents.llm.registry import DEFAULT_PROVIDER, model_servers
 from agents.personas import PERSONAS
-from agents.replies.types import PROTOCOLS, Protocol
+from agents.replies.types import REPLY_FORMATS, ReplyFormat
 
-KINDS = ("ollama", "openai", "gemini")
 MOST_MODELS = 8
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 # Whatever ends so is known to redaction as a secret.
@@ -61,7 +61,7 @@ class Choice:
     models: tuple[str, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
-    protocol: Protocol = "fences"
+    protocol: ReplyFormat = "fences"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Catalog:
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise CatalogError(f"{path} is no TOML: {error}.") from None
+            raise CatalogError(f"{path} is not valid TOML: {error}.") from None
         return cls.read(data, str(path), servers)
 
     @classmethod
@@ -123,19 +123,19 @@ class Catalog:
         )
 
     def resolve(self, spec: str, where: str = "the model") -> tuple[Server, str]:
-        """The server and the model's name of "server:name"; a name alone is a model of Ollama's."""
+        """The server and the model's name of "server:name"; a name alone is a model of the default server."""
         name, _, model = spec.strip().partition(":")
         if name not in self.servers or not model.strip():
-            name, model = "ollama", spec.strip()
+            name, model = DEFAULT_PROVIDER, spec.strip()
         if not model or not model.isprintable() or len(model) > 200 or name not in self.servers:
             raise CatalogError(
-                f"{where}: {spec[:80]!r} names no model; write server:model, as in ollama:qwen2.5-coder:7b."
+                f"{where}: {spec[:80]!r} names no model; write server:model, as in {DEFAULT_PROVIDER}:qwen2.5-coder:7b."
             )
         return self.servers[name], model.strip()
 
 
 def split_models(text: str) -> tuple[str, ...]:
-    """The models of a list in one line, "ollama:a, openai:b", in their order. Raises CatalogError for too many."""
+    """The models of a list in one line, "server:a, server:b", in their order. Raises CatalogError for too many."""
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if len(found) > MOST_MODELS:
         raise CatalogError(f"{len(found)} models are named and {MOST_MODELS} are the most: leave some out.")
@@ -150,8 +150,9 @@ def _server(name: str, entry: Any, where: str, known: Mapping[str, Server]) -> S
     _only(entry, ("kind", "url", "key", "parallel"), where)
     before = known.get(name)
     kind, url = entry.get("kind", before.kind if before else None), entry.get("url", before.url if before else None)
-    if kind not in KINDS:
-        raise CatalogError(f"{where}: kind must be one of {', '.join(KINDS)}.")
+    kinds = [each.name for each in model_servers()]
+    if kind not in kinds:
+        raise CatalogError(f"{where}: kind must be one of {', '.join(kinds)}.")
     if not isinstance(url, str) or not re.fullmatch(r"https?://[^\s@]{1,300}", url):
         raise CatalogError(
             f"{where}: url must be an address like http://127.0.0.1:1234/v1, without a name or password."
@@ -189,8 +190,8 @@ def _choice(name: str, entry: Any, where: str) -> Choice:
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 64 <= most <= 1_000_000):
         raise CatalogError(f"{where}: max_tokens must be a number from 64 on.")
     protocol = entry.get("protocol", "fences")
-    if protocol not in PROTOCOLS:
-        raise CatalogError(f"{where}: protocol must be one of {', '.join(PROTOCOLS)}.")
+    if protocol not in REPLY_FORMATS:
+        raise CatalogError(f"{where}: protocol must be one of {', '.join(REPLY_FORMATS)}.")
     return Choice(tuple(models), None if temperature is None else float(temperature), most, protocol)
 
 

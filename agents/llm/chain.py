@@ -35,7 +35,7 @@ class ModelChain:
     usual_temperature: float
     temperature: float | None = None
     max_tokens: int | None = None
-    protocol: str = "fences"  # agents.replies.types.Protocol
+    protocol: str = "fences"  # agents.replies.types.ReplyFormat
 
     @property
     def name(self) -> str:

@@ -1,9 +1,9 @@
-"""Holding a stream to its time limits, whichever provider it comes from."""
+"""Time limits of a stream, the same for every provider."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TypeVar
 
@@ -12,12 +12,12 @@ from agents.llm.base import ModelTimeout, Stage, Timeouts
 T = TypeVar("T")
 
 
-async def timed(source: AsyncIterator[T], limits: Timeouts) -> AsyncIterator[T]:
-    """Pass items on; raise `ModelTimeout` naming the stage when one comes too late. Closes the source in any case."""
+async def timed(source: AsyncGenerator[T, None], limits: Timeouts) -> AsyncGenerator[T, None]:
+    """Pass items on; raises `ModelTimeout` with the stage in which one came too late. Always closes the source."""
     loop = asyncio.get_running_loop()
     end = loop.time() + limits.total
     stage: Stage = "first_token"
-    async with aclosing(source) as items:  # type: ignore[type-var]
+    async with aclosing(source) as items:
         while True:
             allowed = limits.first_token if stage == "first_token" else limits.idle
             left = end - loop.time()

@@ -1,22 +1,22 @@
-"""Ollama, over its own client and its own protocol."""
+"""Ollama, over its own protocol: JSON lines.
+
+Calls go over the HTTP base of all providers: Ollama's Python client has no parameter for `truncate` and `shift`, without
+which a server drops old messages silently, and it discards headers (Retry-After). The client looks at what a server
+has, where a slow import costs nothing.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
-from weakref import WeakKeyDictionary
+from urllib.parse import urlsplit
 
 import httpx
-import ollama
-import pydantic
 
+from agents.llm.answers import TOO_LONG, clean, count, error_text, json_or_none
 from agents.llm.base import (
-    DEFAULT_WINDOW,
-    MAX_REPLY_BYTES,
     Completion,
     ContextTooLong,
     Delta,
@@ -24,259 +24,163 @@ from agents.llm.base import (
     LLMError,
     Message,
     ModelMissing,
-    ModelRefused,
-    ModelTimeout,
     ModelUnavailable,
-    ReplyTooLong,
-    Timeouts,
-    Usage,
+    TokenUsage,
 )
-from agents.llm.deadlines import timed
 from agents.llm.tokens import count_messages
-from agents.llm.transport import END_S, RECORDED_HEADER, OllamaTransport, clean
-from agents.llm.web import said_in
-
-DEFAULT_SERVER = "http://127.0.0.1:11434"
-DEFAULT_MODEL = "qwen2.5-coder:7b"
-_TOO_LONG = re.compile(r"context (?:length|window|size)|input (?:length|is too long)", re.I)
+from agents.llm.web import PartialReply, WebProvider
 
 
-class OllamaProvider:
+class OllamaProvider(WebProvider):
     """One model on one Ollama server.
 
-    `window` is sent with every call as `num_ctx`, because the server's own default is small and cuts in silence; the
-    model stays loaded. Safe to use from several event loops: each gets connections of its own.
+    `window` is sent with every call as `num_ctx`, because the server's own default is small and cuts silently; the
+    model stays loaded.
     """
 
     name = "ollama"
+    start_hint = "Start it with `ollama serve`, or set another server address."
 
-    def __init__(
-        self,
-        server: str = DEFAULT_SERVER,
-        model: str = DEFAULT_MODEL,
-        *,
-        window: int = DEFAULT_WINDOW,
-        embed_model: str | None = None,
-        timeouts: Timeouts | None = None,
-        max_reply_bytes: int = MAX_REPLY_BYTES,
-        recorded: bool = False,
-    ) -> None:
-        self.server = server.rstrip("/")
-        self.model = model
-        self.embed_model = embed_model or model
-        self.timeouts = timeouts or Timeouts()
-        self._window, self._max_reply_bytes = window, max_reply_bytes
-        self._recorded, self._window_seen = recorded, False
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, ollama.AsyncClient] = WeakKeyDictionary()
+    def __init__(self, server: str, model: str = "", **options: Any) -> None:
+        # OLLAMA_HOST may be a bare host, with or without a port.
+        if server and "//" not in server:
+            server = f"http://{server}" if urlsplit(f"//{server}").port else f"http://{server}:11434"
+        super().__init__(server, model, **options)
+        self._window_known = False
 
-    @property
-    def window(self) -> int:
-        """Tokens the loaded model really holds: what we ask for, or less when the server says so."""
-        return self._window
-
-    @property
-    def recorded(self) -> bool:
-        """True when the server last answered as a recording."""
-        return self._recorded
-
-    def _mark_recorded(self, recorded: bool) -> None:
-        self._recorded = recorded
-
-    def _client(self) -> ollama.AsyncClient:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            # trust_env and redirects are off so that no proxy setting or answer can send a prompt to another machine.
-            client = ollama.AsyncClient(
-                self.server,
-                timeout=httpx.Timeout(
-                    connect=self.timeouts.connect, read=self.timeouts.total + 1, write=30, pool=self.timeouts.total
-                ),
-                transport=OllamaTransport(self._mark_recorded),
-                follow_redirects=False,
-                trust_env=False,
-            )
-            self._clients[loop] = client
-        return client
-
-    async def aclose(self) -> None:
-        """Close this event loop's connections."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()  # type: ignore[no-untyped-call]
-
-    async def stream(
+    async def _chat(
         self,
         messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        temperature: float = 0.2,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-    ) -> AsyncIterator[Delta | Completion]:
-        """See `Provider.stream`."""
+        schema: dict[str, Any] | None,
+        temperature: float,
+        seed: int | None,
+        max_tokens: int | None,
+    ) -> AsyncGenerator[Delta | Completion, None]:
         options: dict[str, Any] = {"num_ctx": self._window, "temperature": temperature}
         if seed is not None:
             options["seed"] = seed
         if max_tokens is not None:
             options["num_predict"] = max_tokens
-        async with aclosing(timed(self._chat(messages, schema, options), self.timeouts)) as items:  # type: ignore[type-var]
-            async for item in items:
-                yield item
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": message["role"], "content": message["content"]} for message in messages],
+            "stream": True,
+            # Refuse a conversation longer than the window instead of shortening it.
+            "truncate": False,
+            "shift": False,
+            "options": options,
+            "keep_alive": -1,
+        }
+        if schema is not None:
+            body["format"] = schema
+        address = f"{self.server}/api/chat"
+        async with self._client().stream("POST", address, json=body, headers=self._headers()) as response:
+            self._note(response)
+            if response.status_code != 200:
+                raise self._error(response.status_code, await self._error_body(response), response.headers, messages)
+            async with aclosing(self._read(response, messages)) as items:
+                async for item in items:
+                    yield item
 
-    async def _chat(
-        self, messages: Sequence[Message], schema: dict[str, Any] | None, options: dict[str, Any]
-    ) -> AsyncIterator[Delta | Completion]:
-        parts: list[str] = []
-        size = 0
-        try:
-            chunks = await self._client().chat(
-                self.model, list(messages), stream=True, format=schema, options=options, keep_alive=-1
-            )
-            async with aclosing(chunks) as stream:  # type: ignore[type-var]
-                async for chunk in stream:
-                    text, thought = chunk.message.content or "", chunk.message.thinking or ""
-                    size += len(text.encode("utf-8", "replace")) + len(thought)
-                    if size > self._max_reply_bytes:
-                        raise ReplyTooLong(self._max_reply_bytes)
-                    if text:
-                        parts.append(text)
-                    if text or (thought and not parts):
-                        # An empty piece says that the model is at work: it thinks where nobody reads it.
-                        yield Delta(text)
-                    if chunk.done:
-                        with suppress(TimeoutError, ollama.ResponseError, httpx.HTTPError, ValueError):
-                            # Only an answer that was read to its end leaves a connection that can be used again.
-                            async with asyncio.timeout(END_S):
-                                await anext(stream, None)
-                        await self._check_window(messages, chunk)
-                        usage = _usage(chunk, self.model, messages)
-                        yield Completion("".join(parts), usage, chunk.done_reason or "stop", self.recorded)
-                        return
-        except Exception as error:  # the border: every foreign error becomes one of ours
-            raise self._ours(error, messages) from error
-        raise ModelUnavailable("The model server hung up in the middle of its reply.")
+    async def _read(
+        self, response: httpx.Response, messages: Sequence[Message]
+    ) -> AsyncGenerator[Delta | Completion, None]:
+        reply, last = PartialReply(self._max_reply_bytes), dict[str, Any]()
+        async with aclosing(self._lines(response, reply)) as lines:
+            async for line in lines:
+                if reply.done:
+                    continue
+                chunk = json.loads(line)
+                if chunk.get("error"):
+                    # The runner crashed or ran out of memory; it usually comes back.
+                    raise ModelUnavailable(f"The model server stopped with an error: {self._safe(error_text(chunk))}")
+                message = chunk["message"]
+                text, thought = message.get("content") or "", message.get("thinking") or ""
+                reply.add(text, thought)
+                if text or (thought and not reply.parts):
+                    # An empty piece says that the model is working: it thinks where nobody reads it.
+                    yield Delta(text)
+                if chunk.get("done"):
+                    reply.done, last = True, chunk
+        if not reply.done:
+            raise ModelUnavailable("The model server hung up in the middle of its reply.")
+        await self._check_window(messages, last)
+        usage = _usage(last, self.model, messages)
+        yield Completion(reply.text, usage, last.get("done_reason") or "stop", self.recorded)
 
-    async def _check_window(self, messages: Sequence[Message], chunk: ollama.ChatResponse) -> None:
+    async def _check_window(self, messages: Sequence[Message], last: dict[str, Any]) -> None:
         """Refuse a reply to a conversation that the server has cut: the model did not see its beginning."""
-        if not self._window_seen:
+        if not self._window_known:
             # The window a model was loaded with can be smaller than the one asked for (its own maximum).
-            with suppress(ollama.ResponseError, ConnectionError, httpx.HTTPError, ValueError):
-                running = await self._client().ps()
-                for entry in running.models:
-                    if entry.model == self.model and entry.context_length:
-                        self._window = min(self._window, int(entry.context_length))
-                self._window_seen = True
-        counted, estimate = chunk.prompt_eval_count, count_messages(messages)
+            with suppress(LLMError, httpx.HTTPError, ValueError, AttributeError, TypeError, KeyError):
+                for entry in (await self._call("GET", f"{self.server}/api/ps"))["models"]:
+                    if entry.get("model") == self.model and entry.get("context_length"):
+                        self._window = min(self._window, int(entry["context_length"]))
+                self._window_known = True
+        counted, estimate = count(last.get("prompt_eval_count")) or 0, count_messages(messages)
         # The estimate is high by less than half: over that, only dropped messages explain that the server answered.
         # More tokens than the window holds, and no cut: an older server pushed the beginning out to go on writing.
-        shifted = chunk.done_reason == "stop" and (counted or 0) + (chunk.eval_count or 0) > self._window + 1
-        if estimate > 1.5 * self._window or (counted or 0) >= self._window or shifted:
-            raise ContextTooLong(max(estimate, counted or 0), self._window)
+        written = count(last.get("eval_count")) or 0
+        shifted = last.get("done_reason") == "stop" and counted + written > self._window + 1
+        if estimate > 1.5 * self._window or counted >= self._window or shifted:
+            raise ContextTooLong(max(estimate, counted), self._window)
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """See `Provider.embed`."""
-        if not texts:
-            return []
+    async def _embed(self, texts: list[str]) -> list[list[float]]:
+        body = {"model": self.embed_model, "input": texts, "truncate": True, "keep_alive": -1}
+        answer = await self._call("POST", f"{self.server}/api/embed", body)
+        return [list(map(float, vector)) for vector in answer["embeddings"]]
+
+    def _look(self, client: httpx.Client) -> Health:
+        import ollama  # takes as long to import as everything else here together, and calls do without it
+
+        version = clean(self._get(client, f"{self.server}/api/version").get("version", ""), 60)
+        options: dict[str, Any] = {"timeout": client.timeout, "trust_env": False, "follow_redirects": False}
         try:
-            async with asyncio.timeout(self.timeouts.first_token):
-                answer = await self._client().embed(self.embed_model, list(texts), truncate=True, keep_alive=-1)
-        except TimeoutError:
-            raise ModelTimeout("first_token", self.timeouts.first_token) from None
-        except Exception as error:  # the border, as above
-            raise self._ours(error, ()) from error
-        vectors = [list(map(float, vector)) for vector in answer.embeddings]
-        if len(vectors) != len(texts):
-            raise ModelRefused(200, f"The model server gave {len(vectors)} vectors for {len(texts)} texts.")
-        return vectors
+            with ollama.Client(self.server, headers=self._headers(), **options) as api:
+                models = tuple(clean(entry.model, 120) for entry in api.list().models)
+                if not _present(self.model, models):
+                    problem = f"The model {self.model} is not on the server at {self.host}."
+                    hint = f"Run `ollama pull {self.model}`."
+                    return Health(False, version, problem, hint, models, None, self.recorded)
+                facts = api.show(self.model).modelinfo or {}
+        except (ollama.ResponseError, ConnectionError) as error:
+            raise ModelUnavailable(f"The model server failed: {self._safe(str(error))}") from None
+        windows = [count(value) for name, value in facts.items() if name.endswith(".context_length")]
+        return Health(True, version, models=models, context_length=next(iter(windows), None), recorded=self.recorded)
 
-    def health(self) -> Health:
-        """See `Provider.health`."""
-        start = "Start it with `ollama serve`, or set another server address."
-        try:
-            with httpx.Client(base_url=self.server, timeout=self.timeouts.connect, trust_env=False) as client:
-                answer = client.get("/api/version").raise_for_status()
-                version = clean(answer.json().get("version", ""), 60)
-                recorded = RECORDED_HEADER in answer.headers
-                tags = client.get("/api/tags").raise_for_status().json().get("models") or []
-                models = tuple(clean(entry["name"], 120) for entry in tags)
-                have = _present(self.model, models)
-                context = _context_length(client, self.model) if have else None
-        except httpx.TransportError:
-            return Health(False, problem=f"No model server answers at {self.server}.", way_out=start)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, AttributeError, TypeError, KeyError):
-            problem = f"What answers at {self.server} does not speak Ollama's protocol."
-            return Health(False, problem=problem, way_out=start)
-        self._recorded = recorded
-        if not have:
-            problem = f"The model {self.model} is not on the server at {self.server}."
-            return Health(False, version, problem, f"Run `ollama pull {self.model}`.", models, None, recorded)
-        return Health(True, version, models=models, context_length=context, recorded=recorded)
-
-    def _ours(self, error: Exception, messages: Sequence[Message]) -> LLMError:
-        """Say in our words what went wrong."""
-        if isinstance(error, LLMError):
-            return error
-        if isinstance(error, ollama.ResponseError):
-            return self._answered(error, messages)
-        if isinstance(error, httpx.ConnectTimeout):
-            return ModelTimeout("connect", self.timeouts.connect)
-        if isinstance(error, httpx.ReadTimeout):
-            return ModelTimeout("idle", self.timeouts.idle)
-        if isinstance(error, ConnectionError | httpx.ConnectError):
-            return ModelUnavailable(f"No model server answers at {self.server}.")
-        if isinstance(error, json.JSONDecodeError | pydantic.ValidationError | UnicodeError | httpx.DecodingError):
-            return ModelUnavailable("The model server sent something that is not its protocol.")
-        if isinstance(error, httpx.HTTPError):
-            return ModelUnavailable("The connection to the model server broke off.")
-        return ModelUnavailable(f"The model server's answer could not be read ({type(error).__name__}).")
-
-    def _answered(self, error: ollama.ResponseError, messages: Sequence[Message]) -> LLMError:
-        inner = _inner(error.error)
-        said = clean(said_in(inner) or error.error)
-        if _TOO_LONG.search(said):
-            told = [inner["error"].get(name) for name in ("n_prompt_tokens", "n_ctx")] if inner else [None, None]
-            tokens, window = (each if isinstance(each, int) and each > 0 else None for each in told)
+    def _special_error(
+        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+    ) -> LLMError | None:
+        if TOO_LONG.search(text):
+            tokens, window = _limits_in(body)
             return ContextTooLong(tokens or count_messages(messages), window or self._window)
-        if error.status_code == 404:
+        if status == 404:
             return ModelMissing(self.model, f"Run `ollama pull {self.model}`.")
-        if error.status_code == -1:
-            # An error line in mid-stream: the runner crashed or ran out of memory; it usually comes back.
-            return ModelUnavailable(f"The model server stopped with an error: {said}")
-        if error.status_code in (500, 502, 504) and not self.recorded:
-            # A real server says so when its runner died, and starts another; a recording when a reply is missing.
-            return ModelUnavailable(f"The model server failed (HTTP {error.status_code}): {said}")
-        return ModelRefused(error.status_code, f"The model server refused the call (HTTP {error.status_code}): {said}")
+        return None
 
 
-def _inner(error: str) -> dict[str, Any]:
-    """The runner's own error, which newer servers hand on as JSON inside of theirs; {} when there is none."""
-    try:
-        found = json.loads(error) if error.lstrip().startswith("{") else None
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) and isinstance(found.get("error"), dict) else {}
+def _limits_in(body: Any) -> tuple[int | None, int | None]:
+    """Tokens of the prompt and of the window, where the runner's own error (JSON inside the server's) has them."""
+    outer = body.get("error") if isinstance(body, dict) else None
+    inner = json_or_none(outer) if isinstance(outer, str) else None
+    details = inner.get("error") if isinstance(inner, dict) else None
+    if not isinstance(details, dict):
+        return None, None
+    return count(details.get("n_prompt_tokens")), count(details.get("n_ctx"))
 
 
-def _usage(chunk: ollama.ChatResponse, model: str, messages: Sequence[Message]) -> Usage:
+def _usage(last: dict[str, Any], model: str, messages: Sequence[Message]) -> TokenUsage:
     # Older servers leave the count out when all of the prompt was in their cache.
-    counted = chunk.prompt_eval_count
-    return Usage(
+    counted = count(last.get("prompt_eval_count"))
+    return TokenUsage(
         prompt_tokens=count_messages(messages) if counted is None else counted,
         estimated=counted is None,
-        completion_tokens=chunk.eval_count or 0,
-        prompt_eval_s=(chunk.prompt_eval_duration or 0) / 1e9,
-        eval_s=(chunk.eval_duration or 0) / 1e9,
-        model=clean(chunk.model or model, 120),
+        completion_tokens=count(last.get("eval_count")) or 0,
+        prompt_eval_s=(count(last.get("prompt_eval_duration")) or 0) / 1e9,
+        eval_s=(count(last.get("eval_duration")) or 0) / 1e9,
+        model=clean(last.get("model") or model, 120),
     )
 
 
 def _present(model: str, models: Sequence[str]) -> bool:
     return model in models or (":" not in model and f"{model}:latest" in models)
-
-
-def _context_length(client: httpx.Client, model: str) -> int | None:
-    """The window the model was trained with, in tokens, when the server tells."""
-    info = client.post("/api/show", json={"model": model}).raise_for_status().json().get("model_info") or {}
-    lengths = [value for key, value in info.items() if key.endswith(".context_length") and isinstance(value, int)]
-    return lengths[0] if lengths else None

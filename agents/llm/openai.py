@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
+from agents.llm.answers import TOO_LONG, clean, count, error_text
 from agents.llm.base import (
     Completion,
     ContextTooLong,
@@ -26,33 +26,15 @@ from agents.llm.base import (
     Message,
     ModelRefused,
     ModelUnavailable,
-    ReplyTooLong,
-    Usage,
+    TokenUsage,
 )
 from agents.llm.tokens import count_messages, count_tokens
-from agents.llm.transport import END_S, clean
-from agents.llm.web import TOO_LONG, WebProvider, said_in
+from agents.llm.web import PartialReply, WebProvider
 
-DEFAULT_SERVER = "https://api.openai.com/v1"
-KEY_VARIABLE = "AISWE_OPENAI_API_KEY"
 _ADAPTATIONS = 6
 _DROPPED_AT = 4  # a server that counts less than a quarter of our estimate has not read the whole conversation
 _JUDGED_FROM = 4_000  # tokens; below that nothing is dropped anywhere
 _PARAMETERS = ("stream_options", "seed", "temperature", "max_completion_tokens", "max_tokens")
-
-
-@dataclass
-class _Heard:
-    """What a reply brought so far."""
-
-    parts: list[str] = field(default_factory=list)
-    size: int = 0
-    reason: str = ""
-    usage: dict[str, Any] = field(default_factory=dict)
-    timings: dict[str, Any] = field(default_factory=dict)
-    model: str = ""
-    first: float = 0.0
-    done: bool = False
 
 
 class OpenAIProvider(WebProvider):
@@ -60,20 +42,15 @@ class OpenAIProvider(WebProvider):
 
     name = "openai"
 
-    def __init__(
-        self, server: str = DEFAULT_SERVER, model: str = "", *, key_variable: str = KEY_VARIABLE, **options: Any
-    ) -> None:
+    def __init__(self, server: str, model: str = "", **options: Any) -> None:
         address = server.rstrip("/")
         if "//" in address and not urlsplit(address).path.strip("/"):
             address += "/v1"
-        super().__init__(address, model, key_variable=key_variable, **options)
+        super().__init__(address, model, **options)
         # OpenAI's newer models take only the new name, most other servers only the old one.
         self._limit_name = "max_completion_tokens" if self.host.endswith("openai.com") else "max_tokens"
         self._left_out: set[str] = set()
         self._format = "json_schema"
-
-    def _key_headers(self, key: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key}"}
 
     def _body(
         self,
@@ -107,7 +84,7 @@ class OpenAIProvider(WebProvider):
         temperature: float,
         seed: int | None,
         max_tokens: int | None,
-    ) -> AsyncIterator[Delta | Completion]:
+    ) -> AsyncGenerator[Delta | Completion, None]:
         for turn in range(_ADAPTATIONS + 1):
             body = self._body(messages, schema, temperature, seed, max_tokens)
             began = time.monotonic()
@@ -120,7 +97,7 @@ class OpenAIProvider(WebProvider):
                     if turn < _ADAPTATIONS and self._adapted(response.status_code, raw, body):
                         continue
                     raise self._error(response.status_code, raw, response.headers, messages)
-                async with aclosing(self._read(response, messages, began)) as items:  # type: ignore[type-var]
+                async with aclosing(self._read(response, messages, began)) as items:
                     async for item in items:
                         yield item
             return
@@ -147,109 +124,103 @@ class OpenAIProvider(WebProvider):
 
     async def _read(
         self, response: httpx.Response, messages: Sequence[Message], began: float
-    ) -> AsyncIterator[Delta | Completion]:
-        heard = _Heard()
+    ) -> AsyncGenerator[Delta | Completion, None]:
+        reply = PartialReply(self._max_reply_bytes)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":  # it does not stream
-            whole = json.loads(await self._whole(response, 4 * self._max_reply_bytes))
-            if text := self._take(whole, heard, "message"):
+            whole = json.loads(await self._body_of(response, 4 * self._max_reply_bytes))
+            if text := self._take(whole, reply, "message"):
                 yield Delta(text)
-            heard.done = True
+            reply.done = True
         elif kind not in ("text/event-stream", "", "text/plain", "application/octet-stream"):
             raise ModelUnavailable("The model server sent something that is not its protocol.")
         else:
-            async with aclosing(self._pieces(response, heard)) as pieces:  # type: ignore[type-var]
+            async with aclosing(self._pieces(response, reply)) as pieces:
                 async for piece in pieces:
                     yield piece
-        if not heard.done and not heard.reason:
+        if not reply.done and not reply.reason:
             raise ModelUnavailable("The model server hung up in the middle of its reply.")
-        if heard.reason == "content_filter":
+        if reply.reason == "content_filter":
             raise ModelRefused(200, f"{self.host} withheld the reply (content_filter).")
-        usage = self._usage(heard, messages, began)
+        usage = self._usage(reply, messages, began)
         self._check_window(messages, usage)
-        reason = "length" if heard.reason in ("length", "max_tokens") else heard.reason or "stop"
-        yield Completion("".join(heard.parts), usage, reason, self.recorded)
+        reason = "length" if reply.reason in ("length", "max_tokens") else reply.reason or "stop"
+        yield Completion(reply.text, usage, reason, self.recorded)
 
-    async def _pieces(self, response: httpx.Response, heard: _Heard) -> AsyncIterator[Delta]:
-        def tail() -> float | None:
-            return END_S if heard.done else self._tail_s if heard.reason else None
-
-        async with aclosing(self._events(response, tail)) as events:  # type: ignore[type-var]
+    async def _pieces(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[Delta, None]:
+        async with aclosing(self._events(response, reply)) as events:
             async for event in events:
-                if heard.done or event.data.strip() == "[DONE]":
-                    heard.done = True
+                if reply.done or event.data.strip() == "[DONE]":
+                    reply.done = True
                     continue
                 data = json.loads(event.data)
                 if event.kind == "error" or (isinstance(data, dict) and data.get("error")):
                     raise self._in_midstream(data)
-                text = self._take(data, heard, "delta")
+                text = self._take(data, reply, "delta")
                 # An empty piece says that the model is at work: it thinks where nobody reads it.
-                if text or not heard.parts:
+                if text or not reply.parts:
                     yield Delta(text)
 
-    def _take(self, data: dict[str, Any], heard: _Heard, part: str) -> str:
+    def _take(self, data: dict[str, Any], reply: PartialReply, part: str) -> str:
         """Note what a chunk says; gives its text."""
-        heard.model = str(data.get("model") or heard.model)
-        heard.usage = data.get("usage") or heard.usage
-        heard.timings = data.get("timings") or heard.timings
+        reply.model = str(data.get("model") or reply.model)
+        reply.usage = {**reply.usage, **(data.get("usage") or {})}
+        reply.usage = {**reply.usage, "timings": data["timings"]} if data.get("timings") else reply.usage
         choices = data.get("choices") or []
         if not choices:
             return ""
-        said = choices[0].get(part) or {}
-        heard.reason = str(choices[0].get("finish_reason") or heard.reason)
-        text = said.get("content") or said.get("refusal") or ""
+        content = choices[0].get(part) or {}
+        reply.reason = str(choices[0].get("finish_reason") or reply.reason)
+        text = content.get("content") or content.get("refusal") or ""
         if not isinstance(text, str):
             raise ValueError("content")
-        thought = said.get("reasoning_content") or said.get("reasoning") or ""
-        heard.size += len(text.encode("utf-8", "replace")) + len(str(thought))
-        if heard.size > self._max_reply_bytes:
-            raise ReplyTooLong(self._max_reply_bytes)
-        if text:
-            heard.first = heard.first or time.monotonic()
-            heard.parts.append(text)
+        thought = content.get("reasoning_content") or content.get("reasoning") or ""
+        reply.add(text, str(thought))
         return text
 
     def _in_midstream(self, data: Any) -> LLMError:
         error = data.get("error") if isinstance(data, dict) else None
         details = error if isinstance(error, dict) else {}
-        said = self._safe(said_in(data) or "it gave no reason")
+        text = self._safe(error_text(data) or "it gave no reason")
         code = details.get("code") or details.get("status")
         if code in (400, "context_length_exceeded"):
-            return self._answered(400, said, data, None, ())
-        return ModelUnavailable(f"The model server stopped with an error: {said}")
+            return self._answered(400, text, data, None, ())
+        return ModelUnavailable(f"The model server stopped with an error: {text}")
 
-    def _judge(self, status: int, said: str, body: Any, retry_after: float | None) -> LLMError | None:
+    def _special_error(
+        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+    ) -> LLMError | None:
         error = body.get("error") if isinstance(body, dict) else None
         code = (error.get("code") or error.get("type")) if isinstance(error, dict) else None
         if status == 429 and code in ("insufficient_quota", "billing_hard_limit_reached"):
-            return ModelRefused(429, f"{self.host} has no quota left for this key: {said}")
+            return ModelRefused(429, f"{self.host} has no quota left for this key: {text}")
         return None
 
-    def _usage(self, heard: _Heard, messages: Sequence[Message], began: float) -> Usage:
+    def _usage(self, reply: PartialReply, messages: Sequence[Message], began: float) -> TokenUsage:
         now = time.monotonic()
-        first = heard.first or now
-        told, timings = heard.usage, heard.timings
-        details = told.get("prompt_tokens_details") or {}
-        reused = details.get("cached_tokens", told.get("prompt_cache_hit_tokens", timings.get("cache_n")))
-        prompt, written = _count(told.get("prompt_tokens")), _count(told.get("completion_tokens"))
-        return Usage(
+        first = reply.first or now
+        counts, timings = reply.usage, reply.usage.get("timings") or {}
+        details = counts.get("prompt_tokens_details") or {}
+        reused = details.get("cached_tokens", counts.get("prompt_cache_hit_tokens", timings.get("cache_n")))
+        prompt, written = count(counts.get("prompt_tokens")), count(counts.get("completion_tokens"))
+        return TokenUsage(
             prompt_tokens=count_messages(messages) if prompt is None else prompt,
-            completion_tokens=count_tokens("".join(heard.parts)) if written is None else written,
+            completion_tokens=count_tokens(reply.text) if written is None else written,
             prompt_eval_s=_seconds(timings.get("prompt_ms"), first - began),
             eval_s=_seconds(timings.get("predicted_ms"), now - first),
-            model=clean(heard.model or self.model, 120),
-            reused_tokens=_count(reused),
+            model=clean(reply.model or self.model, 120),
+            reused_tokens=count(reused),
             estimated=prompt is None or written is None,
         )
 
-    def _check_window(self, messages: Sequence[Message], usage: Usage) -> None:
+    def _check_window(self, messages: Sequence[Message], usage: TokenUsage) -> None:
         """Refuse a reply to a conversation that the server has cut in silence: the model did not see its beginning."""
         estimate = count_messages(messages)
         if not usage.estimated and estimate > _JUDGED_FROM and usage.prompt_tokens * _DROPPED_AT < estimate:
             raise ContextTooLong(estimate, max(usage.prompt_tokens, 1))
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:
-        answer = await self._post(f"{self.server}/embeddings", {"model": self.embed_model, "input": texts})
+        answer = await self._call("POST", f"{self.server}/embeddings", {"model": self.embed_model, "input": texts})
         rows = sorted(answer["data"], key=lambda row: int(row.get("index", 0)))
         return [list(map(float, row["embedding"])) for row in rows]
 
@@ -258,15 +229,15 @@ class OpenAIProvider(WebProvider):
         entries = {clean(row["id"], 120): row for row in rows[:2_000]}
         models = tuple(entries)
         if self.model not in entries:
-            way_out = f"It has {', '.join(models[:8])}." if models else "It has none."
+            hint = f"It has {', '.join(models[:8])}." if models else "It has none."
             problem = f"The model {self.model} is not on the server at {self.host}."
-            return Health(False, "", problem, way_out, models, None, self.recorded)
+            return Health(False, "", problem, hint, models, None, self.recorded)
         window = _window_of(entries[self.model])
         if window is None and len(models) == 1:
             with suppress(LLMError, httpx.HTTPError, ValueError, AttributeError, TypeError, KeyError):
                 # llama.cpp tells what it really loaded here, outside of the common protocol.
                 found = self._get(client, f"{self.server.removesuffix('/v1')}/props")
-                window = _count(found["default_generation_settings"]["n_ctx"])
+                window = count(found["default_generation_settings"]["n_ctx"])
         if window:
             self._window = min(self._window, window)
         return Health(True, "", models=models, context_length=window, recorded=self.recorded)
@@ -275,13 +246,9 @@ class OpenAIProvider(WebProvider):
 def _window_of(entry: dict[str, Any]) -> int | None:
     """What a model's entry says of its window: vLLM, LM Studio and gateways each have a name for it."""
     for name in ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length"):
-        if (found := _count(entry.get(name))) is not None:
+        if (found := count(entry.get(name))) is not None:
             return found
     return None
-
-
-def _count(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _seconds(milliseconds: Any, otherwise: float) -> float:

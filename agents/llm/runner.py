@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import replace
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -17,6 +18,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from agents.llm.base import (
     Cancelled,
     Completion,
+    ContextTooLong,
     LLMError,
     Message,
     ModelTimeout,
@@ -24,11 +26,16 @@ from agents.llm.base import (
     Provider,
 )
 from agents.llm.breaker import Breaker
-from agents.llm.calls import POLL_S, Calls, Seats
-from agents.llm.chain import ModelChain
-from agents.llm.mailbox import Mailbox
+from agents.llm.chain import ModelChain, falls_through
+from agents.llm.concurrency import ConcurrencyLimit
+from agents.llm.tokens import count_messages
 
 T = TypeVar("T")
+Arrived = SimpleQueue[str | LLMError | None]  # text, an error after which the reply starts over, or None at the end
+POLL_S = 0.2  # how often a waiting call asks whether it was stopped
+DELTA_S = 0.05  # twenty updates a second are as many as anyone can see
+ATTEMPTS_BEFORE_NEXT = 2  # of a model that another one stands in for
+REPLY_RESERVE = 512  # tokens that must be left for an answer when the caller sets no limit
 LONGEST_WAIT_S = 30.0  # a server asking for more is not waited for here: the task is parked instead
 
 
@@ -36,12 +43,17 @@ class ModelRunner:
     """One background event loop for all model calls of a process. Make one, share it, `close` it at the end."""
 
     def __init__(
-        self, *, attempts: int = 3, backoff: float = 0.5, breaker_failures: int = 5, breaker_cooldown: float = 15.0,
-        at_once: Callable[[str], int] = lambda server: 1,
-    ) -> None:  # fmt: skip
-        """`at_once` says how many conversations a server takes; calls beyond that are made too, and queue there."""
-        self.attempts, self._backoff = attempts, backoff
-        self.seats = Seats(at_once)
+        self,
+        *,
+        attempts: int = 3,
+        backoff: float = 0.5,
+        breaker_failures: int = 5,
+        breaker_cooldown: float = 15.0,
+        parallel: Callable[[str], int] = lambda server: 1,
+    ) -> None:
+        """`parallel` gives the number of calls that a server answers at a time; calls beyond that queue there."""
+        self._attempts, self._backoff = attempts, backoff
+        self.limit = ConcurrencyLimit(parallel)
         self._breaker_options: dict[str, Any] = {"failures": breaker_failures, "cooldown": breaker_cooldown}
         self._breakers: dict[str, Breaker] = {}
         self._providers: WeakSet[Provider] = WeakSet()
@@ -81,38 +93,54 @@ class ModelRunner:
         `cancelled` is asked every 0.2 s; once true, the connection is dropped and `Cancelled` raised. Of a `ModelChain`
         the next model is asked when one cannot answer; the completion's `instead_of` says why.
         """
-        with self.together(cancelled) as calls:
-            call = calls.start(
-                provider, messages, schema=schema, temperature=temperature, seed=seed, max_tokens=max_tokens,
-                on_delta=on_delta, on_retry=on_retry,
-            )  # fmt: skip
-            while not call.ended:
-                calls.look()
-            return call.result()
+        members: tuple[Provider, ...] = (provider,)
+        if isinstance(provider, ModelChain):
+            members = provider.members
+            temperature, max_tokens = provider.tuned(temperature, max_tokens)
+        options = {"schema": schema, "temperature": temperature, "seed": seed, "max_tokens": max_tokens}
+        passed: list[str] = []
+        for member in members[:-1]:
+            attempts = min(self._attempts, ATTEMPTS_BEFORE_NEXT)
+            try:
+                done = self._complete(member, messages, options, attempts, on_delta, on_retry, cancelled)
+            except LLMError as error:
+                if not falls_through(error):
+                    raise
+                passed.append(f"{member.name}:{member.model} did not answer: {error}")
+                if on_retry is not None:
+                    on_retry(error)
+            else:
+                return replace(done, instead_of=tuple(passed))
+        done = self._complete(members[-1], messages, options, self._attempts, on_delta, on_retry, cancelled)
+        return replace(done, instead_of=tuple(passed))
 
-    def together(self, cancelled: Callable[[], bool] | None = None) -> Calls:
-        """For several calls at the same time, all of the caller's thread: `with runner.together(stopped) as calls:`."""
-        return Calls(self, cancelled)
-
-    def submit(
+    def _complete(
         self,
         provider: Provider,
         messages: Sequence[Message],
         options: Mapping[str, Any],
-        mailbox: Mailbox,
         attempts: int,
-    ) -> Future[Completion]:
-        """Have one model asked in the background; what it writes goes to the mailbox. For agents.llm.calls."""
+        on_delta: Callable[[str], None] | None,
+        on_retry: Callable[[LLMError], None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> Completion:
+        """Ask one model."""
+        need = count_messages(messages) + (options["max_tokens"] or REPLY_RESERVE)
+        if need > provider.window:
+            raise ContextTooLong(need, provider.window)
+        arrived: Arrived = SimpleQueue()
 
         async def attempt() -> Completion:
-            async with aclosing(provider.stream(messages, **options)) as items:  # type: ignore[type-var]
+            async with aclosing(provider.stream(messages, **options)) as items:  # type: ignore[type-var]  # every provider's is a generator
                 async for item in items:
                     if isinstance(item, Completion):
                         return item
-                    mailbox.put(item.text)
+                    arrived.put(item.text)
             raise ModelUnavailable("The model server ended its reply without saying so.")
 
-        return self._submit(self._with_retries(provider, attempt, mailbox.start_over, attempts))
+        with self.limit.call(provider.server):
+            future = self._submit(self._with_retries(provider, attempt, arrived.put, attempts))
+            return _wait(future, arrived, on_delta, on_retry, cancelled)
 
     def embed(
         self, provider: Provider, texts: Sequence[str], *, cancelled: Callable[[], bool] | None = None
@@ -124,14 +152,8 @@ class ModelRunner:
         async def attempt() -> list[list[float]]:
             return await provider.embed(texts)
 
-        future = self._submit(self._with_retries(provider, attempt, lambda error: None, self.attempts))
-        with self._stopping(future):
-            while True:
-                with suppress(FutureTimeout):
-                    future.exception(POLL_S)
-                    return self._result(future)
-                if cancelled is not None and cancelled():
-                    raise Cancelled
+        future = self._submit(self._with_retries(provider, attempt, lambda error: None, self._attempts))
+        return _wait(future, SimpleQueue(), None, None, cancelled)
 
     def close(self) -> None:
         """Stop every call in flight and end the background thread; safe to call twice."""
@@ -201,21 +223,52 @@ class ModelRunner:
                 raise RuntimeError("ModelRunner is for synchronous threads; in its own loop use the provider itself.")
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    @contextmanager
-    def _stopping(self, future: Future[Any]) -> Iterator[None]:
-        """Whatever ends the wait (a stop, an error in a callback), nothing goes on behind it."""
-        try:
-            yield
-        finally:
-            if not future.done():
-                future.cancel()
 
-    @staticmethod
-    def _result(future: Future[T]) -> T:
-        try:
-            return future.result()
-        except CancelledError:
-            raise Cancelled from None
+def _wait(
+    future: Future[T],
+    arrived: Arrived,
+    on_delta: Callable[[str], None] | None,
+    on_retry: Callable[[LLMError], None] | None,
+    cancelled: Callable[[], bool] | None,
+) -> T:
+    """Wait for the call and pass on what arrives; a stop, or an error in a callback, drops the connection."""
+    future.add_done_callback(lambda _: arrived.put(None))
+    try:
+        ended = False
+        while not ended:
+            batch = _gather(arrived)
+            if cancelled is not None and cancelled():
+                raise Cancelled
+            text = ""
+            for item in batch:
+                if isinstance(item, LLMError):
+                    text = ""
+                    if on_retry is not None:
+                        on_retry(item)
+                else:
+                    text += item or ""
+            if text and on_delta is not None:
+                on_delta(text)
+            ended = bool(batch) and batch[-1] is None
+        return future.result()
+    except CancelledError:
+        raise Cancelled from None
+    finally:
+        future.cancel()
+
+
+def _gather(arrived: Arrived) -> list[str | LLMError | None]:
+    """What arrives within DELTA_S of the first piece; nothing when none comes within POLL_S."""
+    found: list[str | LLMError | None] = []
+    end = time.monotonic() + POLL_S
+    with suppress(Empty):
+        while (left := end - time.monotonic()) > 0:
+            found.append(arrived.get(timeout=left))
+            if found[-1] is None:
+                break
+            if len(found) == 1:
+                end = time.monotonic() + DELTA_S
+    return found
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A recording played over Ollama's protocol, and always called one."""
+"""A recording played over Ollama's protocol, and always labelled as one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from agents.llm.ollama import OllamaProvider
 
 
 class ScriptedProvider(OllamaProvider):
-    """The Ollama provider pointed at a scripted server; recorded from the first moment, not from the first answer."""
+    """The Ollama provider connected to a scripted server; recorded from the start, not only from the first answer."""
 
     name = "scripted"
 
-    def __init__(self, server: str, **options: Any) -> None:
-        super().__init__(server, **{**options, "recorded": True})
+    def __init__(self, server: str, model: str = "", **options: Any) -> None:
+        super().__init__(server, model, **{**options, "recorded": True})
 
     def health(self) -> Health:
         """As for Ollama, but a server that is not a recording is a problem: its replies would be mislabelled."""
         health = super().health()
         if health.ok and not health.recorded:
             problem = f"The server at {self.server} is a real model server, not a recording."
-            return replace(health, ok=False, problem=problem, way_out="Use the provider `ollama` for it.")
+            return replace(health, ok=False, problem=problem, hint="Use the provider `ollama` for it.")
         return health

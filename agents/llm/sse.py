@@ -7,7 +7,7 @@ from typing import NamedTuple
 _FIELDS = (b"data", b"event", b"id", b"retry")
 
 
-class Event(NamedTuple):
+class ServerSentEvent(NamedTuple):
     """One event: its kind (empty when the server names none) and its data."""
 
     kind: str
@@ -38,7 +38,7 @@ class EventReader:
         self._data: list[str] = []
         self._size = 0
 
-    def feed(self, piece: bytes) -> list[Event]:
+    def feed(self, piece: bytes) -> list[ServerSentEvent]:
         """Take a piece; gives the events that it ends."""
         if self._after_return and piece.startswith(b"\n"):
             piece = piece[1:]  # the other half of a line end
@@ -54,14 +54,14 @@ class EventReader:
             raise LineTooLong
         return [event for line in lines if (event := self._line(bytes(line))) is not None]
 
-    def end(self) -> list[Event]:
+    def end(self) -> list[ServerSentEvent]:
         """Nothing more comes; gives the event that was not ended by a blank line, if there is one."""
         rest, self._rest = bytes(self._rest), bytearray()
         events = [self._line(rest)] if rest else []
         events.append(self._dispatch())
         return [event for event in events if event is not None]
 
-    def _line(self, line: bytes) -> Event | None:
+    def _line(self, line: bytes) -> ServerSentEvent | None:
         if not self._begun:
             self._begun = True
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -88,7 +88,7 @@ class EventReader:
             raise LineTooLong
         self._data.append(value.decode("utf-8", "replace"))
 
-    def _dispatch(self) -> Event | None:
+    def _dispatch(self) -> ServerSentEvent | None:
         kind, data = self._kind, self._data
         self._kind, self._data, self._size = "", [], 0
-        return Event(kind, "\n".join(data)) if data else None
+        return ServerSentEvent(kind, "\n".join(data)) if data else None

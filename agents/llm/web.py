@@ -1,7 +1,6 @@
-"""What providers over plain HTTP share: connections, keys, time limits, and foreign errors put into our words.
+"""What providers over HTTP share: connections, keys, time limits, and translating foreign errors into ours.
 
-The servers' own Python clients are not used: each costs more than half a second to import in every worker, and what
-is needed of them is one POST and a stream of events.
+The servers' own clients are not used: each takes half a second to import, and one POST and a stream is all we need.
 """
 
 from __future__ import annotations
@@ -11,14 +10,17 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any, NoReturn
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import httpx
 
+from agents.llm.answers import BUSY, RECORDED_HEADER, TOO_LONG, clean, error_text, json_or_none, retry_after_seconds
 from agents.llm.base import (
     DEFAULT_WINDOW,
     MAX_REPLY_BYTES,
@@ -36,29 +38,59 @@ from agents.llm.base import (
     Timeouts,
 )
 from agents.llm.deadlines import timed
-from agents.llm.sse import Event, EventReader, LineTooLong, NotEvents
+from agents.llm.sse import EventReader, LineTooLong, NotEvents, ServerSentEvent
 from agents.llm.tokens import count_messages
-from agents.llm.transport import BUSY, RECORDED_HEADER, clean, retry_after_seconds
 
-TAIL_S = 2.0  # how long the count of tokens may come after the last word
+Item = TypeVar("Item")
+
+TAIL_S = 2.0  # how long the token counts may come after the last text
+END_S = 0.2  # how long the end of an answer may come after the mark of its end
 MAX_ERROR_BYTES = 64_000  # of an error's body; the rest is not read
-# A refused key is often quoted in part; the parts are nobody's business either.
+# A refused key is often quoted in part.
 _QUOTED_KEY = re.compile(r"\b(?:sk|pk|gsk|key|AIza)[A-Za-z0-9_-]*[*.…]{2,}[A-Za-z0-9_-]*|\bBearer\s+\S+", re.I)
-TOO_LONG = re.compile(
-    r"context[ _](?:length|window|size)|maximum context|input (?:length|token count|is too long)|too many tokens|"
-    r"exceeds? the (?:available|maximum)[^.]{0,40}(?:context|tokens)|prompt is too long",
-    re.I,
-)
+
+
+def _pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    return cast(AsyncGenerator[bytes, None], response.aiter_bytes())  # declared as an iterator, which has no aclose()
+
+
+@dataclass
+class PartialReply:
+    """What a reply has brought so far; `first` is when its first text came, on the monotonic clock."""
+
+    limit: int  # bytes
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+    reason: str = ""
+    usage: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    first: float = 0.0
+    done: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self.parts)
+
+    def add(self, text: str, thought: str = "") -> None:
+        """Add a piece; thoughts count against the limit but are not kept. Raises ReplyTooLong."""
+        self.size += len(text.encode("utf-8", "replace")) + len(thought)
+        if self.size > self.limit:
+            raise ReplyTooLong(self.limit)
+        if text:
+            self.first = self.first or monotonic()
+            self.parts.append(text)
 
 
 class WebProvider(ABC):
-    """The common part of `OpenAIProvider` and `GeminiProvider`; safe to use from several event loops.
+    """The common part of the providers; safe to use from several event loops.
 
-    The key is read from the environment variable `key_variable` at every call, goes out in a header only, and is
-    taken out of every error text.
+    The key is read from the environment variable `key_variable` at every call, is sent in a header only, and is removed
+    from every error text.
     """
 
     name = ""
+    start_hint = "Start it, or set another server address."
 
     def __init__(
         self,
@@ -87,12 +119,12 @@ class WebProvider(ABC):
 
     @property
     def recorded(self) -> bool:
-        """True when the server last answered as a recording."""
+        """True when the server's last answer came from a recording."""
         return self._recorded
 
     @property
     def host(self) -> str:
-        """The machine that is talked to, as a person would name it."""
+        """The machine's name without user, password and path, for messages."""
         return clean(urlsplit(self.server).netloc.rpartition("@")[2] or self.server, 120)
 
     async def stream(
@@ -106,7 +138,7 @@ class WebProvider(ABC):
     ) -> AsyncIterator[Delta | Completion]:
         """See `Provider.stream`."""
         source = self._translated(messages, self._chat(messages, schema, temperature, seed, max_tokens))
-        async with aclosing(timed(source, self.timeouts)) as items:  # type: ignore[type-var]
+        async with aclosing(timed(source, self.timeouts)) as items:
             async for item in items:
                 yield item
 
@@ -120,6 +152,7 @@ class WebProvider(ABC):
         except TimeoutError:
             raise ModelTimeout("first_token", self.timeouts.first_token) from None
         except Exception as error:  # noqa: BLE001 - the border: every foreign error becomes one of ours
+            # `from None`: the HTTP library's errors carry the request, and with it the key.
             raise self._ours(error) from None
         if len(vectors) != len(texts):
             raise ModelRefused(200, f"The model server gave {len(vectors)} vectors for {len(texts)} texts.")
@@ -133,23 +166,19 @@ class WebProvider(ABC):
 
     def health(self) -> Health:
         """See `Provider.health`."""
-        way_out = "Start it, or set another server address."
         try:
-            with httpx.Client(
-                timeout=max(self.timeouts.connect, 2.0), trust_env=False, follow_redirects=False
-            ) as client:
+            limit = max(self.timeouts.connect, 2.0)
+            with httpx.Client(timeout=limit, trust_env=False, follow_redirects=False) as client:
                 return self._look(client)
         except ModelMissing as missing:
-            return Health(False, problem=str(missing), way_out=missing.way_out)
+            return Health(False, problem=str(missing), hint=missing.hint)
         except LLMError as error:
-            return Health(False, problem=str(error), way_out=self._way_out(error))
+            return Health(False, problem=str(error), hint=self._hint(error))
         except httpx.TransportError:
-            return Health(False, problem=f"No model server answers at {self.host}.", way_out=way_out)
+            return Health(False, problem=f"No model server answers at {self.host}.", hint=self.start_hint)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, AttributeError, TypeError, KeyError):
             problem = f"What answers at {self.host} does not speak the protocol of {self.name}."
-            return Health(False, problem=problem, way_out=way_out)
-
-    # What a kind of server brings along.
+            return Health(False, problem=problem, hint=self.start_hint)
 
     @abstractmethod
     def _chat(
@@ -159,23 +188,25 @@ class WebProvider(ABC):
         temperature: float,
         seed: int | None,
         max_tokens: int | None,
-    ) -> AsyncIterator[Delta | Completion]:
-        """Ask and translate; foreign errors may come out of it."""
+    ) -> AsyncGenerator[Delta | Completion, None]:
+        """Ask and translate the answer; may raise foreign errors."""
 
     @abstractmethod
     async def _embed(self, texts: list[str]) -> list[list[float]]:
-        """Vectors for at least one text; foreign errors may come out of it."""
+        """Vectors for at least one text; may raise foreign errors."""
 
     @abstractmethod
     def _look(self, client: httpx.Client) -> Health:
-        """Look at the server; foreign errors may come out of it."""
+        """Check the server; may raise foreign errors."""
 
-    @abstractmethod
     def _key_headers(self, key: str) -> dict[str, str]:
-        """How this kind of server is shown the key."""
+        """The header that carries the key."""
+        return {"Authorization": f"Bearer {key}"}
 
-    def _judge(self, status: int, said: str, body: Any, retry_after: float | None) -> LLMError | None:
-        """What only this kind of server says by an error; None for what all say."""
+    def _special_error(
+        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+    ) -> LLMError | None:
+        """An error that only this kind of server has; None for those that all have."""
         return None
 
     # What all of them use.
@@ -203,115 +234,132 @@ class WebProvider(ABC):
             self._clients[loop] = client
         return client
 
-    @property
-    def _tail_s(self) -> float:
-        """How long a whole reply waits for what comes after it."""
-        return min(TAIL_S, self.timeouts.idle / 2)
+    def _tail(self, reply: PartialReply) -> float | None:
+        """How many seconds the rest of an answer may take once its text is complete; None before that."""
+        if reply.done:
+            return END_S
+        return min(TAIL_S, self.timeouts.idle / 2) if reply.reason else None
 
     def _note(self, response: httpx.Response) -> None:
         self._recorded = RECORDED_HEADER in response.headers
 
-    async def _events(self, response: httpx.Response, tail: Callable[[], float | None]) -> AsyncIterator[Event]:
-        """The events of an answer. Once the reply is whole, `tail` gives the seconds the rest of it may take.
+    def _events(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[ServerSentEvent, None]:
+        """The server-sent events of an answer."""
+        return self._with_tail(self._all_events(response), reply)
 
-        It is read to its end, because only then can the connection be used again.
-        """
-        async with aclosing(self._all_events(response)) as events:  # type: ignore[type-var]
+    def _lines(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[bytes, None]:
+        """The lines of an answer that are not empty."""
+        return self._with_tail(self._all_lines(response), reply)
+
+    async def _with_tail(self, source: AsyncGenerator[Item, None], reply: PartialReply) -> AsyncGenerator[Item, None]:
+        """Read to the end, because only then can the connection be reused; after the text not for long."""
+        async with aclosing(source) as items:
             while True:
                 try:
-                    async with asyncio.timeout(tail()):
-                        event = await anext(events)
+                    async with asyncio.timeout(self._tail(reply)):
+                        item = await anext(items)
                 except (StopAsyncIteration, TimeoutError):
                     return
                 except httpx.TransportError:
-                    if tail() is None:
+                    if self._tail(reply) is None:
                         raise
                     return
-                yield event
+                yield item
 
-    async def _all_events(self, response: httpx.Response) -> AsyncIterator[Event]:
+    async def _all_events(self, response: httpx.Response) -> AsyncGenerator[ServerSentEvent, None]:
         reader = EventReader(4 * self._max_reply_bytes)
-        async with aclosing(response.aiter_bytes()) as pieces:  # type: ignore[type-var]
+        async with aclosing(_pieces(response)) as pieces:
             async for piece in pieces:
                 for event in reader.feed(piece):
                     yield event
         for event in reader.end():
             yield event
 
-    async def _whole(self, response: httpx.Response, limit: int) -> bytes:
-        """The body; raises ReplyTooLong when it passes `limit` bytes."""
-        found = bytearray()
-        async with aclosing(response.aiter_bytes()) as pieces:  # type: ignore[type-var]
+    async def _all_lines(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
+        rest = bytearray()
+        async with aclosing(_pieces(response)) as pieces:
             async for piece in pieces:
-                found += piece
-                if len(found) > limit:
-                    raise ReplyTooLong(limit)
-        return bytes(found)
+                rest += piece
+                *lines, last = rest.split(b"\n")
+                rest = last
+                if len(rest) > 4 * self._max_reply_bytes:
+                    raise LineTooLong
+                for line in lines:
+                    if line.strip():
+                        yield bytes(line)
+        if rest.strip():
+            yield bytes(rest)
 
-    async def _post(self, address: str, body: dict[str, Any]) -> Any:
-        """A short call: JSON out, JSON in."""
-        async with self._client().stream("POST", address, json=body, headers=self._headers()) as response:
+    async def _body_of(self, response: httpx.Response, limit: int) -> bytes:
+        """The complete body; raises ReplyTooLong when it passes `limit` bytes."""
+        found = await self._up_to(response, limit)
+        if len(found) > limit:
+            raise ReplyTooLong(limit)
+        return found
+
+    async def _call(self, method: str, address: str, body: dict[str, Any] | None = None) -> Any:
+        """A short call that answers with JSON."""
+        async with self._client().stream(method, address, json=body, headers=self._headers()) as response:
             self._note(response)
             if response.status_code != 200:
-                await self._refuse(response)
-            return json.loads(await self._whole(response, 16 * self._max_reply_bytes))
+                raise self._error(response.status_code, await self._error_body(response), response.headers, ())
+            return json.loads(await self._body_of(response, 16 * self._max_reply_bytes))
 
     def _get(self, client: httpx.Client, address: str) -> Any:
-        """A look at the server; raises the LLMError tree for an answer that says no."""
+        """A GET of the health check; raises the LLMError tree for an error answer."""
         response = client.get(address, headers=self._headers())
         self._note(response)
         if response.status_code != 200:
             raise self._error(response.status_code, response.content[:MAX_ERROR_BYTES], response.headers, ())
         return response.json()
 
-    async def _refuse(self, response: httpx.Response, messages: Sequence[Message] = ()) -> NoReturn:
-        raise self._error(response.status_code, await self._error_body(response), response.headers, messages)
-
     async def _error_body(self, response: httpx.Response) -> bytes:
+        return (await self._up_to(response, MAX_ERROR_BYTES))[:MAX_ERROR_BYTES]
+
+    async def _up_to(self, response: httpx.Response, limit: int) -> bytes:
+        """The body, read until it passes `limit` bytes."""
         found = bytearray()
-        async with aclosing(response.aiter_bytes()) as pieces:  # type: ignore[type-var]
+        async with aclosing(_pieces(response)) as pieces:
             async for piece in pieces:
                 found += piece
-                if len(found) > MAX_ERROR_BYTES:
+                if len(found) > limit:
                     break
-        return bytes(found[:MAX_ERROR_BYTES])
+        return bytes(found)
 
     def _error(self, status: int, raw: bytes, headers: httpx.Headers, messages: Sequence[Message]) -> LLMError:
         text = raw.decode("utf-8", "replace")
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError):
-            body = None
+        body = json_or_none(text)
         milliseconds = retry_after_seconds(headers.get("retry-after-ms"))
         after = milliseconds / 1000 if milliseconds is not None else retry_after_seconds(headers.get("Retry-After"))
-        return self._answered(status, said_in(body) or text, body, after, messages)
+        return self._answered(status, error_text(body) or text, body, after, messages)
 
     def _answered(
-        self, status: int, said: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
     ) -> LLMError:
-        """An answer that says no, in our words."""
-        words = self._safe(said)
-        special = self._judge(status, words, body, retry_after)
+        """An error answer as one of our errors."""
+        text = self._safe(text)
+        special = self._special_error(status, text, body, retry_after, messages)
         if special is not None:
             return special
-        if status in (400, 413, 422, 500) and TOO_LONG.search(words):
+        if status in (400, 413, 422, 500) and TOO_LONG.search(text):
             return ContextTooLong(count_messages(messages), self._window)
         if status in (401, 403):
-            return ModelRefused(status, f"{self.host} refuses the key (HTTP {status}): {words}")
+            return ModelRefused(status, f"{self.host} refuses the key (HTTP {status}): {text}")
         if status == 404:
-            return ModelMissing(self.model, f"{self.host} says: {words}" if words else f"{self.host} does not know it.")
+            return ModelMissing(self.model, f"{self.host} says: {text}" if text else f"{self.host} does not know it.")
         if status in BUSY:
-            told = f" It says: {words}" if words else ""
-            return ModelUnavailable(f"The model server {BUSY[status]} (HTTP {status}).{told}", retry_after)
+            quoted = f" It says: {text}" if text else ""
+            return ModelUnavailable(f"The model server {BUSY[status]} (HTTP {status}).{quoted}", retry_after)
         if status >= 500 and not self.recorded:
-            return ModelUnavailable(f"The model server failed (HTTP {status}): {words}", retry_after)
-        return ModelRefused(status, f"The model server refused the call (HTTP {status}): {words}")
+            # Waiting helps: a real server restarts what failed. A recording answers 500 when a reply is missing.
+            return ModelUnavailable(f"The model server failed (HTTP {status}): {text}", retry_after)
+        return ModelRefused(status, f"The model server refused the call (HTTP {status}): {text}")
 
     async def _translated(
-        self, messages: Sequence[Message], source: AsyncIterator[Delta | Completion]
-    ) -> AsyncIterator[Delta | Completion]:
+        self, messages: Sequence[Message], source: AsyncGenerator[Delta | Completion, None]
+    ) -> AsyncGenerator[Delta | Completion, None]:
         try:
-            async with aclosing(source) as items:  # type: ignore[type-var]
+            async with aclosing(source) as items:
                 async for item in items:
                     yield item
         except Exception as error:  # noqa: BLE001 - the border: every foreign error becomes one of ours
@@ -319,7 +367,7 @@ class WebProvider(ABC):
             raise self._ours(error) from None
 
     def _ours(self, error: Exception) -> LLMError:
-        """Say in our words what went wrong on the way."""
+        """A foreign error as one of ours."""
         if isinstance(error, LLMError):
             return error
         if isinstance(error, httpx.ConnectTimeout):
@@ -333,34 +381,19 @@ class WebProvider(ABC):
         if isinstance(error, NotEvents | ValueError | KeyError | TypeError | AttributeError | httpx.DecodingError):
             return ModelUnavailable("The model server sent something that is not its protocol.")
         if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-            return ModelRefused(0, f"{self.host!r} is no address of a model server.")
+            return ModelRefused(0, f"{self.host!r} is not the address of a model server.")
         if isinstance(error, httpx.HTTPError):
             return ModelUnavailable("The connection to the model server broke off.")
         return ModelUnavailable(f"The model server's answer could not be read ({type(error).__name__}).")
 
     def _safe(self, text: str) -> str:
-        """A server's words without the key, whole or in part."""
+        """A server's text without the key, complete or in part."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if len(key) >= 4:
             text = text.replace(key, "[key]")
         return clean(_QUOTED_KEY.sub("[key]", text[:2_000]))
 
-    def _way_out(self, error: LLMError) -> str:
+    def _hint(self, error: LLMError) -> str:
         if isinstance(error, ModelRefused) and error.status in (401, 403) and self.key_variable:
             return f"Set {self.key_variable} in the environment of the server to a key that it takes."
         return "Look at the model server, or name another model."
-
-
-def said_in(body: Any) -> str:
-    """The words of an error in any of the shapes that are about; empty when there are none."""
-    for _ in range(4):
-        if isinstance(body, list):
-            body = body[0] if body else None
-        if isinstance(body, str):
-            return body
-        if not isinstance(body, dict):
-            return ""
-        body = next(
-            (body[key] for key in ("error", "message", "detail", "msg", "error_description") if body.get(key)), ""
-        )
-    return body if isinstance(body, str) else ""

@@ -13,7 +13,7 @@ SHOWN = 3  # a small model follows few hints
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundLesson:
     """A lesson with why it was chosen."""
 
     lesson: Lesson
@@ -25,15 +25,24 @@ class Found:
     def to_json(self) -> dict[str, Any]:
         """Plain data, for the event and the state."""
         return self.lesson.to_json() | {
-            "by": self.by, "similarity": round(self.similarity, 3), "weight": round(self.weight, 3),
-            "shown": self.track.shown, "helped": self.track.helped,
-        }  # fmt: skip
+            "by": self.by,
+            "similarity": round(self.similarity, 3),
+            "weight": round(self.weight, 3),
+            "shown": self.track.shown,
+            "helped": self.track.helped,
+        }
 
 
 def find_lessons(
-    store: LessonStore, *, project: str, signature: str = "", text: str = "", across: bool = False, limit: int = SHOWN,
+    store: LessonStore,
+    *,
+    project: str,
+    signature: str = "",
+    text: str = "",
+    across: bool = False,
+    limit: int = SHOWN,
     now: float | None = None,
-) -> list[Found]:  # fmt: skip
+) -> list[FoundLesson]:
     """Lessons for a failure or a task, best first.
 
     Those a person switched off are left out, those that did not help or are too old, and, unless `across`, those of
@@ -50,7 +59,7 @@ def find_lessons(
     }
     tracks = store.tracks(sorted(allowed)) if allowed else {}
     found = [
-        Found(lesson, by, similarity, weight(lesson, tracks.get(id, Track()), moment), tracks.get(id, Track()))
+        FoundLesson(lesson, by, similarity, weight(lesson, tracks.get(id, Track()), moment), tracks.get(id, Track()))
         for id, (lesson, by, similarity) in allowed.items()
     ]
     worth = [one for one in found if one.weight >= SHOWN_FROM]

@@ -1,8 +1,8 @@
 """Lessons in an embedded Chroma, owned by exactly one process.
 
 Two processes on one directory see different records without an error (measured), so a lock file decides who owns it;
-anybody else gets a store that remembers nothing and says why. So does whoever finds the folder damaged, or the disk full:
-memory makes work shorter and is never a reason for it to fail.
+anybody else gets a store that remembers nothing and says why. So does whoever finds the folder damaged, or the disk
+full: memory makes work shorter and is never a reason for it to fail.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import IO, Any, TypeVar
 
 from agents.memory.base import MANY, Lesson, Near, NoLessons, Showing, Track
 from agents.memory.embedding import EMBEDDER, embed
-from agents.memory.meaning import Meaning
+from agents.memory.meaning import LessonMeaning
 from agents.memory.rows import cleaned, lesson_of, plain
 from agents.memory.words import likeness
-from agents.redaction import redact
+from agents.secrets.redaction import redact
 
 __all__ = ["THRESHOLD", "ChromaLessons", "NoLessons"]
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 class ChromaLessons:
     """A LessonStore on Chroma; the collection is named after the embedder, because spaces must not be mixed."""
 
-    def __init__(self, folder: Path, threshold: float = THRESHOLD, meaning: Meaning | None = None) -> None:
+    def __init__(self, folder: Path, threshold: float = THRESHOLD, meaning: LessonMeaning | None = None) -> None:
         self._folder, self._threshold, self._meaning = folder, threshold, meaning
         self._client: Any = None
         self._lock = threading.Lock()
@@ -110,7 +110,8 @@ class ChromaLessons:
         what = " ".join(str(said).split())[:200]
         self._collection, self._known = None, {}
         self.problem = (
-            f"The memory in {self._folder.name} cannot be used ({type(error).__name__}: {what}), so nothing is remembered. Mend or move "
+            f"The memory in {self._folder.name} cannot be used ({type(error).__name__}: {what}), so nothing is "
+            "remembered. Mend or move "
             "the folder, then start aiswe again; what was learned is in the audit trail too."
         )
 
@@ -130,9 +131,12 @@ class ChromaLessons:
                 # A diagnosis that was confirmed says the same as one that was inferred, and knows it better.
                 fix = lesson.fix if known.inferred and not lesson.inferred else known.fix
                 lesson = replace(
-                    known, fix=fix, inferred=known.inferred and lesson.inferred, reward=max(known.reward, lesson.reward),
+                    known,
+                    fix=fix,
+                    inferred=known.inferred and lesson.inferred,
+                    reward=max(known.reward, lesson.reward),
                     learned_at=max(known.learned_at, lesson.learned_at),
-                )  # fmt: skip
+                )
             self._write(collection, lesson)
 
     def _write(self, collection: Any, lesson: Lesson) -> None:
@@ -149,7 +153,10 @@ class ChromaLessons:
         return sorted(lessons, key=lambda lesson: (-lesson.reward, lesson.id))[:limit]
 
     def similar(self, text: str, limit: int = MANY) -> list[Near]:
-        """Lessons like the text, by the nearest of the measures at hand: the embedding model's, hashed vectors, weighed words."""
+        """Lessons similar to the text, by the best available measure.
+
+        Embedding model, hashed vectors, or weighted words.
+        """
         return self._try(lambda collection: self._similar(collection, plain(text), limit), []) if text.strip() else []
 
     def _similar(self, collection: Any, text: str, limit: int) -> list[Near]:
@@ -184,9 +191,11 @@ class ChromaLessons:
     def _record(self, showings: Sequence[Showing]) -> None:
         for showing in showings:
             row = {
-                "lesson": plain(showing.lesson), "attempt": plain(showing.attempt), "passed": showing.passed,
+                "lesson": plain(showing.lesson),
+                "attempt": plain(showing.attempt),
+                "passed": showing.passed,
                 "at": showing.at if math.isfinite(showing.at) else 0.0,
-            }  # fmt: skip
+            }
             name = f"{row['lesson']}|{row['attempt']}"
             with self._writing:
                 if not self._showings.get(ids=[name], include=[])["ids"]:

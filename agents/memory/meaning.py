@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agents.llm.base import LLMError, Timeouts
-from agents.llm.registry import make_provider
+from agents.llm.registry import DEFAULT_PROVIDER, make_provider
 from agents.llm.runner import ModelRunner
 from agents.memory.base import Lesson
 
@@ -22,8 +22,8 @@ ASKED = 50  # nearest vectors
 Embed = Callable[[Sequence[str]], list[list[float]]]
 
 
-class Meaning:
-    """The vectors of one embedding model for lessons kept elsewhere; a collection for each model and length of vector."""
+class LessonMeaning:
+    """The vectors of one embedding model for lessons kept elsewhere; one collection per model and vector length."""
 
     def __init__(self, name: str, embed: Embed, close: Callable[[], None] = lambda: None) -> None:
         self._name, self._embed, self.close = (
@@ -69,17 +69,15 @@ class Meaning:
             known = self._there[index.name] = set(index.get(include=[])["ids"])
         missing = [name for name in parts if name not in known][: CAUGHT_UP * 3]
         if missing:
-            index.upsert(
-                ids=missing, embeddings=self._embed([parts[name][1] for name in missing]),
-                metadatas=[{"lesson": parts[name][0]} for name in missing],
-            )  # fmt: skip
+            vectors = self._embed([parts[name][1] for name in missing])
+            index.upsert(ids=missing, embeddings=vectors, metadatas=[{"lesson": parts[name][0]} for name in missing])
             known.update(missing)
 
 
-def meaning_of(server: str, model: str, provider: str = "ollama") -> Meaning:
+def meaning_of(server: str, model: str, provider: str = DEFAULT_PROVIDER) -> LessonMeaning:
     """An embedding model on a model server; one try for each question, since words are there to fall back to."""
     runner = ModelRunner(attempts=1)
     made: Any = make_provider(
         provider, server=server, model=model, embed_model=model, timeouts=Timeouts(connect=2.0, first_token=20.0)
     )
-    return Meaning(model, lambda texts: runner.embed(made, list(texts)), runner.close)
+    return LessonMeaning(model, lambda texts: runner.embed(made, list(texts)), runner.close)

@@ -1,4 +1,4 @@
-"""Lessons on their way into a store and out of it: nothing that a store chokes on, and nothing made up from a damaged row."""
+"""Convert lessons to rows of a store and back: clean values in, and no invented values from a damaged row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from agents.memory.base import Lesson
-from agents.redaction import redact
+from agents.secrets.redaction import redact
 
 LONGEST = 2_000  # characters of one part; what is shown is shorter still
 

@@ -1,7 +1,7 @@
 """May these words become a lesson? They are a model's, and what it read may have put them there.
 
-Words can be fooled, so nothing rests on this: lessons carry no rights (docs/injection.md). It keeps out what is plainly no
-explanation of a failure.
+Words can be fooled, so nothing rests on this: lessons carry no rights (docs/explanation/injection.md). It keeps out
+what is plainly no explanation of a failure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import unicodedata
 
 from agents.memory.base import LessonStore
 from agents.memory.words import likeness
-from agents.oddities import odd
+from agents.requirements.injection_hints import odd
 
 SAME = 0.85  # likeness from which two lessons say the same in other words
 _OWN = r"(?:localhost|127\.0\.0\.1|example\.(?:com|org|net))\b"
@@ -36,14 +36,15 @@ def planted(text: str) -> str:
 def known_as(store: LessonStore, *, project: str, signature: str, text: str) -> str:
     """The id of a lesson from the very same failure that says the same in nearly the same words; "" when there is none.
 
-    A model that was shown a lesson says it again in its diagnosis: one lesson in three wordings would fill all the places.
+    A model that was shown a lesson says it again in its diagnosis: one lesson in three wordings would fill all the
+    places.
     """
     mine = [one for one in store.by_signature(signature) if one.project == project]
     return next((one.id for one in mine if likeness(text, [one.text])[0] >= SAME), "")
 
 
 def switched_off(store: LessonStore, *, project: str, signature: str, text: str) -> str:
-    """Why a person of this project switched off a lesson that says the same, be it in other words; "" when nobody did."""
+    """Why a person of this project switched off a lesson with the same content; "" when nobody did."""
     found = [(one, likeness(text, [one.text])[0]) for one in store.by_signature(signature)]
     found += [(near.lesson, near.similarity) for near in store.similar(text)]
     for lesson, similarity in found:

@@ -22,7 +22,10 @@ def chance(track: Track, *, inferred: bool = False) -> float:
 
 
 def weight(lesson: Lesson, track: Track, now: float) -> float:
-    """0…1: chance × reward (−1…+1 mapped to 0…1) × decay since it was learned or last helped. `now`: seconds since 1970."""
+    """0…1: chance × reward (−1…+1 mapped to 0…1) × decay since it was learned or last helped.
+
+    `now`: seconds since 1970.
+    """
     reward = (max(-1.0, min(1.0, lesson.reward)) + 1.0) / 2.0
     last = max(lesson.learned_at, track.helped_at)
     # A lesson from before times were kept does not age until it is shown to have helped.

@@ -2,7 +2,8 @@
 
 Words weigh as in BM25 (rare ones more, repeats less), and the share of weight that two texts have in common is their
 likeness: 1.0 for the same words, 0.0 for none. It finds shared words, not shared meaning: "file missing" and "no such
-path" are strangers to it. Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+path" are strangers to it. Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond"
+(2009).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _EXCEPTION = re.compile(r"\w+(?:Error|Exception|Warning)")
 _SAYS_NOTHING = frozenset(
     re.findall(
         r"\w+",
-        """assert assertion assertionerror error errors failed failure exception traceback test tests expected actual got
+        """
+        assert assertion assertionerror error errors failed failure exception traceback test tests expected actual got
         where none true false self line file in at the an of to is not and or for with was by be it as on no from that
         this add adds make makes""",
     )
@@ -64,5 +66,6 @@ def _overlap(asked: Counter[str], words: Counter[str], seen: Counter[str], many:
 
 
 def _rarity(seen: int, many: int) -> float:
-    # A word that no lesson has is as rare as one that a single lesson has: in a small stock it would outweigh all others.
+    # A word that no lesson has counts as rare as one in a single lesson: in a small collection it would outweigh the
+    # rest.
     return math.log(1.0 + (max(many, 1) - max(seen, 1) + 0.5) / (max(seen, 1) + 0.5))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -10,11 +9,10 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import zip_longest
 
-from agents import syntax
+from agents.languages.base import Language
+from agents.languages.registry import language_of
 from agents.mutation.lines import changed_lines
-from agents.trials.mutants import mutants
 from sandbox.base import Sandbox
-from sandbox.pytest_run import run_pytest
 
 MAX_MUTANTS = 12
 ENOUGH = 3  # of which one was noticed: the suite can fail, and the next task need not wait
@@ -50,22 +48,23 @@ class Result:
 def mutants_of(
     files: Mapping[str, str], base: Mapping[str, str], *, seed: str, limit: int = MAX_MUTANTS
 ) -> list[Mutant]:
-    """Up to `limit` mutants of the lines that differ from `base`, from each Python file in turn; the same for the same seed."""
+    """Up to `limit` mutants of the lines that differ from `base`, from each source file in turn.
+
+    The same for the same seed.
+    """
     lists = []
     for path, text in sorted(files.items()):
-        if path.endswith(".py"):
+        if language := language_of(path):
             lines = changed_lines(base.get(path), text)
             number = random.Random(f"{seed}/{path}").randrange(2**31)  # noqa: S311 - a draw that can be repeated, no secret
-            try:
-                plain = ast.unparse(syntax.parse(text)) + "\n"
-                found = mutants(text, seed=number, limit=limit, lines=lines)
-            except (SyntaxError, ValueError, RecursionError):
-                continue
+            plain, found = language.mutants(text, seed=number, limit=limit, lines=lines)
             lists.append([Mutant(path, wrong, _diff(path, plain, wrong)) for wrong in found])
     return [mutant for row in zip_longest(*lists) for mutant in row if mutant is not None][:limit]
 
 
-def check(sandbox: Sandbox, found: Sequence[Mutant], files: Mapping[str, str], tests: Sequence[str]) -> Result:
+def check(
+    language: Language, sandbox: Sandbox, found: Sequence[Mutant], files: Mapping[str, str], tests: Sequence[str]
+) -> Result:
     """Run the test files against each mutant until ENOUGH are judged and one was noticed, or the time is used up.
 
     /workspace holds what it held before when this returns. Raises SandboxUnavailable.
@@ -78,7 +77,9 @@ def check(sandbox: Sandbox, found: Sequence[Mutant], files: Mapping[str, str], t
             break
         sandbox.put({mutant.path: mutant.text.encode()})
         try:
-            report = run_pytest(sandbox, ["-x", *sorted(tests)], seconds=min(ONE_SECONDS, left), coverage_of=None)
+            report = language.run_tests(
+                sandbox, sorted(tests), seconds=min(ONE_SECONDS, left), measured=False, first_failure=True
+            )
         finally:
             sandbox.put({mutant.path: files[mutant.path].encode()})
         if report.timed_out and left < ONE_SECONDS:

@@ -3,7 +3,7 @@
 from agents.planning.diff import PlanDiff, diff_plans
 from agents.planning.graph import CriticalPath, PlanCycle, critical_path, topological_layers
 from agents.planning.layout import Layout, layout
-from agents.planning.model import AGENTS, PLAN_SCHEMA, TASK_KINDS, Plan, PlanTask, Problem, content_hash
+from agents.planning.model import AGENTS, PLAN_SCHEMA, TASK_KINDS, PlanDraft, PlanProblem, PlanTask, content_hash
 from agents.planning.parse import parse_plan, with_unique_keys
 from agents.planning.validate import PlanLimits, validate_plan
 
@@ -13,12 +13,12 @@ __all__ = [
     "TASK_KINDS",
     "CriticalPath",
     "Layout",
-    "Plan",
     "PlanCycle",
     "PlanDiff",
+    "PlanDraft",
     "PlanLimits",
+    "PlanProblem",
     "PlanTask",
-    "Problem",
     "content_hash",
     "critical_path",
     "diff_plans",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from agents.planning.model import Plan, PlanTask
+from agents.planning.model import PlanDraft, PlanTask
 
 _SETS = frozenset({"requirements", "needs", "files", "packages"})
 
@@ -41,7 +41,7 @@ class PlanDiff:
         )
 
 
-def diff_plans(old: Plan, new: Plan) -> PlanDiff:
+def diff_plans(old: PlanDraft, new: PlanDraft) -> PlanDiff:
     """Compare two plans by task key. Order says nothing."""
     before = {task.key: task for task in reversed(old.tasks)}
     after = {task.key: task for task in reversed(new.tasks)}
@@ -60,7 +60,7 @@ def diff_plans(old: Plan, new: Plan) -> PlanDiff:
     )
 
 
-def _first_bearers(plan: Plan) -> list[PlanTask]:
+def _first_bearers(plan: PlanDraft) -> list[PlanTask]:
     return list({task.key: task for task in reversed(plan.tasks)}.values())[::-1]
 
 

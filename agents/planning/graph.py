@@ -1,14 +1,15 @@
-"""The graph of a plan: cycles, layers, critical path. Every function takes time in proportion to tasks and needs."""
+"""The graph of a plan: cycles, layers, critical path. Time is proportional to tasks and needs."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
-from agents.planning.model import Plan
+from agents.planning.model import PlanDraft
 
 Needs = Mapping[str, Sequence[str]]
+MOST_CYCLES = 20  # each is searched in time proportional to the plan; more than these are not read in one answer
 
 
 class PlanCycle(ValueError):
@@ -27,7 +28,7 @@ class CriticalPath:
     minutes: int
 
 
-def needs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
+def needs_of(plan: PlanDraft) -> dict[str, tuple[str, ...]]:
     """Key → keys it needs, of tasks that exist, itself left out. A repeated key keeps its first task."""
     keys = {task.key for task in plan.tasks}
     needs: dict[str, tuple[str, ...]] = {}
@@ -37,16 +38,28 @@ def needs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 
 def find_cycles(needs: Needs) -> list[tuple[str, ...]]:
-    """One shortest circle per knot of tasks that wait for each other, each as A, B, …, A (A needs B)."""
+    """Circles of tasks that wait for each other, none sharing a task with another; each as A, B, …, A (A needs B).
+
+    At most MOST_CYCLES of them, ordered by their first task in the plan.
+    """
     order = {key: index for index, key in enumerate(needs)}
-    cycles = []
-    for knot in _knots(needs):
-        start = min(knot, key=order.__getitem__)
-        cycles.append(_circle(start, knot, needs))
+    rest = dict(needs)
+    cycles: list[tuple[str, ...]] = []
+    while len(cycles) < MOST_CYCLES:
+        try:
+            TopologicalSorter(rest).prepare()
+        except CycleError as error:
+            path: list[str] = error.args[1][:0:-1]  # reversed, so that each needs the next; the repeated key left out
+            first = path.index(min(path, key=order.__getitem__))
+            cycles.append((*path[first:], *path[: first + 1]))
+            for key in path:
+                del rest[key]
+        else:
+            break
     return sorted(cycles, key=lambda path: order[path[0]])
 
 
-def topological_layers(plan: Plan) -> list[list[str]]:
+def topological_layers(plan: PlanDraft) -> list[list[str]]:
     """Keys in layers: a task stands one layer after the last one it needs. Raises PlanCycle."""
     needs = needs_of(plan)
     depth: dict[str, int] = {}
@@ -58,7 +71,7 @@ def topological_layers(plan: Plan) -> list[list[str]]:
     return layers
 
 
-def critical_path(plan: Plan) -> CriticalPath:
+def critical_path(plan: PlanDraft) -> CriticalPath:
     """The chain that takes longest; among equals the one proposed first. Raises PlanCycle."""
     needs = needs_of(plan)
     minutes: dict[str, int] = {}
@@ -88,81 +101,8 @@ def shown_path(path: Sequence[str]) -> str:
 
 
 def _ordered(needs: Needs) -> list[str]:
-    """Keys so that what is needed comes first, in the order of the plan where that leaves a choice."""
-    waiting = {key: len(wanted) for key, wanted in needs.items()}
-    followers: dict[str, list[str]] = {key: [] for key in needs}
-    for key, wanted in needs.items():
-        for need in wanted:
-            followers[need].append(key)
-    ready = deque(key for key, count in waiting.items() if not count)
-    ordered = []
-    while ready:
-        key = ready.popleft()
-        ordered.append(key)
-        for follower in followers[key]:
-            waiting[follower] -= 1
-            if not waiting[follower]:
-                ready.append(follower)
-    if len(ordered) < len(needs):
-        raise PlanCycle(find_cycles(needs)[0])
-    return ordered
-
-
-def _knots(needs: Needs) -> list[set[str]]:
-    """Strongly connected components of more than one task (Tarjan, without recursion: plans may be deep)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    on_stack: set[str] = set()
-    stack: list[str] = []
-    knots = []
-    for root in needs:
-        if root in index:
-            continue
-        work = [(root, iter(needs[root]))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            key, rest = work[-1]
-            for need in rest:
-                if need not in index:
-                    index[need] = low[need] = len(index)
-                    stack.append(need)
-                    on_stack.add(need)
-                    work.append((need, iter(needs[need])))
-                    break
-                if need in on_stack:
-                    low[key] = min(low[key], index[need])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[key])
-                if low[key] == index[key]:
-                    knot = set()
-                    while True:
-                        member = stack.pop()
-                        on_stack.discard(member)
-                        knot.add(member)
-                        if member == key:
-                            break
-                    if len(knot) > 1:
-                        knots.append(knot)
-    return knots
-
-
-def _circle(start: str, knot: set[str], needs: Needs) -> tuple[str, ...]:
-    """The shortest way from `start` back to itself inside its knot."""
-    came_from: dict[str, str] = {}
-    queue = deque([start])
-    while queue:
-        key = queue.popleft()
-        for need in needs[key]:
-            if need == start:
-                path = [key]
-                while path[-1] != start:
-                    path.append(came_from[path[-1]])
-                return (*reversed(path), start)
-            if need in knot and need not in came_from:
-                came_from[need] = key
-                queue.append(need)
-    raise AssertionError(f"{start} is in no circle")
+    """Keys so that what is needed comes first. Raises PlanCycle."""
+    try:
+        return list(TopologicalSorter(needs).static_order())
+    except CycleError:
+        raise PlanCycle(find_cycles(needs)[0]) from None

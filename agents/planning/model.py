@@ -89,7 +89,7 @@ class PlanTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanDraft:
     """Tasks in the order in which they were proposed, and a free note."""
 
     tasks: tuple[PlanTask, ...] = ()
@@ -101,7 +101,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PlanProblem:
     """Something wrong with a plan: a stable `code`, a message that names the way out, and the tasks it is about."""
 
     code: str
@@ -119,7 +119,7 @@ class Problem:
         }
 
 
-def content_hash(plan: Plan) -> str:
+def content_hash(plan: PlanDraft) -> str:
     """SHA-256 over what the plan says; the order of tasks and of their lists says nothing and does not count."""
     tasks = []
     for task in sorted(plan.tasks, key=lambda t: (t.key, t.title, t.description)):

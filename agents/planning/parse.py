@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agents.planning.model import Plan, PlanTask, Problem
+from agents.planning.model import PlanDraft, PlanProblem, PlanTask
 
 _STRINGS = ("key", "title", "description", "kind", "agent", "expects")
 _LISTS = ("requirements", "needs", "files", "packages")
@@ -20,7 +20,7 @@ _MAX_PROBLEMS = 100
 _DEFAULT_MINUTES = 30
 
 
-def parse_plan(obj: object) -> tuple[Plan | None, list[Problem]]:
+def parse_plan(obj: object) -> tuple[PlanDraft | None, list[PlanProblem]]:
     """The plan in `obj` (decoded JSON), and what is wrong with it; no plan when a value has the wrong type.
 
     Missing values get placeholders, each named in a warning: keys T-01, T-02, …; 30 minutes; kind code; the agent of
@@ -28,7 +28,7 @@ def parse_plan(obj: object) -> tuple[Plan | None, list[Problem]]:
     """
     if not isinstance(obj, Mapping):
         return None, [_wrong("The plan", "an object with `tasks` and `notes`", obj)]
-    problems: list[Problem] = []
+    problems: list[PlanProblem] = []
     raw_tasks = obj.get("tasks")
     notes = obj.get("notes")
     if notes is None:
@@ -36,14 +36,14 @@ def parse_plan(obj: object) -> tuple[Plan | None, list[Problem]]:
     elif not isinstance(notes, str):
         problems.append(_wrong("`notes`", "a text", notes))
     elif (bad := _bad_text(notes, _MAX_TEXT)) is not None:
-        problems.append(Problem("bad_text", f"`notes` {bad}"))
+        problems.append(PlanProblem("bad_text", f"`notes` {bad}"))
     if raw_tasks is None:
-        return None, [*problems, Problem("no_tasks", "The plan has no `tasks`. Give a list of at least one task.")]
+        return None, [*problems, PlanProblem("no_tasks", "The plan has no `tasks`. Give a list of at least one task.")]
     if not isinstance(raw_tasks, list):
         return None, [*problems, _wrong("`tasks`", "a list", raw_tasks)]
     if len(raw_tasks) > _MAX_TASKS:
         message = f"The plan lists {len(raw_tasks):,} tasks; more than {_MAX_TASKS:,} are not read. Split it."
-        return None, [*problems, Problem("too_many_tasks", message)]
+        return None, [*problems, PlanProblem("too_many_tasks", message)]
     problems += _unknown_names("The plan", obj, frozenset(("tasks", "notes")))
     given = {raw["key"].strip() for raw in raw_tasks if isinstance(raw, Mapping) and isinstance(raw.get("key"), str)}
     tasks = []
@@ -54,10 +54,10 @@ def parse_plan(obj: object) -> tuple[Plan | None, list[Problem]]:
     errors = [p for p in problems if p.severity == "error"]
     if errors:
         return None, _shortened(errors + [p for p in problems if p.severity == "warning"])
-    return Plan(tuple(tasks), str(notes).strip()), _shortened(problems)
+    return PlanDraft(tuple(tasks), str(notes).strip()), _shortened(problems)
 
 
-def with_unique_keys(plan: Plan) -> tuple[Plan, list[Problem]]:
+def with_unique_keys(plan: PlanDraft) -> tuple[PlanDraft, list[PlanProblem]]:
     """The plan with later bearers of a key renamed (`T-01-2`); needs go on meaning the first bearer."""
     taken = {task.key for task in plan.tasks}
     seen: set[str] = set()
@@ -73,13 +73,13 @@ def with_unique_keys(plan: Plan) -> tuple[Plan, list[Problem]]:
             key = f"{task.key}-{number}"
             taken.add(key)
             message = f"Two tasks are called {task.key}; the later one is now {key}. Check which one others need."
-            problems.append(Problem("duplicate_key", message, (task.key, key), "warning"))
+            problems.append(PlanProblem("duplicate_key", message, (task.key, key), "warning"))
         seen.add(key)
         tasks.append(task if key == task.key else replace(task, key=key))
     return replace(plan, tasks=tuple(tasks)), problems
 
 
-def _task(number: int, raw: object, given: set[str], problems: list[Problem]) -> PlanTask | None:
+def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]) -> PlanTask | None:
     if not isinstance(raw, Mapping):
         problems.append(_wrong(f"Task {number}", "an object", raw))
         return None
@@ -119,7 +119,7 @@ def _task(number: int, raw: object, given: set[str], problems: list[Problem]) ->
     problems += _unknown_names(f"Task {key}", raw, _KNOWN)
     if assumed:
         message = f"Task {key} left out some values; assumed: {', '.join(assumed)}."
-        problems.append(Problem("placeholder", message, (key,), "warning"))
+        problems.append(PlanProblem("placeholder", message, (key,), "warning"))
     return PlanTask(
         key=key,
         title=title,
@@ -132,7 +132,7 @@ def _task(number: int, raw: object, given: set[str], problems: list[Problem]) ->
     )
 
 
-def _string(number: int, name: str, raw: Mapping[Any, Any], problems: list[Problem]) -> str:
+def _string(number: int, name: str, raw: Mapping[Any, Any], problems: list[PlanProblem]) -> str:
     value = raw.get(name)
     if value is None:
         return ""
@@ -141,12 +141,12 @@ def _string(number: int, name: str, raw: Mapping[Any, Any], problems: list[Probl
         return ""
     bad = _bad_text(value, _MAX_TEXT if name in ("description", "expects") else _MAX_WORD)
     if bad is not None:
-        problems.append(Problem("bad_text", f"`{name}` of task {number} {bad}"))
+        problems.append(PlanProblem("bad_text", f"`{name}` of task {number} {bad}"))
         return ""
     return value.strip()
 
 
-def _list(number: int, name: str, raw: Mapping[Any, Any], problems: list[Problem]) -> tuple[str, ...]:
+def _list(number: int, name: str, raw: Mapping[Any, Any], problems: list[PlanProblem]) -> tuple[str, ...]:
     value = raw.get(name)
     if value is None:
         return ()
@@ -155,7 +155,7 @@ def _list(number: int, name: str, raw: Mapping[Any, Any], problems: list[Problem
         return ()
     if len(value) > _MAX_LIST:
         message = f"`{name}` of task {number} lists {len(value):,} entries; the limit is {_MAX_LIST:,}. Shorten it."
-        problems.append(Problem("too_long_list", message))
+        problems.append(PlanProblem("too_long_list", message))
         return ()
     found: dict[str, None] = {}
     for entry in value:
@@ -164,7 +164,7 @@ def _list(number: int, name: str, raw: Mapping[Any, Any], problems: list[Problem
             return ()
         bad = _bad_text(entry, _MAX_WORD)
         if bad is not None:
-            problems.append(Problem("bad_text", f"An entry of `{name}` of task {number} {bad}"))
+            problems.append(PlanProblem("bad_text", f"An entry of `{name}` of task {number} {bad}"))
             return ()
         if entry.strip():
             found[entry.strip()] = None
@@ -179,23 +179,23 @@ def _bad_text(value: str, limit: int) -> str | None:
     return None
 
 
-def _unknown_names(where: str, raw: Mapping[Any, Any], known: frozenset[str]) -> list[Problem]:
+def _unknown_names(where: str, raw: Mapping[Any, Any], known: frozenset[str]) -> list[PlanProblem]:
     extra = sorted(str(name)[:40] for name in raw if name not in known)
     if not extra:
         return []
     shown = ", ".join(extra[:5]) + (" …" if len(extra) > 5 else "")
-    return [Problem("unknown_field", f"{where} has fields that are not read: {shown}.", (), "warning")]
+    return [PlanProblem("unknown_field", f"{where} has fields that are not read: {shown}.", (), "warning")]
 
 
-def _wrong(what: str, wanted: str, got: object) -> Problem:
+def _wrong(what: str, wanted: str, got: object) -> PlanProblem:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true/false", type(None): "nothing"}
     shown = names.get(type(got), "a number" if isinstance(got, (int, float)) else type(got).__name__)
-    return Problem("wrong_type", f"{what} must be {wanted}, not {shown}.")
+    return PlanProblem("wrong_type", f"{what} must be {wanted}, not {shown}.")
 
 
-def _shortened(problems: list[Problem]) -> list[Problem]:
+def _shortened(problems: list[PlanProblem]) -> list[PlanProblem]:
     if len(problems) <= _MAX_PROBLEMS:
         return problems
     rest = len(problems) - _MAX_PROBLEMS
     last = problems[_MAX_PROBLEMS]
-    return [*problems[:_MAX_PROBLEMS], Problem("more", f"{rest:,} more problems like these.", (), last.severity)]
+    return [*problems[:_MAX_PROBLEMS], PlanProblem("more", f"{rest:,} more problems like these.", (), last.severity)]

@@ -1,4 +1,4 @@
-"""Whether a plan may be shown for approval: all that is wrong with it, at once, in words a person or model can act on."""
+"""Validate a plan before it is shown for approval: all problems together, worded so that a person or model can act."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agents.planning.graph import find_cycles, needs_of, shown_path
-from agents.planning.model import AGENTS, TASK_KINDS, Plan, PlanTask, Problem, Severity
+from agents.planning.model import AGENTS, TASK_KINDS, PlanDraft, PlanProblem, PlanTask, Severity
 
 # What must be covered by a task; goals and constraints only ought to be, non-goals must not.
 _MUST_COVER = frozenset({"functional", "non_functional", "story"})
@@ -26,18 +26,20 @@ class PlanLimits:
     max_minutes: int = 60
 
 
-def validate_plan(plan: Plan, requirement_keys: Mapping[str, str], limits: PlanLimits | None = None) -> list[Problem]:
+def validate_plan(
+    plan: PlanDraft, requirement_keys: Mapping[str, str], limits: PlanLimits | None = None
+) -> list[PlanProblem]:
     """Everything wrong with `plan`; errors first. `requirement_keys` maps each requirement's key to its kind."""
     limits = limits or PlanLimits()
     if not plan.tasks:
-        return [Problem("empty_plan", "The plan has no tasks. Propose at least one task per requirement.")]
+        return [PlanProblem("empty_plan", "The plan has no tasks. Propose at least one task per requirement.")]
     needs_count = sum(len(task.needs) for task in plan.tasks)
     if len(plan.tasks) > limits.max_tasks:
         message = f"The plan has {len(plan.tasks):,} tasks; the limit is {limits.max_tasks:,}. Split it into phases."
-        return [Problem("too_many_tasks", message)]
+        return [PlanProblem("too_many_tasks", message)]
     if needs_count > limits.max_needs:
         message = f"The plan has {needs_count:,} needs; the limit is {limits.max_needs:,}. Name direct needs only."
-        return [Problem("too_many_needs", message)]
+        return [PlanProblem("too_many_needs", message)]
     problems = _names(plan)
     for task in plan.tasks:
         problems += _task_problems(task, requirement_keys, limits)
@@ -47,20 +49,20 @@ def validate_plan(plan: Plan, requirement_keys: Mapping[str, str], limits: PlanL
     return _limited(sorted(problems, key=lambda p: p.severity != "error"))
 
 
-def _names(plan: Plan) -> list[Problem]:
+def _names(plan: PlanDraft) -> list[PlanProblem]:
     counts = Counter(task.key for task in plan.tasks)
     return [
-        Problem("duplicate_key", f"{count} tasks are called {key}. Give each task a key of its own.", (key,))
+        PlanProblem("duplicate_key", f"{count} tasks are called {key}. Give each task a key of its own.", (key,))
         for key, count in counts.items()
         if count > 1
     ]
 
 
-def _task_problems(task: PlanTask, requirements: Mapping[str, str], limits: PlanLimits) -> list[Problem]:
-    found: list[Problem] = []
+def _task_problems(task: PlanTask, requirements: Mapping[str, str], limits: PlanLimits) -> list[PlanProblem]:
+    found: list[PlanProblem] = []
 
     def note(code: str, message: str, severity: Severity = "error") -> None:
-        found.append(Problem(code, message, (task.key,), severity))
+        found.append(PlanProblem(code, message, (task.key,), severity))
 
     if not task.key.strip():
         note("no_key", "A task has no key. Call it T-01 or the like.")
@@ -92,27 +94,27 @@ def _task_problems(task: PlanTask, requirements: Mapping[str, str], limits: Plan
     return found
 
 
-def _need_problems(plan: Plan) -> list[Problem]:
+def _need_problems(plan: PlanDraft) -> list[PlanProblem]:
     keys = {task.key for task in plan.tasks}
     found = []
     for task in plan.tasks:
         for need in task.needs:
             if need == task.key:
-                found.append(Problem("self_dependency", f"{task.key} needs itself. Remove that need.", (task.key,)))
+                found.append(PlanProblem("self_dependency", f"{task.key} needs itself. Remove that need.", (task.key,)))
             elif need not in keys:
-                message = f"{task.key} needs {need}, which is no task of this plan. Add it or remove the need."
-                found.append(Problem("dangling_need", message, (task.key,)))
+                message = f"{task.key} needs {need}, which is not a task of this plan. Add it or remove the dependency."
+                found.append(PlanProblem("dangling_need", message, (task.key,)))
     return found
 
 
-def _cycle_problems(plan: Plan) -> list[Problem]:
+def _cycle_problems(plan: PlanDraft) -> list[PlanProblem]:
     return [
-        Problem("cycle", f"Circular dependency: {shown_path(path)}. Remove one of these needs.", path[:-1])
+        PlanProblem("cycle", f"Circular dependency: {shown_path(path)}. Remove one of these needs.", path[:-1])
         for path in find_cycles(needs_of(plan))
     ]
 
 
-def _coverage_problems(plan: Plan, requirements: Mapping[str, str]) -> list[Problem]:
+def _coverage_problems(plan: PlanDraft, requirements: Mapping[str, str]) -> list[PlanProblem]:
     covered = {key for task in plan.tasks for key in task.requirements}
     found = []
     for kinds, severity, say in (
@@ -126,7 +128,7 @@ def _coverage_problems(plan: Plan, requirements: Mapping[str, str]) -> list[Prob
                 shown += f" and {len(missing) - _SHOWN_KEYS} more"
             for key in missing:
                 message = f"No task covers requirement {key} ({requirements[key]}); it {say}. Uncovered: {shown}."
-                found.append(Problem("uncovered_requirement", message, (), severity))  # type: ignore[arg-type]
+                found.append(PlanProblem("uncovered_requirement", message, (), severity))  # type: ignore[arg-type]  # a literal above
     return found
 
 
@@ -135,7 +137,7 @@ def _escapes(path: str) -> bool:
     return parts.is_absolute() or ".." in parts.parts or path[1:2] == ":" or path.startswith("~")
 
 
-def _limited(problems: list[Problem]) -> list[Problem]:
+def _limited(problems: list[PlanProblem]) -> list[PlanProblem]:
     """At most so many of one code, so that a broken plan of 1,000 tasks stays readable."""
     counts: Counter[tuple[str, str]] = Counter()
     kept = []
@@ -146,5 +148,5 @@ def _limited(problems: list[Problem]) -> list[Problem]:
     for (code, severity), count in counts.items():
         if count > _MAX_PROBLEMS_PER_CODE:
             message = f"{count - _MAX_PROBLEMS_PER_CODE:,} more of the same ({code})."
-            kept.append(Problem(code, message, (), "error" if severity == "error" else "warning"))
+            kept.append(PlanProblem(code, message, (), "error" if severity == "error" else "warning"))
     return sorted(kept, key=lambda p: p.severity != "error")

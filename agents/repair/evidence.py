@@ -15,8 +15,8 @@ _NOISE = re.compile(r"[\s`*]+")
 
 
 def is_shown(evidence: str, shown: str) -> bool:
-    """True when the line stands in the text: word for word (whatever the spaces), or nearly all of its words in order of
-    the text's own neighbouring lines, and then every number. False for an empty line.
+    """True when the line stands in the text: word for word (whatever the spaces), or nearly all of its words in order
+    of the text's own neighbouring lines, and then every number. False for an empty line.
     """
     wanted = _plain(evidence)
     if not wanted:

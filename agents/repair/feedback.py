@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agents.prompting import quoted
+from agents.prompts.render import quoted
 
 TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
 
@@ -39,7 +39,7 @@ def trace_text(report: Mapping[str, Any]) -> str:
     if len(failures) > 12:
         blocks.append(f"… and {len(failures) - 12} more failures")
     if report.get("problem"):
-        blocks.insert(0, f"There is no proper result: {report['problem']}.")
+        blocks.insert(0, f"There is no valid result: {report['problem']}.")
     if not failures:
         blocks.append(quoted(clip(str(report.get("output", "")), TRACE_CHARS), "text"))
     return "\n\n".join(blocks)

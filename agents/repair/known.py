@@ -7,35 +7,36 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from agents.languages.base import Language
+from agents.languages.problems import Problem
 from agents.repair.signature import error_kind
-from agents.repair.traces import Problem, read_problems
-from agents.repair.traces.pytest import read_block
+from agents.repair.traces import read_problems
 
 _AT_PLACE = re.compile(r"^[^\s:]{1,400}:\d{1,9}: ", re.MULTILINE)
 MOST_PLACES = 5  # named in a prompt; the traces follow whole
 
 
-def problem_of(failure: Mapping[str, Any]) -> Problem:
+def problem_of(failure: Mapping[str, Any], language: Language) -> Problem:
     """One failure of a report ({nodeid, message, traceback}) as far as its trace can be read."""
     text = str(failure.get("traceback") or failure.get("message") or "")
     test = str(failure.get("nodeid") or "")
-    found = read_block(test, text)
+    found = language.read_failure(test, text)
     # "calc.py:7: SyntaxError: …" is what is said of code that does not compile.
     return found if found.kind != "Failure" else replace(found, kind=error_kind(_AT_PLACE.sub("", text)))
 
 
-def problems_of(report: Mapping[str, Any]) -> list[Problem]:
+def problems_of(report: Mapping[str, Any], language: Language) -> list[Problem]:
     """The failures of a report; of a run without a proper result, what its output tells."""
     failures = report.get("failures") or []
     if failures:
-        return [problem_of(failure) for failure in failures[:20]]
+        return [problem_of(failure, language) for failure in failures[:20]]
     return list(read_problems(str(report.get("output", ""))))[:20]
 
 
-def where_text(report: Mapping[str, Any]) -> str:
+def where_text(report: Mapping[str, Any], language: Language) -> str:
     """`Where: shop/cart.py:13 (KeyError)`, one line for each place, most common first; "" when no place is known."""
     places: dict[str, int] = {}
-    for one in problems_of(report):
+    for one in problems_of(report, language):
         if one.place:
             line = f"{one.place} ({one.kind})"
             places[line] = places.get(line, 0) + 1

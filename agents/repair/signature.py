@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.repair.traces import Problem, read_problems
+from agents.languages.problems import Problem
+from agents.languages.registry import languages
+from agents.repair.traces import read_problems
 
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
@@ -20,9 +22,8 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "hash"),
     (re.compile(r"\b\d{10,}\b"), "number"),  # ids of objects, time stamps
     (re.compile(r"(?<=\b127\.0\.0\.1:)\d+|(?<=\blocalhost:)\d+|(?<=\bport )\d+"), "port"),
-    (re.compile(r"\btmp[a-z0-9_]{6,12}\b|\bpytest-\d+\b"), "temp"),
-    (re.compile(r"\s+"), " "),
 )
+_SPACES = re.compile(r"\s+")
 _ERROR_KIND = re.compile(
     r"^(?:E\s+)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failed))\b", re.M
 )
@@ -37,7 +38,10 @@ def normalise(text: str) -> str:
     text = text[:8_000]
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
-    return text.strip()
+    for language in languages():
+        if language.temporary:
+            text = re.sub(language.temporary, "temp", text)
+    return _SPACES.sub(" ", text).strip()
 
 
 def error_kind(text: str) -> str:

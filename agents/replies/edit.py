@@ -1,4 +1,4 @@
-"""One search/replace edit: its lines must stand in the file exactly once."""
+"""Apply one search/replace edit: its lines must occur in the file exactly once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class EditRefused(Exception):
 def apply_edit(content: str | None, edit: EditBlock) -> str:
     """The file after the edit (`content` None: there is no such file); raises `EditRefused`.
 
-    Lines are compared exactly first, then without blanks at their ends. The file keeps its own line ends.
+    Lines are compared exactly first, then without blanks at their ends, then with all of them shifted by the same
+    indentation, which is then given to the replacement too. The file keeps its own line ends.
     """
     if not edit.search.strip():
         if content is not None and content.strip():
@@ -39,6 +40,8 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
     if at is None:
         at = _place(lines, search, str.rstrip)
     if at is None:
+        at, replace = _shifted(lines, search, replace)
+    if at is None:
         raise EditRefused(_not_found(lines, search))
     ending = "\r" if newline == "\r\n" else ""
     last = at + len(search) == len(lines)
@@ -46,6 +49,48 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
     if last and new and not content.endswith("\n"):
         new[-1] = replace[-1]  # the file had no line end at its end and gets none
     return "\n".join([*lines[:at], *new, *lines[at + len(search) :]])
+
+
+def _shifted(lines: Sequence[str], search: Sequence[str], replace: list[str]) -> tuple[int | None, list[str]]:
+    """Where the searched lines are, all shifted by one indentation, and the new lines shifted in the same way.
+
+    Raises EditRefused when several places fit, or when the new lines have less indentation than is to be taken off.
+    """
+    first = next(row for row, line in enumerate(search) if line.strip())
+    found: list[tuple[int, str, str]] = []
+    for row, line in enumerate(lines):
+        at = row - first
+        if line.strip() != search[first].strip() or at < 0 or at + len(search) > len(lines):
+            continue
+        there, here = _indent(line), _indent(search[first])
+        more, less = there.removesuffix(here), here.removesuffix(there)
+        added, removed = (more, "") if there.endswith(here) else ("", less)
+        if there not in (added + here, here.removeprefix(removed)):
+            continue
+        part = zip(search, lines[at : at + len(search)], strict=True)
+        if all(_moved(want, added, removed) == have.rstrip() for want, have in part):
+            found.append((at, added, removed))
+        if len(found) > 1:
+            where = ", ".join(str(at + 1) for at, _, _ in found)
+            raise EditRefused(f"These lines occur several times with other indentation (lines {where}): quote more.")
+    if not found:
+        return None, replace
+    at, added, removed = found[0]
+    moved = [_moved(line, added, removed) for line in replace]
+    if any(line is None for line in moved):
+        raise EditRefused("SEARCH is indented differently from the file, and REPLACE cannot be moved with it.")
+    return at, [line for line in moved if line is not None]
+
+
+def _moved(line: str, added: str, removed: str) -> str | None:
+    """A line with its indentation changed; None when it lacks what is to be removed."""
+    if not line.strip():
+        return ""
+    return added + line.removeprefix(removed).rstrip() if line.startswith(removed) else None
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _place(lines: Sequence[str], search: Sequence[str], same: Callable[[str], str]) -> int | None:
@@ -60,7 +105,7 @@ def _place(lines: Sequence[str], search: Sequence[str], same: Callable[[str], st
     if len(rows) > 1:
         where = ", ".join(str(row + 1) for row in rows)
         raise EditRefused(
-            f"The SEARCH lines stand more than once in the file (lines {where}): quote more lines around the one meant."
+            f"The SEARCH lines occur more than once in the file (lines {where}): quote more lines around the one meant."
         )
     return rows[0] if rows else None
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agents.replies.tails import compiles
-from agents.replies.where import info_language, info_path, is_markdown, is_python
+from agents.replies.block_paths import info_language, info_path, is_markdown
+from agents.replies.source import compiles, written_in
 
 _FENCE = re.compile(r"^([ \t]{0,12})(`{3,}|~{3,})[ \t]*([^\n]*)$")
 SEARCH = re.compile(r"^<{4,9} ?(?:SEARCH|ORIGINAL|BEFORE|OLD|HEAD)\b.{0,80}$", re.I)
@@ -72,7 +72,7 @@ def split(text: str) -> Split:
             row = after
         elif (fence := _fence(line)) is not None:
             end, closed = _end(lines, row, fence, ends)
-            if closed and is_python(info_path(fence.info), info_language(fence.info)):
+            if closed and written_in(info_path(fence.info), info_language(fence.info)):
                 end = _past_docstrings(lines, row, end, fence, ends)
             body = [_outdent(each, fence.indent) for each in lines[row + 1 : end]]
             out.blocks.append(Block(fence.info, body, _above(out.prose[floor:]), row + 1, closed))
@@ -180,8 +180,8 @@ def _end(lines: Sequence[str], start: int, opening: _Fence, ends: _Ends) -> tupl
 
 
 def _past_docstrings(lines: Sequence[str], start: int, end: int, opening: _Fence, ends: _Ends) -> int:
-    """The closing fence of Python whose docstring holds a fence at the margin: the first at which the code compiles."""
-    body = "\n".join(lines[start + 1 : end])
+    """The closing fence of code whose docstring holds a fence at the margin: the first at which the code compiles."""
+    body, path, label = "\n".join(lines[start + 1 : end]), info_path(opening.info), info_language(opening.info)
     if body.count('"""') % 2 == 0 and body.count("'''") % 2 == 0:
         return end
     for row in range(end + 1, min(len(lines), end + 2_000)):
@@ -191,7 +191,7 @@ def _past_docstrings(lines: Sequence[str], start: int, end: int, opening: _Fence
         if ends.rereads == 0 or (fence.info and info_path(fence.info)):
             return end
         ends.rereads -= 1
-        if fence.closes(opening) and compiles("\n".join(lines[start + 1 : row])):
+        if fence.closes(opening) and compiles(path, "\n".join(lines[start + 1 : row]), label):
             return row
     return end
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents import syntax
+from agents.languages.python import syntax
+from agents.languages.registry import language_of
+from agents.replies.block_paths import looks_like_path
 from agents.replies.jsonish import MAX_CHARS, MAX_DEPTH, MAX_REPAIR_CHARS, depth_of, mended
-from agents.replies.tails import compiles, without_talk
-from agents.replies.where import looks_like_path
+from agents.replies.source import compiles, is_broken, without_talk
 
 MAX_PARTS = 200
 _PATHS = ("path", "file", "filename", "file_name", "filepath", "file_path", "relative_path")
@@ -84,6 +85,7 @@ _WRAPPERS = {
 }
 _FOLDER = re.compile(r"[\w-]{1,80}(?:\.[\w-]{1,80}){0,3}")
 _MAX_STARTS = 30
+_REASONS = ("cause", "evidence", "hypothesis", "plan")
 
 
 @dataclass
@@ -201,8 +203,8 @@ def _take_mended(path: str, content: str, found: Found, *, cut: bool) -> None:
         found.problems.append(f"The file {path[:200]} has no end; it was cut off and is not used.")
     elif len(content) > MAX_REPAIR_CHARS:
         found.problems.append(f"{path[:200]} came in broken JSON and is too long to be mended; send it again.")
-    elif path.endswith(".py") and not compiles(content) and (content := without_talk(content) or "") == "":
-        found.problems.append(f"{path[:200]} came in broken JSON and is no Python as it stands; send it again.")
+    elif is_broken(path, content) and (content := without_talk(path, content) or "") == "":
+        found.problems.append(f"{path[:200]} came in broken JSON and does not compile as it is; send it again.")
     else:
         found.files.append((path, content))
 
@@ -324,14 +326,14 @@ def _end_of(text: str, start: int, mark: str) -> int | None:
 
 
 def _end_by_sense(text: str, start: int, mark: str, path: str) -> int | None:
-    """Where Python ends in a string after which the JSON breaks off: at the last mark before which it compiles."""
+    """Where code ends in a string after which the JSON breaks off: at the last mark before which it compiles."""
     at = len(text)
     short = len(text) - start <= MAX_REPAIR_CHARS
-    for _ in range(8 if short and path.endswith(".py") else 0):
+    for _ in range(8 if short and language_of(path) else 0):
         at = text.rfind(mark, start, at)
         if at < 0:
             return None
-        if (found := _unescaped(text[start:at], mark, path)).strip() and compiles(found):
+        if (found := _unescaped(text[start:at], mark, path)).strip() and compiles(path, found):
             return at
     return None
 
@@ -347,4 +349,38 @@ def _unescaped(raw: str, mark: str, path: str) -> str:
         read = raw.replace("\\n", "\n").replace('\\"', '"')
     if "\n" not in raw or len(raw) > MAX_REPAIR_CHARS:
         return read
-    return raw if path.endswith(".py") and not compiles(read) and compiles(raw) else read
+    return raw if is_broken(path, read) and compiles(path, raw) else read
+
+
+def said_in(values: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Diagnosis, decisions, packages and verdict of a JSON reply, as the lines they would be in prose."""
+    lines: list[str] = []
+    for value in values:
+        diagnosis = value.get("diagnosis")
+        source = diagnosis if isinstance(diagnosis, dict) else value
+        lines += [
+            f"{name.capitalize()}: {_one(source[name])}" for name in _REASONS if isinstance(source.get(name), str)
+        ]
+        if isinstance(diagnosis, str):
+            lines += diagnosis.splitlines()
+        packages = value.get("packages")
+        if isinstance(packages, list):
+            lines.append("Packages: " + ", ".join(_one(name) for name in packages[:50] if isinstance(name, str)))
+        if isinstance(value.get("verdict"), str):
+            lines.append(f"Verdict: {_one(value['verdict'])} - {_one(value.get('reason') or '')}")
+        decisions = value.get("decisions")
+        for row in decisions if isinstance(decisions, list) else []:
+            if isinstance(row, str):
+                lines.append(f"Decision: {_one(row)}")
+            elif isinstance(row, dict):
+                ids = row.get("requirements")
+                target = " -> " + ", ".join(map(_one, ids)) if isinstance(ids, list) and ids else ""
+                over = f" over {_one(row['rejected'])}" if row.get("rejected") else ""
+                lines.append(
+                    f"Decision: chose {_one(row.get('choice'))}{over} because {_one(row.get('reason'))}{target}"
+                )
+    return lines
+
+
+def _one(value: Any) -> str:
+    return " ".join(str(value or "").split())[:2_000]

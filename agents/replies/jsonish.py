@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeVar, overload
-
-import json_repair
-import jsonschema
-import pydantic
+from typing import Any
 
 from agents.replies.fences import split
 from agents.replies.shape import Shaper
@@ -19,20 +15,12 @@ MAX_DEPTH = 40
 MAX_PROBLEMS = 20
 _MARK = re.compile(r'["\\\[\]{}\n]')
 
-M = TypeVar("M", bound=pydantic.BaseModel)
 
-
-@overload
-def parse_json(text: str, schema: type[M]) -> tuple[M | None, list[str]]: ...
-@overload
-def parse_json(text: str, schema: dict[str, Any] | None = None) -> tuple[Any, list[str]]: ...
-
-
-def parse_json(text: str, schema: dict[str, Any] | type[pydantic.BaseModel] | None = None) -> tuple[Any, list[str]]:
+def parse_json(text: str, schema: dict[str, Any] | None = None) -> tuple[Any, list[str]]:
     """Read the JSON in a reply; gives the object and what is wrong with it, in words the model can act on.
 
-    The object is None when there is none, or when it does not fit a pydantic model. Missing values are filled with
-    empty ones of the right type, and each is a problem; so are wrong types, which are kept as they came.
+    The object is None when there is none. Missing values are filled with empty ones of the right type, and each is a
+    problem; so are wrong types, which are kept as they came.
     """
     problems: list[str] = []
     found, value = _read(text, problems)
@@ -41,16 +29,8 @@ def parse_json(text: str, schema: dict[str, Any] | type[pydantic.BaseModel] | No
     if schema is None:
         return value, problems[:MAX_PROBLEMS]
     try:
-        if isinstance(schema, dict):
-            value = Shaper(schema, problems).shape(value)
-            _validate(value, schema, problems)
-        else:
-            value = Shaper(schema.model_json_schema(), problems).shape(value)
-            value = schema.model_validate(value)
-    except pydantic.ValidationError as error:
-        for item in error.errors(include_url=False, include_input=False, include_context=False)[:MAX_PROBLEMS]:
-            problems.append(f"{_where(item['loc'])}: {item['msg']}")
-        value = None
+        value = Shaper(schema, problems).shape(value)
+        _validate(value, schema, problems)
     except RecursionError:
         return None, [*problems, "The JSON is nested too deeply."][:MAX_PROBLEMS]
     return value, list(dict.fromkeys(problems))[:MAX_PROBLEMS]
@@ -98,6 +78,8 @@ def mended(text: str) -> Any:
     """What a forgiving reader makes of broken JSON; None when that is nothing, or the text is too long."""
     if len(text) > MAX_REPAIR_CHARS:
         return None
+    import json_repair  # imported on use: few replies need it
+
     try:
         value = json_repair.loads(text, skip_json_loads=True)
         return json.loads(json.dumps(value), parse_constant=lambda name: None)
@@ -106,6 +88,8 @@ def mended(text: str) -> Any:
 
 
 def _validate(value: Any, schema: dict[str, Any], problems: list[str]) -> None:
+    import jsonschema  # imported on use: slow to import, and only some replies are JSON
+
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     for row, error in enumerate(kind(schema).iter_errors(value)):
         if row >= MAX_PROBLEMS:

@@ -26,7 +26,7 @@ def check_path(path: str) -> str:
     if "\\" in path or re.match(r"[A-Za-z]:", path):
         raise BadPath(f"{shown} is a Windows path: use / and a path relative to the project's folder.")
     if path.startswith(("/", "~")):
-        raise BadPath(f"{shown} is absolute: write it relative to the project's folder, like src/name.py.")
+        raise BadPath(f"{shown} is absolute: write it relative to the project's folder.")
     if any(char in path for char in ':*?"<>|'):
         raise BadPath(f"{shown} holds a character that no file here may have in its name.")
     if len(path.encode()) > MAX_PATH_BYTES:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from agents.replies.block_paths import info_path
 from agents.replies.fences import MAX_BLOCKS
 from agents.replies.types import Wish, WishKind
-from agents.replies.where import info_path
 
 _NAME = r"(?:BEGIN[ _])?(?:(?:OVER|RE)?WRITES?|FILE|EDIT|CREATE|SAVE|UPDATE)(?:[ _]?FILE)?"
 _PATH = r"(?:(?:path|file|filename|name)\s*=\s*)?[\"'`]?(?P<path>[^\"'`<>\n|]{1,1000}?)[\"'`]?(?:[ \t]*[,|][^<>\n]{0,200}|[ \t]+\w{1,20}=[^<>\n]{0,200})?"

@@ -7,8 +7,8 @@ from typing import Literal
 
 VerdictWord = Literal["test", "code", "approve", "reject"]
 WishKind = Literal["read", "exec", "confirm"]
-Protocol = Literal["fences", "tags", "json"]
-PROTOCOLS: tuple[Protocol, ...] = ("fences", "tags", "json")
+ReplyFormat = Literal["fences", "tags", "json"]
+REPLY_FORMATS: tuple[ReplyFormat, ...] = ("fences", "tags", "json")
 
 
 @dataclass(frozen=True)
@@ -80,4 +80,4 @@ class Reply:
     verdict: Verdict | None = None
     problems: list[str] = field(default_factory=list)
     wishes: list[Wish] = field(default_factory=list)
-    protocol: Protocol = "fences"
+    protocol: ReplyFormat = "fences"

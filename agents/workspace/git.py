@@ -14,17 +14,34 @@ AUTHOR = ("AI SWE", "aiswe@localhost")
 _SAFE = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false",
     "-c", "core.autocrlf=false", "-c", "protocol.ext.allow=never", "-c", "commit.gpgsign=false",
-    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "merge.conflictStyle=merge", "-c", "advice.detachedHead=false",
+    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "merge.conflictStyle=merge",
+    "-c", "advice.detachedHead=false",
 )  # fmt: skip
 
 
 # What the product needs of git. None of it talks to another machine: there is no way to push, fetch or clone here.
 VERBS = frozenset(
-    {
-        "add", "cat-file", "checkout", "cherry-pick", "clean", "commit", "commit-tree", "diff", "init", "log", "ls-tree", "merge",
-        "reset", "rev-parse", "show", "status", "worktree", "write-tree",
-    }
-)  # fmt: skip
+    [
+        "add",
+        "cat-file",
+        "checkout",
+        "cherry-pick",
+        "clean",
+        "commit",
+        "commit-tree",
+        "diff",
+        "init",
+        "log",
+        "ls-tree",
+        "merge",
+        "reset",
+        "rev-parse",
+        "show",
+        "status",
+        "worktree",
+        "write-tree",
+    ]
+)
 
 
 class GitError(Exception):
@@ -48,7 +65,7 @@ def _environment() -> dict[str, str]:
 
 
 def git(folder: Path, *argv: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run one git command in `folder`; raises GitError when it fails and `check` is set, and for a verb not in VERBS."""
+    """Run one git command in `folder`. Raises GitError for a verb not in VERBS, and on failure when `check` is set."""
     if not argv or argv[0] not in VERBS:
         raise GitError(f"git {argv[0] if argv else ''} is not among the commands the product uses")
     ended = subprocess.run(

@@ -8,8 +8,10 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from agents.languages.registry import languages
 from agents.workspace.git import GitError, git, out, read_blobs
 from agents.workspace.objects import NAME, Remembered, loose_blob, loose_head
 from agents.workspace.worktree import Change as Change
@@ -18,11 +20,15 @@ from agents.workspace.worktree import Worktree as Worktree
 from agents.workspace.worktree import number
 
 MAIN = "main"
-_IGNORED = "__pycache__/\n*.pyc\n.pytest_cache/\n.hypothesis/\n.coverage\n.venv/\nnode_modules/\n*.sqlite3\n"
+
+
+def _ignored() -> str:
+    """A .gitignore for what the tools of any language leave behind."""
+    return "\n".join([*(line for one in languages() for line in one.ignored), "*.sqlite3", ""])
 
 
 @dataclass(frozen=True)
-class Blob:
+class GitBlob:
     """A file's content as git knows it; `size` in bytes."""
 
     hash: str
@@ -40,7 +46,7 @@ class _Entry:
 
 
 Tree = Mapping[str, _Entry]
-# A commit never changes, nor does what lies under a hash: by the folder of the repository, for all tasks of this process.
+# Objects never change, so they are cached per repository folder for all tasks of this process.
 _trees: Remembered[Tree] = Remembered(400_000, len)
 _contents: Remembered[bytes | None] = Remembered(16_000_000, lambda content: 200 + len(content or b""))
 
@@ -74,7 +80,7 @@ class Repository:
                 self.root.mkdir(parents=True)
                 git(self.root, "init", "-q", "-b", MAIN)
                 (self.root / "README.md").write_text(f"# {title}\n", encoding="utf-8")
-                (self.root / ".gitignore").write_text(_IGNORED, encoding="utf-8")
+                (self.root / ".gitignore").write_text(_ignored(), encoding="utf-8")
                 git(self.root, "add", "-A")
                 git(self.root, "commit", "-q", "-m", "Start of the repository")
             return out(self.root, "rev-parse", MAIN)
@@ -170,10 +176,10 @@ class Repository:
         """Paths of all files at a commit."""
         return list(self._tree(sha))
 
-    def blobs(self, sha: str) -> dict[str, Blob]:
+    def blobs(self, sha: str) -> dict[str, GitBlob]:
         """What every regular file holds at a commit, by path; links and submodules are left out."""
         return {
-            path: Blob(entry.hash, entry.size)
+            path: GitBlob(entry.hash, entry.size)
             for path, entry in self._tree(sha).items()
             if entry.kind == "blob" and entry.mode.startswith("100")
         }
@@ -185,7 +191,7 @@ class Repository:
         found = {
             name: content
             for name in wanted
-            if (content := _contents.get((root, name), lambda name=name: loose_blob(self.root, name))) is not None  # type: ignore[misc]
+            if (content := _contents.get((root, name), partial(loose_blob, self.root, name))) is not None
         }
         return found | read_blobs(self.root, [name for name in wanted if name not in found])
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.redaction import redact
+from agents.secrets.redaction import redact
 from agents.workspace.git import GitError, git, out, trailers_text
 from agents.workspace.inside import LeavesFolder, read_inside, write_inside
 from agents.workspace.objects import NAME
@@ -118,7 +118,7 @@ class Worktree:
         self._note()
         shown = git(self.path, "diff", "--numstat", "-z", "-p", "--no-renames", *_PLAIN, base).stdout
         counts, _, whole = shown.partition("\0\0")
-        # Both lists are in git's order; a line of content never starts with "diff --git", it has its +, - or space first.
+        # Both lists are in git's order; a content line never starts with "diff --git": it has +, - or a space first.
         parts = [part for part in re.split(r"(?m)^(?=diff --git )", whole) if part]
         rows = []
         for count, part in zip((row for row in counts.split("\0") if row), parts, strict=True):
@@ -159,7 +159,7 @@ class Worktree:
         return sha
 
     def branch(self, name: str) -> None:
-        """Name the commit the tree stands at; raises GitError when the branch is there already, or for no valid name."""
+        """Create a branch at the tree's commit. Raises GitError for an existing branch or an invalid name."""
         self._forget()
         git(self.path, "checkout", "-q", "-b", name)
 
@@ -205,7 +205,7 @@ def _stamp(found: os.stat_result) -> Stamp:
 
 
 def _stamps(root: Path) -> dict[str, Stamp] | None:
-    """Every file below a folder but git's own at its top, links not followed; None when it is gone or changes meanwhile."""
+    """Every file below a folder except git's own, links not followed; None when it vanishes or changes meanwhile."""
     found: dict[str, Stamp] = {}
     folders = [""]
     while folders:

@@ -53,5 +53,5 @@ def row(model: Any, key: int, word: str) -> Any:
     """A row by its number, or a refusal that names it."""
     found = model.objects.filter(pk=key).first()
     if found is None:
-        raise WrongUse(f"There is no {word} {key}.", "`aiswe history` lists what there is.")
+        raise WrongUse(f"There is no {word} {key}.", "`aiswe history` lists them.")
     return found

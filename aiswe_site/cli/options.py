@@ -18,4 +18,4 @@ as_option: Callable[..., Any] = click.option(
 def tell_worker() -> None:
     """Wake the running server, or say that none is there to do the work."""
     if not wake_worker(Home.from_environment()):
-        output.note("Nothing works on it yet: start `aiswe up`.")
+        output.note("No worker is running yet: start `aiswe up`.")

@@ -73,11 +73,11 @@ def note(text: str) -> None:
     click.echo(clean(text), err=True)
 
 
-def complain(message: str, way_out: str = "") -> None:
+def complain(message: str, hint: str = "") -> None:
     """An error and the way out, on stderr."""
     click.echo(click.style("✕ ", fg="red") + clean(message), err=True)
-    if way_out:
-        click.echo(f"  → {clean(way_out)}", err=True)
+    if hint:
+        click.echo(f"  → {clean(hint)}", err=True)
 
 
 def clean(text: str) -> str:

@@ -9,11 +9,11 @@ DONE, NO, WRONG_USE, MISSING = 0, 1, 2, 3
 OUR_ROOMS = ("sandbox", "agents", "projects", "dashboard", "aiswe_site")
 # Errors that mean "something needed is not there" or "what was given makes no sense"; every other one of ours means
 # "the answer is no".
-MEANS_WRONG_USE = {"DocumentRefused"}
+MEANS_WRONG_USE = {"DocumentRefused", "WrongSetting"}
 MEANS_MISSING = {"SandboxUnavailable", "ModelUnavailable", "ModelMissing", "ModelTimeout", "Missing"}
 WAYS_OUT = {
-    "SandboxUnavailable": "`aiswe doctor` says what the sandbox needs.",
-    "ModelUnavailable": "Start the model server (`ollama serve`), or watch the recorded run: `aiswe demo`.",
+    "SandboxUnavailable": "`aiswe doctor` shows what the sandbox needs.",
+    "ModelUnavailable": "Start the model server (see `aiswe doctor`), or watch the recorded run: `aiswe demo`.",
     "ModelTimeout": "Try again; `aiswe doctor` measures the model server.",
 }
 
@@ -23,9 +23,9 @@ class CliError(Exception):
 
     exit_code = NO
 
-    def __init__(self, message: str, way_out: str = "") -> None:
+    def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.way_out = way_out
+        self.hint = hint
 
 
 class WrongUse(CliError):
@@ -41,34 +41,34 @@ class Missing(CliError):
 
 
 @dataclass(frozen=True)
-class Problem:
+class CliProblem:
     """What a person is told."""
 
     message: str
-    way_out: str
+    hint: str
     exit_code: int
 
 
-def problem_from(error: BaseException) -> Problem:
+def problem_from(error: BaseException) -> CliProblem:
     """Our own errors speak for themselves; anything else is kept in a log file and named in one line."""
     kind = type(error)
     names = {base.__name__ for base in kind.__mro__}
     if isinstance(error, CliError):
-        return Problem(str(error), error.way_out, error.exit_code)
+        return CliProblem(str(error), error.hint, error.exit_code)
     if kind.__module__.split(".")[0] in OUR_ROOMS:
-        way_out = str(getattr(error, "way_out", "")) or next((WAYS_OUT[name] for name in WAYS_OUT if name in names), "")
+        hint = str(getattr(error, "hint", "")) or next((WAYS_OUT[name] for name in WAYS_OUT if name in names), "")
         message = str(error) or kind.__name__
         code = MISSING if names & MEANS_MISSING else WRONG_USE if names & MEANS_WRONG_USE else NO
-        return Problem(message, "" if way_out and way_out in message else way_out, code)
+        return CliProblem(message, "" if hint and hint in message else hint, code)
     if "DatabaseError" in names and kind.__module__.startswith("django.db"):
-        return Problem(f"The database cannot be used: {first_line(error)}.", "`aiswe doctor` looks closer.", MISSING)
+        return CliProblem(f"The database is not usable: {first_line(error)}.", "`aiswe doctor` looks closer.", MISSING)
     from aiswe_site.running.home import note
 
     try:
         kept = f"Details are in {note(error)}; please report them."
     except OSError as no_room:
         kept = f"Details could not be written ({no_room})."
-    return Problem(f"Something went wrong inside aiswe: {kind.__name__}: {first_line(error)}", kept, NO)
+    return CliProblem(f"Something went wrong inside aiswe: {kind.__name__}: {first_line(error)}", kept, NO)
 
 
 def first_line(error: BaseException) -> str:

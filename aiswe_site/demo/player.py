@@ -58,7 +58,7 @@ class DemoPlayer:
                     log.info("demo run %s: %s", planning.pk, refusal)
             return bool(waiting)
         except Exception:
-            log.exception("the demo cannot go on")
+            log.exception("the demo cannot continue")
             return True
         finally:
             close_old_connections()

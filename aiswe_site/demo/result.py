@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from aiswe_site.demo import story
-from projects.engine.places import repository_path
+from projects.engine.paths import repository_path
 from projects.models import Approval, Run, Task
-from projects.services import runs
-from projects.services.chain import verify_chain
+from projects.services.audit.chain import verify_chain
+from projects.services.work import runs
 
 
 def newest_run(planning: Run) -> Run:
@@ -27,11 +27,11 @@ def standstill(run: Run) -> str:
     moving = run.tasks.filter(status__in=(Task.Status.RUNNING, Task.Status.READY)).exists()
     asked = Approval.objects.filter(run=run, status=Approval.Status.PENDING).exists()
     stuck = run.tasks.filter(status__in=(Task.Status.NEEDS_YOU, Task.Status.ESCALATED)).exists()
-    return run.why or "a person is needed" if not moving and (asked or stuck) else ""
+    return run.why or "needs a person" if not moving and (asked or stuck) else ""
 
 
 def summary(run: Run, seconds: float) -> dict[str, Any]:
-    """The demo's document; see docs/cli.md."""
+    """The demo's document; see docs/reference/cli.md."""
     numbers = runs.totals(run)
     chain = verify_chain(run.pk)
     return {

@@ -1,5 +1,6 @@
 """The demo's steps. A user of its own, without a password, gives the answers, so that no person's name stands below a
-yes that nobody gave. Every step looks at the database first: after a crash the next call goes on where the last stopped.
+yes that nobody gave. Every step looks at the database first: after a crash the next call goes on where the last
+stopped.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from projects.engine.places import scenario_path
+from projects.engine.paths import scenario_path
 from projects.models import Plan, Project, RequirementDocument, Run
 from projects.models.project import Role
-from projects.services import documents, plans, projects, runs
-from projects.services.queue import enqueue
+from projects.services.planning import documents, plans, projects
+from projects.services.work import runs
+from projects.services.work.queue import enqueue
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -78,7 +80,7 @@ def advance(planning: Run) -> None:
     if plan is None:
         return
     if plan.status == Plan.Status.PROPOSED:
-        plans.approve_plan(plan, content_hash=plan.content_hash, by=player, comment="The demo says yes by itself.")
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=player, comment="The demo approves by itself.")
         plan.refresh_from_db()
     if plan.status == Plan.Status.APPROVED:
         runs.start_build(plan, by=player)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from aiswe_site.doctor import host, model, store, tools
-from aiswe_site.doctor.result import Check, Result
+from aiswe_site.doctor.result import CheckResult, DoctorCheck
 
 BUILDING = "building tasks"
 
 CHECKS = (
-    Check("Python", host.python, "everything"),
-    Check("Disk", host.disk, "everything"),
-    Check("Database", store.database, "everything"),
-    Check("Channel layer", store.channel_layer, "live pages"),
-    Check("Memory", store.memory, "lessons from earlier runs", needed=False),
-    Check("Static files", store.static_files, "pages"),
-    Check("git", tools.git, BUILDING),
-    Check("Sandbox", tools.sandbox, BUILDING),
-    Check("Sandbox Python", tools.sandbox_python, BUILDING),
-    Check("Bandit", tools.bandit, "merging: a gate that cannot look blocks"),
-    Check("Semgrep", tools.semgrep, "merging: a gate that cannot look blocks"),
-    Check("Model server", model.server, "planning and building your own projects; the demo works", needed=False),
-    Check("Context window", model.window, "planning and building your own projects; the demo works", needed=False),
+    DoctorCheck("Python", host.python, "everything"),
+    DoctorCheck("Disk", host.disk, "everything"),
+    DoctorCheck("Database", store.database, "everything"),
+    DoctorCheck("Channel layer", store.channel_layer, "live pages"),
+    DoctorCheck("Memory", store.memory, "lessons from earlier runs", needed=False),
+    DoctorCheck("Static files", store.static_files, "pages"),
+    DoctorCheck("git", tools.git, BUILDING),
+    DoctorCheck("Sandbox", tools.sandbox, BUILDING),
+    DoctorCheck("Sandbox Python", tools.sandbox_python, BUILDING),
+    DoctorCheck("Bandit", tools.bandit, "merging: a gate that cannot scan blocks"),
+    DoctorCheck("Semgrep", tools.semgrep, "merging: a gate that cannot scan blocks"),
+    DoctorCheck("Model server", model.server, "planning and building your own projects; the demo works", needed=False),
+    DoctorCheck(
+        "Context window", model.window, "planning and building your own projects; the demo works", needed=False
+    ),
 )
 
 
-def checks() -> list[Result]:
+def checks() -> list[CheckResult]:
     """Every check's answer. Needs Django."""
     model.forget()
     return [check.run() for check in CHECKS]

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from django.conf import settings
 
-from aiswe_site.doctor.result import Verdict
+from agents.llm.registry import PROVIDERS
+from aiswe_site.doctor.result import CheckVerdict
 
 if TYPE_CHECKING:
     from agents.llm.base import Health
 
-_KINDS = {"ollama": "Ollama", "openai": "an OpenAI-compatible server", "gemini": "Gemini"}
 
-
-class Look(NamedTuple):
+class ModelProbe(NamedTuple):
     """One model that may be asked: what it is called, where it is, what its server says of itself."""
 
     spec: str
@@ -29,21 +28,23 @@ class Look(NamedTuple):
     @property
     def words(self) -> str:
         """What answers there."""
-        spoken = "a recording" if self.health.recorded else f"{_KINDS[self.kind]} {self.health.version}".rstrip()
+        spoken = (
+            "a recording" if self.health.recorded else f"{PROVIDERS[self.kind].label} {self.health.version}".rstrip()
+        )
         return f"{spoken} at {self.url} has {self.model}{' (data leaves this machine)' if self.outside else ''}"
 
 
 @cache
-def _looks() -> tuple[Look, ...]:
+def _looks() -> tuple[ModelProbe, ...]:
     """Every model of the choice in force, looked at once. Raises LLMError for a choice that cannot be read."""
-    from agents.capabilities import is_outside
+    from agents.firewall.trifecta import is_outside
     from projects.engine.choice import providers_in_force
 
     looks = []
     for spec, server, provider in providers_in_force():
         wanted = provider.window  # before its server is heard, which may say less
         health = provider.health()
-        looks.append(Look(spec, server.kind, server.url, provider.model, wanted, is_outside(server.url), health))
+        looks.append(ModelProbe(spec, server.kind, server.url, provider.model, wanted, is_outside(server.url), health))
     return tuple(looks)
 
 
@@ -52,7 +53,7 @@ def forget() -> None:
     _looks.cache_clear()
 
 
-def server() -> Verdict:
+def server() -> CheckVerdict:
     """For each persona one model of its list answers; a recording needs no server, but must be there."""
     from agents.llm.base import LLMError
     from agents.personas import PERSONAS
@@ -64,17 +65,17 @@ def server() -> Verdict:
         looks = {look.spec: look for look in _looks()}
         lists = {persona: specs_for("", persona) for persona in PERSONAS}
     except LLMError as problem:
-        return Verdict(False, str(problem), f"Mend {settings.MODELS_FILE}, or the AISWE_MODEL… variables.")
+        return CheckVerdict(False, str(problem), f"Fix {settings.MODELS_FILE}, or the AISWE_MODEL… variables.")
     there = [look.words for look in looks.values() if look.health.ok]
     away = [look for look in looks.values() if not look.health.ok]
     without = [name for name, specs in lists.items() if not any(looks[spec].health.ok for spec in specs)]
     problems = " ".join(dict.fromkeys(look.health.problem for look in away))
     if without:
-        way_out = " ".join(dict.fromkeys(look.health.way_out for look in away))
+        hint = " ".join(dict.fromkeys(look.health.hint for look in away))
         alone = f" Without a model: {', '.join(without)}." if len(without) < len(lists) else ""
-        return Verdict(False, f"{problems}{alone}", f"{way_out} Meanwhile: aiswe demo".strip())
-    spare = f"; not there, but others stand in: {problems}" if away else ""
-    return Verdict(True, "; ".join(there) + spare)
+        return CheckVerdict(False, f"{problems}{alone}", f"{hint} Meanwhile: aiswe demo".strip())
+    spare = f"; not available, but others are used instead: {problems}" if away else ""
+    return CheckVerdict(True, "; ".join(there) + spare)
 
 
 def _scenario() -> str | None:
@@ -84,32 +85,32 @@ def _scenario() -> str | None:
     return settings.MODEL.removeprefix(RECORDING) if settings.MODEL.startswith(RECORDING) else None
 
 
-def _recording(name: str) -> Verdict:
+def _recording(name: str) -> CheckVerdict:
     from agents.llm.scripted_server.scenario import Scenario, ScenarioError
-    from projects.engine.places import scenario_path, scenarios_folder
+    from projects.engine.paths import scenario_path, scenarios_folder
 
     try:
         found = Scenario.load(scenario_path(name))
     except ScenarioError as problem:
         known = ", ".join(sorted(path.parent.name for path in scenarios_folder().glob("*/scenario.toml")))
-        return Verdict(
+        return CheckVerdict(
             False, str(problem), f"AISWE_MODEL names a recording: scripted: and one of {known}, or a folder."
         )
-    return Verdict(True, f"no model but a recording: {found.title}")
+    return CheckVerdict(True, f"a recording instead of a model: {found.title}")
 
 
-def window() -> Verdict:
+def window() -> CheckVerdict:
     """Each model holds as much as prompts may need; a smaller window forgets silently."""
     from agents.llm.base import LLMError
 
     if _scenario() is not None:
-        return Verdict(None, "Not judged: a recording needs none")
+        return CheckVerdict(None, "Not checked: a recording needs none")
     try:
         looks = [look for look in _looks() if look.health.ok]
     except LLMError:
         looks = []
     if not looks:
-        return Verdict(None, "Not judged: the model server does not answer", "First mend the model server.")
+        return CheckVerdict(None, "Not checked: the model server does not respond", "First mend the model server.")
     silent = [look.model for look in looks if look.health.context_length is None]
     small = [
         look for look in looks if look.health.context_length is not None and look.health.context_length < look.window
@@ -117,11 +118,11 @@ def window() -> Verdict:
     told = [f"{look.model} holds {look.health.context_length} tokens" for look in looks if look.health.context_length]
     asked = max(look.window for look in looks)
     if silent and not small:
-        return Verdict(
-            None, f"{', '.join(silent)} does not say how much it holds", f"At least {asked} tokens are needed."
+        return CheckVerdict(
+            None, f"{', '.join(silent)} does not report its context window", f"At least {asked} tokens are needed."
         )
-    return Verdict(
+    return CheckVerdict(
         not small,
-        f"{'; '.join(told)}; {asked} are asked for",
-        "Choose a model with a larger window (AISWE_MODEL), or ask for less (AISWE_MODEL_WINDOW).",
+        f"{'; '.join(told)}; {asked} are required",
+        "Choose a model with a larger window (AISWE_MODEL), or lower AISWE_MODEL_WINDOW.",
     )

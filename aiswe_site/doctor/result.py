@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 
-class Result(TypedDict):
+class CheckResult(TypedDict):
     """`ok` is None when it could not be judged; `blocks` names what a red check stands in the way of.
 
     `needed` is False for what the product can do without: a red one does not make the doctor's exit code 1.
@@ -17,42 +17,42 @@ class Result(TypedDict):
     name: str
     ok: bool | None
     detail: str
-    way_out: str
+    hint: str
     seconds: float
     blocks: str
     needed: bool
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckVerdict:
     """What a check found."""
 
     ok: bool | None
     detail: str
-    way_out: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
-class Check:
+class DoctorCheck:
     """A question with a name; `look` answers it without changing anything."""
 
     name: str
-    look: Callable[[], Verdict]
+    look: Callable[[], CheckVerdict]
     blocks: str
     needed: bool = True
 
-    def run(self) -> Result:
+    def run(self) -> CheckResult:
         """Look, and never raise: a check that fails to look is red and says why."""
         started = time.monotonic()
         try:
             verdict = self.look()
         except Exception as error:  # noqa: BLE001  whatever stops a check is its finding
-            verdict = Verdict(False, f"The check itself failed: {type(error).__name__}: {error}", "Report this.")
-        return Result(
+            verdict = CheckVerdict(False, f"The check itself failed: {type(error).__name__}: {error}", "Report this.")
+        return CheckResult(
             name=self.name,
             ok=verdict.ok,
             detail=verdict.detail,
-            way_out="" if verdict.ok else verdict.way_out,
+            hint="" if verdict.ok else verdict.hint,
             seconds=round(time.monotonic() - started, 3),
             blocks="" if verdict.ok else self.blocks,
             needed=self.needed,

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.db import DatabaseError, connection, transaction
 
-from aiswe_site.doctor.result import Verdict
+from aiswe_site.doctor.result import CheckVerdict
 
 PAGES_NEED = ("css/base.css", "css/tokens.css", "favicon.svg")
 
 
-def database() -> Verdict:
+def database() -> CheckVerdict:
     """It can be written, and readers do not wait for writers."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -26,25 +26,26 @@ def database() -> Verdict:
             transaction.set_rollback(True)
         with connection.cursor() as cursor:
             if connection.vendor != "sqlite":
-                return Verdict(True, f"{connection.vendor}: can be written")
+                return CheckVerdict(True, f"{connection.vendor}: writable")
             cursor.execute("PRAGMA journal_mode")
             mode = cursor.fetchone()[0]
     except DatabaseError as error:
-        return Verdict(
+        return CheckVerdict(
             False, f"It cannot be written: {error}", f"Check the owner and the free space of {settings.AISWE_HOME}."
         )
-    return Verdict(
+    return CheckVerdict(
         mode == "wal",
-        f"SQLite: can be written, journal mode {mode}",
+        f"SQLite: writable, journal mode {mode}",
         "Keep AISWE_HOME on a local disk: WAL does not work on network file systems.",
     )
 
 
-def channel_layer() -> Verdict:
+def channel_layer() -> CheckVerdict:
     """A message sent comes back."""
 
     async def echo() -> bool:
         layer = get_channel_layer()
+        assert layer is not None  # noqa: S101  the settings always name one
         channel, word = await layer.new_channel(), secrets.token_hex(4)
         await layer.send(channel, {"type": "doctor.echo", "word": word})
         return bool((await layer.receive(channel))["word"] == word)
@@ -53,32 +54,32 @@ def channel_layer() -> Verdict:
     try:
         came_back = async_to_sync(echo)()
     except OSError as error:
-        return Verdict(False, f"It does not answer: {error}", "Start Redis, or unset REDIS_URL to do without.")
+        return CheckVerdict(False, f"It does not answer: {error}", "Start Redis, or unset REDIS_URL to run without it.")
     kind = "Redis" if settings.REDIS_URL else "in memory"
     took = (time.monotonic() - started) * 1000
-    return Verdict(came_back, f"{kind}: a message came back in {took:.0f} ms", "Restart aiswe.")
+    return CheckVerdict(came_back, f"{kind}: a message came back in {took:.0f} ms", "Restart aiswe.")
 
 
-def memory() -> Verdict:
+def memory() -> CheckVerdict:
     """The folder of lessons has one owner: this server, or nobody yet."""
     folder = Path(settings.AISWE_HOME) / "chroma"
     if not folder.exists():
-        return Verdict(True, "Empty: lessons appear after the first repaired failure")
+        return CheckVerdict(True, "Empty: lessons appear after the first repaired failure")
     try:
         probe = folder / f".doctor-{secrets.token_hex(4)}"
         probe.touch()
         probe.unlink()
     except OSError as error:
-        return Verdict(False, f"{folder} cannot be written: {error.strerror}", "Check the owner of the folder.")
+        return CheckVerdict(False, f"{folder} cannot be written: {error.strerror}", "Check the owner of the folder.")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    return Verdict(True, f"{folder}: {size:.1f} MB")
+    return CheckVerdict(True, f"{folder}: {size:.1f} MB")
 
 
-def static_files() -> Verdict:
+def static_files() -> CheckVerdict:
     """Style sheets and scripts are there."""
     missing = [name for name in PAGES_NEED if finders.find(name) is None]
-    return Verdict(
+    return CheckVerdict(
         not missing,
         f"Missing: {', '.join(missing)}" if missing else "All there",
-        "Run aiswe from a whole checkout: git status shows what was removed.",
+        "Run aiswe from a complete checkout: git status shows what was removed.",
     )

@@ -10,25 +10,25 @@ from pathlib import Path
 
 from django.conf import settings
 
-from aiswe_site.doctor.result import Verdict
+from aiswe_site.doctor.result import CheckVerdict
 
 OLDEST_GIT = (2, 34)
 ANSWER_S = 20.0
 
 
-def git() -> Verdict:
+def git() -> CheckVerdict:
     """A git that knows worktrees and environment configuration."""
     try:
         said = _output("git", "--version")
     except FileNotFoundError:
-        return Verdict(False, "git was not found", "sudo apt-get install -y git")
+        return CheckVerdict(False, "git was not found", "sudo apt-get install -y git")
     found = re.search(r"(\d+)\.(\d+)", said)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     wanted = ".".join(map(str, OLDEST_GIT))
-    return Verdict(version >= OLDEST_GIT, said, f"Install git {wanted} or newer.")
+    return CheckVerdict(version >= OLDEST_GIT, said, f"Install git {wanted} or newer.")
 
 
-def sandbox() -> Verdict:
+def sandbox() -> CheckVerdict:
     """A place to run untrusted code in; without one nothing is run, never without a sandbox."""
     from sandbox.base import SandboxError, SandboxUnsafe
     from sandbox.registry import open_backend
@@ -37,41 +37,45 @@ def sandbox() -> Verdict:
         backend = open_backend(settings.SANDBOX_BACKEND)
         found = backend.availability()
     except SandboxUnsafe as error:
-        return Verdict(False, str(error), "aiswe sandbox selftest  shows each wall; docs/sandbox.md says what it means")
+        return CheckVerdict(
+            False, str(error), "aiswe sandbox selftest  shows each check; see docs/explanation/sandbox.md"
+        )
     except SandboxError as error:
-        return Verdict(False, str(error), "sudo apt-get install -y bubblewrap  (or install and start Docker)")
+        return CheckVerdict(False, str(error), "sudo apt-get install -y bubblewrap  (or install and start Docker)")
     if not found.ok:
-        return Verdict(False, found.problem, found.way_out)
-    return Verdict(True, f"{backend.name} {found.version}: looked at from inside, and it holds")
+        return CheckVerdict(False, found.problem, found.hint)
+    return CheckVerdict(True, f"{backend.name} {found.version}: isolation verified from inside")
 
 
-def sandbox_python() -> Verdict:
+def sandbox_python() -> CheckVerdict:
     """What code in the sandbox may import."""
     from sandbox.python_env import find_python
 
     found = find_python()
     if isinstance(found, str):
-        return Verdict(False, found, "make install")
-    return Verdict(True, str(found.python))
+        return CheckVerdict(False, found, "make install")
+    return CheckVerdict(True, str(found.python))
 
 
-def bandit() -> Verdict:
+def bandit() -> CheckVerdict:
     """Scanner of Python code; runs in this process."""
     try:
-        return Verdict(True, f"bandit {importlib.metadata.version('bandit')}")
+        return CheckVerdict(True, f"bandit {importlib.metadata.version('bandit')}")
     except importlib.metadata.PackageNotFoundError:
-        return Verdict(False, "bandit is not installed", "make install")
+        return CheckVerdict(False, "bandit is not installed", "make install")
 
 
-def semgrep() -> Verdict:
+def semgrep() -> CheckVerdict:
     """Scanner with rules of our own; lives in an environment of its own."""
     from agents.gates.semgrep_tool import find_semgrep
 
     program = find_semgrep()
     if program is None:
-        return Verdict(False, "semgrep was not found", "make install  (or name it: AISWE_SEMGREP=/path/to/semgrep)")
+        return CheckVerdict(False, "semgrep was not found", "make install  (or set AISWE_SEMGREP=/path/to/semgrep)")
     said = _semgrep_version(program)
-    return Verdict(bool(said), f"semgrep {said} ({program})" if said else f"{program} does not run", "make install")
+    return CheckVerdict(
+        bool(said), f"semgrep {said} ({program})" if said else f"{program} does not run", "make install"
+    )
 
 
 def _semgrep_version(program: Path) -> str:

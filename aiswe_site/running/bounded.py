@@ -18,7 +18,7 @@ MOST_THROWN_AWAY = 1024 * MEGABYTE
 def bound_bodies(protocol: Any, limit: int) -> None:
     """Make Daphne (`protocol` is its module http_protocol) answer 413 to bodies of more than `limit` bytes."""
 
-    class BoundedRequest(protocol.WebRequest):  # type: ignore[misc]
+    class BoundedRequest(protocol.WebRequest):  # type: ignore[misc]  # the base is known at run time only
         """Throws away what is too much, and says so at the end."""
 
         error_template = (
@@ -26,6 +26,7 @@ def bound_bodies(protocol: Any, limit: int) -> None:
             '<body><h1>%(title)s</h1><p>%(body)s</p><p><a href="/">Go to the projects</a></p></body></html>'
         )
         taken = 0
+        content: Any
 
         def gotLength(self, length: int | None) -> None:
             """The body's length, when it is known beforehand."""

@@ -80,7 +80,7 @@ def start_worker() -> EmbeddedWorker:
 def register() -> None:
     """Offer the pages what only this process can give: the demo, which needs the thread that gives its answers."""
     from aiswe_site.demo.player import DemoPlayer
-    from projects.services import demo
+    from projects.services.work import demo
 
     demo.register(DemoPlayer().begin)
 
@@ -88,10 +88,11 @@ def register() -> None:
 def warm_up() -> None:
     """Load what the first task would wait for: the vector store and the model client take seconds to import."""
     with contextlib.suppress(Exception):  # whatever is wrong with them is said where they are used
-        from projects.engine import building, models
+        from agents.llm.registry import DEFAULT_PROVIDER, PROVIDERS
+        from projects.engine import building, model_clients
 
-        models.runner()
-        importlib.import_module("agents.llm.ollama")
+        model_clients.runner()
+        PROVIDERS[DEFAULT_PROVIDER].load()
         building.lessons().by_signature("warm-up")
 
 
@@ -123,13 +124,14 @@ def serve(server_module: Any, listen_fd: int, ready_fd: int) -> None:
     from twisted.internet import reactor
 
     from aiswe_site.asgi import application
+    from aiswe_site.channel_layer import ThreadBridgeLayer
 
     def ready() -> None:
         os.write(ready_fd, b"r")
         os.close(ready_fd)
 
     layer = get_channel_layer()
-    if hasattr(layer, "bind"):
+    if isinstance(layer, ThreadBridgeLayer):
         reactor.callWhenRunning(lambda: layer.bind(server_module.twisted_loop))
     reactor.callWhenRunning(ready)
     server_module.Server(
@@ -151,7 +153,7 @@ def follow_parent(life_fd: int) -> None:
 
 def look_for_work() -> None:
     """Run the sweep now instead of at its next turn."""
-    from projects.services.queue import send
+    from projects.services.work.queue import send
 
     send("projects.jobs.sweep", ())
 

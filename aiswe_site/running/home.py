@@ -95,7 +95,7 @@ class HomeLock:
     def _who(self) -> str:
         pid, address = read_text(self.home.supervisor_pid_file), read_text(self.home.address_file)
         at = f" at {address}" if address else ""
-        return f"Another aiswe already works on {self.home.path} (process {pid or 'unknown'}{at})."
+        return f"Another aiswe process already uses {self.home.path} (process {pid or 'unknown'}{at})."
 
 
 def wake_worker(home: Home) -> bool:

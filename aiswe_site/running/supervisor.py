@@ -114,12 +114,12 @@ class Supervisor:
                     os.write(self._lifeline, b"w")
                 continue
             if value == CANNOT_START:
-                raise StartFailed("The server could not start; the reason is in the lines above.")
+                raise StartFailed("The server could not start; see the lines above.")
             in_a_row = 1 if time.monotonic() - born > CALM_S else in_a_row + 1
             if in_a_row > (MAX_FIRST_STARTS if first else MAX_RESTARTS):
-                raise StartFailed(f"The worker died {in_a_row} times in a row; `aiswe doctor` may say why.")
+                raise StartFailed(f"The worker died {in_a_row} times in a row; `aiswe doctor` may show why.")
             pause = backoff(in_a_row)
-            self.say(f"The worker ended {how(value)}; starting it again in {pause:.1f} s. Nothing is lost.")
+            self.say(f"The worker exited {how(value)}; starting it again in {pause:.1f} s. Nothing is lost.")
             if self._stopped_within(pause):
                 return 0
             self.restarts += 1

@@ -99,7 +99,9 @@ def _shell(name: str, value: str) -> tuple[str, str]:
 def _bearer(name: str, value: str) -> tuple[str, str]:
     return (
         "fetch.py",
-        f'import requests\n\nHEADERS = {{"Authorization": "Bearer {value}"}}\nprint(requests.get("https://x.example", headers=HEADERS, timeout=5))\n',
+        "import requests\n\nHEADERS = "
+        f'{{"Authorization": "Bearer {value}"}}\nprint(requests.get("https://x.example", '
+        "headers=HEADERS, timeout=5))\n",
     )
 
 

@@ -16,6 +16,7 @@ urlpatterns: list[URLPattern] = [
     path("runs/<int:pk>", views.run_detail, name="api-run"),
     path("runs/<int:pk>/events", views.run_events, name="api-events"),
     re_path(r"^runs/(?P<pk>\d{1,18})/(?P<verb>pause|resume|stop)$", views.run_control, name="api-run-control"),
+    path("events/kinds", views.event_kinds, name="api-event-kinds"),
     path("runs/<int:pk>/say", views.run_say, name="api-run-say"),
     path("tasks/<int:pk>", views.task_detail, name="api-task"),
     path("tasks/<int:pk>/retry", views.task_retry, name="api-task-retry"),

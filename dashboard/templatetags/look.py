@@ -13,8 +13,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import markdown as md
-from dashboard import rights, states, windows
+from dashboard import prompt_breakdown, rights, states, stream
 from dashboard import text as safe
+from projects.services.audit.vocabulary import is_known, look_of
 
 register = template.Library()
 
@@ -70,6 +71,71 @@ def chip(state: str, word: str = "") -> SafeString:
     )
 
 
+@register.simple_tag
+def severity(name: str) -> SafeString:
+    """A finding's severity: its first letter in a tinted box, then the word."""
+    word = safe.one_line(name, 10)
+    return format_html('<span class="sev {}"><b>{}</b>{}</span>', word.upper(), word[:1], word)
+
+
+@register.filter
+def note_tone(verdict: str) -> str:
+    """The tint of a note about a gate's verdict; anything but a clear pass warns."""
+    return {"blocked": "err", "passed": "ok"}.get(verdict, "warn")
+
+
+@register.simple_tag
+def event_rows(rows: list[Any] | None, seq: int | None = None) -> SafeString:
+    """Rows of the stream as the socket sends them; without rows nothing at all, so that `:empty` matches."""
+    return SafeString(stream.render_rows(rows, seq)) if rows else SafeString()
+
+
+@register.simple_tag(takes_context=True)
+def current(context: dict[str, Any], entry: str) -> SafeString:
+    """The attribute that marks a navigation entry: "page" on its own page, "true" on a page below it."""
+    if context.get("section") == entry:
+        return SafeString(' aria-current="page"')
+    return SafeString(' aria-current="true"' if context.get("nav") == entry else "")
+
+
+@register.filter
+def run_why(run: Any) -> str:
+    """Why a run is in its state, in one sentence."""
+    return run.why or states.RUN_WHY.get(run.status, states.RUN_OVER)
+
+
+@register.filter
+def found_by(way: str) -> str:
+    """How a lesson was found, in plain words."""
+    return states.FOUND_BY.get(str(way)) or safe.one_line(way, 20)
+
+
+@register.filter
+def prefixed(value: object, prefix: str) -> str:
+    """The value behind its prefix, or nothing for an empty value."""
+    return f"{prefix}{value}" if value else ""
+
+
+@register.filter
+def counts(numbers: Any, names: str) -> str:
+    """Named counts in one line: the first always, the others unless they are zero."""
+    first, *others = names.split()
+    shown = [first, *(name for name in others if numbers.get(name))]
+    return ", ".join(f"{safe.one_line(numbers.get(name) or 0, 9)} {name}" for name in shown)
+
+
+@register.filter
+def test_counts(result: Any) -> str:
+    """A test run's numbers: 3 passed, 1 failed; errors and skipped tests only when there are some."""
+    if not isinstance(result, dict):
+        return "no result"
+    return ", ".join(
+        f"{safe.one_line(result.get(name) or 0, 9)} {name}"
+        for name in ("passed", "failed", "errors", "skipped")
+        if result.get(name) or name in ("passed", "failed")
+    )
+
+
 @register.filter
 def look(state: str) -> states.Look:
     """The look of a state."""
@@ -78,8 +144,26 @@ def look(state: str) -> states.Look:
 
 @register.filter
 def event_look(event: Any) -> states.Look:
-    """The look of an event."""
-    return states.look_of_event(event.type, event.outcome)
+    """The look of an event: the one of its kind, with the tone of its outcome."""
+    look = look_of(event.type)
+    return states.Look(look.icon, look.word, look.tone_of(event.outcome))
+
+
+@register.filter
+def inspector_partials(event: Any) -> tuple[str, ...]:
+    """What shows an event's payload in words: the partial of its kind if there is one, else a list of its fields."""
+    own = (f"partials/events/{event.type}.html",) if is_known(event.type) else ()  # a stored type is no file name
+    return (*own, "partials/events/other.html")
+
+
+@register.filter
+def fields(event: Any) -> list[tuple[str, str]]:
+    """The payload of an event as names and texts."""
+    payload = event.payload if isinstance(event.payload, dict) else {}
+    return [
+        (name, safe.plain(value, 2_000) if isinstance(value, str) else as_json(value))
+        for name, value in payload.items()
+    ]
 
 
 @register.filter
@@ -148,13 +232,13 @@ def percent(part: float, whole: float) -> int:
 @register.filter
 def part(name: str) -> str:
     """A part of a prompt in plain words."""
-    return windows.words_of(name)
+    return prompt_breakdown.words_of(name)
 
 
 @register.filter
 def share(part: int, whole: int) -> str:
     """A part of a whole in words: 12 %, <1 %."""
-    return windows.share_of(part, whole)
+    return prompt_breakdown.share_of(part, whole)
 
 
 @register.filter

@@ -17,7 +17,7 @@ from dashboard.account_forms import FactorForm, FactorOffForm, PasswordForm, Tok
 from dashboard.pages import show
 from dashboard.refusals import refusals
 from projects.errors import BadInput, NotAllowed, ProjectsError, TooManyTries
-from projects.services import accounts, api_tokens, second_factor, throttle
+from projects.services.accounts import api_tokens, second_factor, throttle, users
 
 OFFERED = "offered_secret"  # in the session until a first code of it is accepted
 QUIET_ZONE = 4  # modules around a QR code that readers need
@@ -59,7 +59,7 @@ def prove(request: HttpRequest, password: str, code: str | None = None) -> None:
         if user.check_password(password):
             right.append(True)
     if not right:
-        raise NotAllowed("That is not your present password.")
+        raise NotAllowed("That is not your current password.")
     if code is not None:
         with throttle.guarded("code", str(user.pk), place) as right:
             if second_factor.check(user, code):
@@ -85,12 +85,12 @@ def password(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
     try:
         prove(request, form.cleaned_data["old"])
-        accounts.change_password(user, old=form.cleaned_data["old"], new=form.cleaned_data["new"])
+        users.change_password(user, old=form.cleaned_data["old"], new=form.cleaned_data["new"])
     except ProjectsError as refusal:
         return _refused(form, refusal, request, "password_form")
     # The row of this session went with the others; this makes it anew, under a new key.
     update_session_auth_hash(request, user)
-    messages.success(request, "The password is changed. Other browsers were signed out; API tokens still work.")
+    messages.success(request, "Password changed. Other browsers were signed out; API tokens still work.")
     return redirect("account")
 
 
@@ -127,7 +127,7 @@ def factor(request: HttpRequest) -> HttpResponse:
         else:
             del request.session[OFFERED]
             # Who stole an older session does not keep it.
-            accounts.sign_out_everywhere(user, but=request.session.session_key)
+            users.sign_out_everywhere(user, but=request.session.session_key)
             return show(request, "pages/recovery_codes.html", {"codes": codes, "fresh": True})
     path, side = qr_path(second_factor.address_of(secret, user))
     context = {
@@ -166,7 +166,7 @@ def factor_change(request: HttpRequest) -> HttpResponse:
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """End every other session, and on request every API token."""
     user: Any = request.user
-    ended = accounts.sign_out_everywhere(user, but=request.session.session_key)
+    ended = users.sign_out_everywhere(user, but=request.session.session_key)
     words = f"{ended} other session{'' if ended == 1 else 's'} ended."
     if request.POST.get("tokens") == "on":
         words += f" {api_tokens.revoke_all(user, by=user)} API tokens revoked."
@@ -198,7 +198,7 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     user: Any = request.user
     token = get_object_or_404(user.api_tokens, pk=pk)
     if not token.works:
-        raise BadInput("That token does not work any more already.")
+        raise BadInput("That token is already inactive.")
     api_tokens.revoke(token, by=user)
     messages.success(request, f"{token.name} is revoked.")
     return redirect("account")

@@ -24,10 +24,10 @@ from dashboard.context import THEMES
 from dashboard.forms import FirstAdminForm
 from dashboard.refusals import local_path
 from projects.errors import ProjectsError, TooManyTries
-from projects.services import accounts, second_factor, throttle
-from projects.services.browser_sessions import SessionStore
-from projects.services.doorbell import announce_recheck
-from projects.services.sitelog import note
+from projects.services.accounts import second_factor, throttle, users
+from projects.services.accounts.browser_sessions import SessionStore
+from projects.services.audit.notifications import announce_recheck
+from projects.services.audit.sitelog import note
 
 YEAR = 365 * 24 * 3600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -61,7 +61,7 @@ class SignIn(LoginView):
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Show the form, or the set-up when there is nobody to sign in."""
-        return redirect("setup") if accounts.needs_first_admin() else super().get(request, *args, **kwargs)
+        return redirect("setup") if users.needs_first_admin() else super().get(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Hear a name and a password, unless there were too many wrong ones."""
@@ -69,7 +69,7 @@ class SignIn(LoginView):
         try:
             throttle.begin("password", name, place)
         except TooManyTries as wait:
-            form = self.form_class(request, initial={"username": name[:150]})
+            form = self.get_form_class()(request, initial={"username": name[:150]})
             return told_to_wait(request, self.template_name, form, wait, next=self.get_redirect_url())
         form = self.get_form()
         if form.is_valid():
@@ -157,12 +157,12 @@ def back_office_door(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:
     """Make the first administrator; this page exists only while nobody can sign in."""
-    if not accounts.needs_first_admin():
-        raise Http404("There is an administrator already.")
+    if not users.needs_first_admin():
+        raise Http404("An administrator already exists.")
     form = FirstAdminForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            user = accounts.create_first_admin(form.cleaned_data["username"], form.cleaned_data["password"])
+            user = users.create_first_admin(form.cleaned_data["username"], form.cleaned_data["password"])
         except ProjectsError as refusal:
             form.add_error(None, str(refusal))
         else:

@@ -5,23 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET, require_http_methods
 
 from dashboard import access, dag, diffs, text
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
 from projects.errors import BadInput, StaleVersion
 from projects.models import Approval, Blob, Event, Plan
-from projects.services import approvals
+from projects.services.audit.vocabulary import FileChanged, Thought
+from projects.services.work import approvals
 
 CODE_FILES = 10  # files of a question whose code is shown
 
 
 @require_GET
-def inbox(request: HttpRequest) -> HttpResponse:
+def inbox(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The queue; its length is the badge's number, from the same query."""
     waiting = approvals.pending_for(request.user).select_related("project", "run", "task")
     decided = access.approvals(request.user).exclude(status=Approval.Status.PENDING).order_by("-decided_at")[:10]
@@ -46,8 +48,8 @@ def _asked_code(approval: Approval) -> dict[str, Any]:
     if approval.kind != Approval.Kind.GATE or approval.task is None or not paths:
         return {}
     rows = Event.objects.filter(task=approval.task, run=approval.run, at__lte=approval.requested_at).order_by("-seq")
-    answer = rows.filter(type="thought").first()
-    changes = [rows.filter(type="file.diff", payload__path=str(path)).first() for path in written]
+    answer = rows.filter(type=Thought.type).first()
+    changes = [rows.filter(type=FileChanged.type, payload__path=str(path)).first() for path in written]
     files = [file for change in changes for file in diffs.parse(_blob(change, "diff"))[0]]
     return {
         "reasons": text.listed(payload.get("reasons"), 50),
@@ -66,7 +68,7 @@ def _blob(event: Event | None, name: str) -> str:
 
 @require_http_methods(["GET", "POST"])
 @refusals
-def decide(request: HttpRequest, pk: int) -> HttpResponse:
+def decide(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """One approval: what, why, what happens on yes and no; then the next one."""
     approval = get_object_or_404(access.approvals(request.user), pk=pk)
     plan = _plan_of(approval)
@@ -83,8 +85,12 @@ def decide(request: HttpRequest, pk: int) -> HttpResponse:
         upcoming = approvals.pending_for(request.user).exclude(pk=pk).first()
         messages.success(request, f"{'Approved' if answer == 'yes' else 'Rejected'}: {approval.title}")
         return redirect("approval", upcoming.pk) if upcoming else redirect("approvals")
-    context = {"approval": approval, "project": approval.project, "run": approval.run, "plan": plan}
-    context["asked"] = _asked_code(approval)
-    if plan is not None:
-        context["graph"] = dag.graph_of(plan)
+    context = {
+        "approval": approval,
+        "project": approval.project,
+        "run": approval.run,
+        "plan": plan,
+        "asked": _asked_code(approval),
+        "graph": dag.graph_of(plan) if plan else None,
+    }
     return show(request, "pages/approval.html", context)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Q
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_POST
 
 from dashboard import access, stream
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.signed import key_name, signed_archive
 from projects.errors import NotAllowed
 from projects.models import SiteEvent
-from projects.services import chain, events, exports, intents, rights, signing
-from projects.services.heads import read_heads
+from projects.services.accounts import rights
+from projects.services.audit import chain, events, exports, intents, signing
+from projects.services.audit.checkpoints import read_heads
+from projects.services.audit.vocabulary import families
 
 PAGE = 200
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}
@@ -25,12 +29,12 @@ TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
 
 @require_GET
-def index(request: HttpRequest) -> HttpResponse:
+def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Runs and the head of each one's chain."""
     return show(request, "pages/audit_index.html", {"runs": access.runs(request.user).order_by("-pk")[:200]})
 
 
-def _page(request: HttpRequest, pk: int, report: object = None) -> HttpResponse:
+def _page(request: AuthenticatedHttpRequest, pk: int, report: object = None) -> HttpResponse:
     run = get_object_or_404(access.runs(request.user), pk=pk)
     wanted = stream.Filter.read(request.GET)
     text = request.GET.get("before", "")
@@ -49,19 +53,19 @@ def _page(request: HttpRequest, pk: int, report: object = None) -> HttpResponse:
         "key": key_name(),
         "in_doubt": intents.in_doubt(run.pk, page),
         "agents": stream.AGENTS,
-        "families": stream.FAMILIES,
+        "families": families(),
     }
     return show(request, "pages/audit.html", context)
 
 
 @require_GET
-def detail(request: HttpRequest, pk: int) -> HttpResponse:
+def detail(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """A run's rows by number, newest first."""
     return _page(request, pk)
 
 
 @require_POST
-def verify(request: HttpRequest, pk: int) -> HttpResponse:
+def verify(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Recompute the chain now, on the server."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     return _page(request, pk, chain.verify_run(run.pk))
@@ -84,7 +88,9 @@ def _format(fmt: str) -> str:
 
 @require_GET
 @refusals
-def export(request: HttpRequest, pk: int, fmt: str, signed: bool = False) -> FileResponse | StreamingHttpResponse:
+def export(
+    request: AuthenticatedHttpRequest, pk: int, fmt: str, signed: bool = False
+) -> FileResponse | StreamingHttpResponse:
     """Every row of a run as a file, on request with its signature."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     rights.require(request.user, run.project, "audit.export")
@@ -93,19 +99,19 @@ def export(request: HttpRequest, pk: int, fmt: str, signed: bool = False) -> Fil
 
 @require_GET
 @refusals
-def public_key(request: HttpRequest) -> HttpResponse:
+def public_key(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The public half of the key that signs exports; to be kept elsewhere, before it is needed."""
     text = signing.public_pem(signing.private_key().public_key())
     headers = {"Content-Disposition": 'attachment; filename="aiswe.pub"', **NOSNIFF}
     return HttpResponse(text, content_type="text/plain; charset=utf-8", headers=headers)
 
 
-def _only_administrators(request: HttpRequest) -> None:
+def _only_administrators(request: AuthenticatedHttpRequest) -> None:
     if not request.user.is_superuser:
-        raise NotAllowed("The site's own trail is for administrators.")
+        raise NotAllowed("The site audit trail is for administrators.")
 
 
-def _site_page(request: HttpRequest, *, verify: bool = False) -> HttpResponse:
+def _site_page(request: AuthenticatedHttpRequest, *, verify: bool = False) -> HttpResponse:
     _only_administrators(request)
     q, text = request.GET.get("q", "").replace("\x00", "")[:200].strip(), request.GET.get("before", "")
     rows = SiteEvent.objects.order_by("-seq")
@@ -114,7 +120,7 @@ def _site_page(request: HttpRequest, *, verify: bool = False) -> HttpResponse:
     if text.isdecimal() and len(text) < 19:
         rows = rows.filter(seq__lt=int(text))
     page = list(rows[:PAGE])
-    context = {
+    context: dict[str, Any] = {
         "rows": page,
         "q": q,
         "before": page[-1].seq if len(page) == PAGE else None,
@@ -130,21 +136,23 @@ def _site_page(request: HttpRequest, *, verify: bool = False) -> HttpResponse:
 
 @require_GET
 @refusals
-def site(request: HttpRequest) -> HttpResponse:
+def site(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Who did what to the installation, newest first."""
     return _site_page(request)
 
 
 @require_POST
 @refusals
-def site_verify(request: HttpRequest) -> HttpResponse:
+def site_verify(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Recompute the site's trail now, on the server."""
     return _site_page(request, verify=True)
 
 
 @require_GET
 @refusals
-def site_export(request: HttpRequest, fmt: str, signed: bool = False) -> FileResponse | StreamingHttpResponse:
+def site_export(
+    request: AuthenticatedHttpRequest, fmt: str, signed: bool = False
+) -> FileResponse | StreamingHttpResponse:
     """Every row of the site's trail as a file, on request with its signature."""
     _only_administrators(request)
     return _taken_away(exports.export_site(_format(fmt)), "site-audit", fmt, signed=signed)

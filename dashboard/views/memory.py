@@ -5,13 +5,14 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from dashboard.pages import show
 from dashboard.refusals import refusals
-from projects.services import lessons
+from dashboard.requests import AuthenticatedHttpRequest
+from projects.services.insight import lessons
 
 # A state's word, its look among the states of work, and what it means.
 STATES = {
@@ -23,7 +24,7 @@ STATES = {
 
 
 @require_GET
-def index(request: HttpRequest) -> HttpResponse:
+def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Lessons of the person's projects, newest first, by state, words and project."""
     state, q, slug = request.GET.get("state", ""), _words(request, "q"), _words(request, "project")
     state = state if state in STATES else ""
@@ -46,11 +47,11 @@ def index(request: HttpRequest) -> HttpResponse:
     return show(request, "pages/memory.html", context)
 
 
-def _words(request: HttpRequest, name: str) -> str:
+def _words(request: AuthenticatedHttpRequest, name: str) -> str:
     return request.GET.get(name, "").replace("\x00", "")[:200].strip()
 
 
-def _fits(row: lessons.Row, q: str, slug: str) -> bool:
+def _fits(row: lessons.LessonRow, q: str, slug: str) -> bool:
     """Whether every word of the search stands somewhere in the lesson."""
     lesson = row.lesson
     told = f"{lesson.cause} {lesson.fix} {lesson.failure} {lesson.task} {lesson.topic}".casefold()
@@ -59,7 +60,7 @@ def _fits(row: lessons.Row, q: str, slug: str) -> bool:
 
 @require_POST
 @refusals
-def switch(request: HttpRequest, id: str) -> HttpResponse:
+def switch(request: AuthenticatedHttpRequest, id: str) -> HttpResponse:
     """Take a lesson out of the prompts, or put it back."""
     lesson = lessons.find_lesson(request.user, id)
     if lesson is None:

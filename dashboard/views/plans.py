@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,13 +16,15 @@ from dashboard import access, dag, plan_diff
 from dashboard.forms import TaskForm
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import listed
 from projects.errors import StaleVersion
 from projects.models import Plan
-from projects.services import plans, runs
+from projects.services.planning import plans
+from projects.services.work import runs
 
 
-def _version(request: HttpRequest, versions):  # type: ignore[no-untyped-def]
+def _version(request: AuthenticatedHttpRequest, versions: QuerySet[Plan]) -> Plan | None:
     wanted = request.GET.get("v", "")
     if not wanted:
         return versions.first()
@@ -34,12 +38,12 @@ def _url(plan: Plan) -> str:
 
 
 @require_GET
-def review(request: HttpRequest, pk: int) -> HttpResponse:
+def review(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """The newest plan (or ?v=), what checks say about it, and what changed since the version before."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     versions = project.plans.select_related("document", "decided_by", "created_by")
     plan = _version(request, versions)
-    context: dict = {"project": project, "plan": plan, "document": project.documents.first()}
+    context: dict[str, Any] = {"project": project, "plan": plan, "document": project.documents.first()}
     if plan is not None:
         entries = dag.entries_of(plan)
         before = versions.filter(version__lt=plan.version).first()
@@ -65,7 +69,7 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
     return show(request, "pages/plan.html", context)
 
 
-def conflict(request: HttpRequest, plan: Plan, refusal: StaleVersion) -> HttpResponse:
+def conflict(request: AuthenticatedHttpRequest, plan: Plan, refusal: StaleVersion) -> HttpResponse:
     """Both versions, so that the person can choose with open eyes."""
     newest = plan.project.plans.first()
     context = {
@@ -80,7 +84,7 @@ def conflict(request: HttpRequest, plan: Plan, refusal: StaleVersion) -> HttpRes
 
 @require_POST
 @refusals
-def approve(request: HttpRequest, pk: int) -> HttpResponse:
+def approve(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """The hard yes, to exactly the content that was shown."""
     plan = get_object_or_404(access.plans(request.user), pk=pk)
     try:
@@ -93,20 +97,20 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def changes(request: HttpRequest, pk: int) -> HttpResponse:
+def changes(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """No, with what should be different."""
     plan = get_object_or_404(access.plans(request.user), pk=pk)
     try:
         plans.ask_for_changes(plan, by=request.user, comment=request.POST.get("comment", "").strip()[:4_000])
     except StaleVersion as refusal:
         return conflict(request, plan, refusal)
-    messages.success(request, "Changes asked. The planner makes a new version.")
+    messages.success(request, "Changes requested. The planner creates a new version.")
     return redirect(_url(plan))
 
 
 @require_http_methods(["GET", "POST"])
 @refusals
-def edit_task(request: HttpRequest, pk: int, key: str) -> HttpResponse:
+def edit_task(request: AuthenticatedHttpRequest, pk: int, key: str) -> HttpResponse:
     """Change one task; that makes a new version of the plan."""
     plan = get_object_or_404(access.plans(request.user), pk=pk)
     entry = next((e for e in dag.entries_of(plan) if str(e.get("key")) == key), None)
@@ -139,7 +143,7 @@ def edit_task(request: HttpRequest, pk: int, key: str) -> HttpResponse:
 
 @require_POST
 @refusals
-def build(request: HttpRequest, pk: int) -> HttpResponse:
+def build(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Start building an approved plan, and go and watch it."""
     plan = get_object_or_404(access.plans(request.user), pk=pk)
     return redirect("run", runs.start_build(plan, by=request.user).pk)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.db.models import Count, OuterRef, Prefetch, Q, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -13,27 +16,26 @@ from dashboard import access
 from dashboard.forms import DocumentForm, MemberForm, ProjectForm
 from dashboard.pages import show
 from dashboard.refusals import refusals, status_of
+from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.system import setup_facts
 from projects.errors import BadInput, ProjectsError
-from projects.models import Approval, Run
+from projects.models import Approval, Plan, Project, RequirementDocument, Run
 from projects.models.project import Autonomy, Role
-from projects.services import demo, documents, health, projects, reading, rights, runs
+from projects.services.accounts import rights
+from projects.services.insight import health
+from projects.services.planning import documents, projects, reading
+from projects.services.work import demo, runs
 
 
-def _phase(project) -> str:  # type: ignore[no-untyped-def]
-    """Which column a project stands in: needs you, working or done."""
-    if project.asks:
-        return "needs"
-    run = project.newest[0] if project.newest else None
-    if run is None:
-        return "needs"
-    if run.status in ("needs_you", "paused", "failed"):
+def _phase(run: Run | None, asks: int) -> str:
+    """The column of a project with this newest run and so many pending approvals: needs you, working or done."""
+    if asks or run is None or run.status in ("needs_you", "paused", "failed"):
         return "needs"
     return "done" if run.status in Run.OVER else "working"
 
 
 @require_GET
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: AuthenticatedHttpRequest) -> HttpResponse:
     """All projects in three columns; on a fresh server, the two ways to begin."""
     newest = Run.objects.filter(project=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     found = list(
@@ -50,25 +52,27 @@ def home(request: HttpRequest) -> HttpResponse:
             done=Count("tasks", filter=Q(tasks__status="merged")), all=Count("tasks")
         )
     }
+    by_phase: dict[str, list[Project]] = {"needs": [], "working": [], "done": []}
     for project in found:
-        project.newest = [by_pk[project.newest_run]] if project.newest_run in by_pk else []
-        project.phase = _phase(project)
-    if not found and not request.htmx:  # type: ignore[attr-defined]
+        run = by_pk.get(project.newest_run)
+        project.newest = [run] if run else []
+        by_phase[_phase(run, project.asks)].append(project)
+    if not found and not request.htmx:
         return show(
             request,
             "pages/first_run.html",
             {"checks": health.run_checks(), "demo": demo.is_offered(), "title": "Welcome", **setup_facts()},
         )
     columns = [
-        ("needs", "Needs you", [p for p in found if p.phase == "needs"]),
-        ("working", "Working", [p for p in found if p.phase == "working"]),
-        ("done", "Done", [p for p in found if p.phase == "done"]),
+        ("needs", "Needs you", by_phase["needs"]),
+        ("working", "Working", by_phase["working"]),
+        ("done", "Done", by_phase["done"]),
     ]
     return show(request, "pages/projects.html", {"columns": columns, "count": len(found)}, part="board")
 
 
 @require_http_methods(["GET", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Name a project and give it its first document."""
     form = ProjectForm(request.POST or None, request.FILES or None)
     status = 200
@@ -90,16 +94,16 @@ def new(request: HttpRequest) -> HttpResponse:
                 form.add_error(None, str(refusal))
                 status = status_of(refusal)
             else:
-                messages.success(request, f"{project.name} is here. Check what was read from {filename}.")
+                messages.success(request, f"{project.name} was created. Check what was read from {filename}.")
                 return redirect("requirements", project.pk)
     return show(request, "pages/project_new.html", {"form": form}, status=status)
 
 
 @require_POST
-def preview(request: HttpRequest) -> HttpResponse:
+def preview(request: AuthenticatedHttpRequest) -> HttpResponse:
     """What would be read from a document, before anything is stored."""
     form = DocumentForm(request.POST, request.FILES)
-    context: dict = {"problems": [], "found": None}
+    context: dict[str, Any] = {"problems": [], "found": None}
     if form.is_valid():
         try:
             context["found"] = reading.preview(*form.document())
@@ -111,7 +115,7 @@ def preview(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-def detail(request: HttpRequest, pk: int) -> HttpResponse:
+def detail(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """One project: what it needs next, its documents, plans, runs and people."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     document, plan = project.documents.first(), project.plans.first()
@@ -129,6 +133,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
         "autonomies": Autonomy.choices,
         "sandboxes": projects.SANDBOXES,
         "asks": project.approvals.filter(status=Approval.Status.PENDING),
+        "retries": projects.LIMITS["max_retries"],
         "totals": runs.totals(latest[0]) if latest else None,
         "planning": planning,
         "next": _next_step(document, plan, latest, planning),
@@ -136,7 +141,9 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
     return show(request, "pages/project.html", context)
 
 
-def _next_step(document, plan, latest, planning) -> str:  # type: ignore[no-untyped-def]
+def _next_step(
+    document: RequirementDocument | None, plan: Plan | None, latest: Sequence[Run], planning: Run | None
+) -> str:
     """The one thing that brings the project on."""
     if document is None:
         return "upload"
@@ -153,27 +160,27 @@ def _next_step(document, plan, latest, planning) -> str:  # type: ignore[no-unty
 
 @require_POST
 @refusals
-def settings(request: HttpRequest, pk: int) -> HttpResponse:
+def settings(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Change a project's autonomy, retries, sandbox and house rules."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     retries = request.POST.get("max_retries", "")
-    if not retries.isdecimal() or int(retries) > 20:
-        raise BadInput(f"Repairs per task is {retries[:20]!r}; give a whole number from 0 to 20.")
+    if not retries.isdecimal():
+        raise BadInput(f"{projects.LIMITS['max_retries'].label}: {retries[:20]!r} is not a whole number.")
     projects.update_settings(
         project,
         by=request.user,
         autonomy=request.POST.get("autonomy", project.autonomy),
         sandbox_backend=request.POST.get("sandbox_backend", project.sandbox_backend),
         house_rules=request.POST.get("house_rules", project.house_rules)[:20_000],
-        limits={**project.limits, "max_retries": int(retries)},
+        limits={"max_retries": int(retries)},
     )
-    messages.success(request, "Settings kept. Running tasks go on under the limits they began with.")
+    messages.success(request, "Settings saved. Running tasks keep the limits they started with.")
     return redirect("project", pk)
 
 
 @require_POST
 @refusals
-def add_member(request: HttpRequest, pk: int) -> HttpResponse:
+def add_member(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Give somebody a role."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     rights.require(request.user, project, "member.edit")
@@ -182,7 +189,9 @@ def add_member(request: HttpRequest, pk: int) -> HttpResponse:
         raise BadInput("Give a username and one of the roles.")
     user = get_user_model().objects.filter(username=form.cleaned_data["username"], is_active=True).first()
     if user is None:
-        raise BadInput(f"There is no user {form.cleaned_data['username']!r}. An administrator makes users in /admin/.")
+        raise BadInput(
+            f"There is no user {form.cleaned_data['username']!r}. An administrator creates users in /admin/."
+        )
     projects.add_member(project, user, form.cleaned_data["role"], by=request.user)
     messages.success(request, f"{user.username} is now {form.cleaned_data['role']}.")
     return redirect("project", pk)
@@ -190,15 +199,15 @@ def add_member(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def remove_member(request: HttpRequest, pk: int) -> HttpResponse:
+def remove_member(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Take a role from somebody; their open pages of the project close at once."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     rights.require(request.user, project, "member.edit")
     person, role, row = request.POST.get("user", ""), request.POST.get("role", ""), None
     if person.isascii() and person.isdecimal() and len(person) < 19 and role in Role.values:
-        row = project.memberships.select_related("user").filter(user=person, role=role).first()
+        row = project.memberships.select_related("user").filter(user=int(person), role=role).first()
     if row is None:
-        raise BadInput("Nobody in this project has that role.")
+        raise BadInput("No one in this project has that role.")
     projects.remove_member(project, row.user, row.role, by=request.user)
     messages.success(request, f"{row.user.username} is no longer {row.role}.")
     return redirect("project", pk) if access.projects(request.user).filter(pk=pk).exists() else redirect("projects")
@@ -206,7 +215,7 @@ def remove_member(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def upload(request: HttpRequest, pk: int) -> HttpResponse:
+def upload(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """A new version of the document."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     form = DocumentForm(request.POST, request.FILES)

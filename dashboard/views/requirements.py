@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,10 +15,12 @@ from dashboard import access
 from dashboard.forms import DocumentForm, RequirementForm
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import plain
 from projects.errors import BadInput
 from projects.models import Requirement, RequirementDocument
-from projects.services import documents, runs
+from projects.services.planning import documents
+from projects.services.work import runs
 
 PAGE_LINES = 2_000
 PAGE_CARDS = 400
@@ -57,18 +60,20 @@ def _lines(document: RequirementDocument, found: list[Requirement], first: int) 
 
 
 @require_GET
-def review(request: HttpRequest, pk: int) -> HttpResponse:
+def review(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """The newest version (or ?v=) of a project's document, and the requirements in it."""
     project = get_object_or_404(access.projects(request.user), pk=pk)
     version = request.GET.get("v", "")
     versions = project.documents.all()
+    newest = versions.first()
+    document: RequirementDocument | None
     if version:
         if not version.isdecimal() or len(version) > 9:
             raise Http404("No such version.")
         document = get_object_or_404(versions, version=int(version))
     else:
-        document = versions.first()
-    context: dict = {"project": project, "document": document, "upload_form": DocumentForm()}
+        document = newest
+    context: dict[str, Any] = {"project": project, "document": document, "upload_form": DocumentForm()}
     if document is not None:
         wanted = request.GET.get("from", "1")
         first = max(1, int(wanted)) if wanted.isdecimal() and len(wanted) < 9 else 1
@@ -90,7 +95,7 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
             "counts": {
                 status: sum(r.status == status for r in found) for status in ("proposed", "accepted", "rejected")
             },
-            "is_newest": document.version == versions.first().version,
+            "is_newest": document == newest,
             "add_form": RequirementForm(auto_id="add_%s"),
             "planned": document.plans.exists(),
             "planning": project.runs.filter(document=document, kind="plan").order_by("-pk").first(),
@@ -106,7 +111,7 @@ def _back(requirement: Requirement) -> str:
 
 @require_http_methods(["GET", "POST"])
 @refusals
-def edit(request: HttpRequest, pk: int) -> HttpResponse:
+def edit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Change one requirement's words, or accept or reject it."""
     requirement = get_object_or_404(access.requirements(request.user), pk=pk)
     word = request.POST.get("status", "")
@@ -123,7 +128,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     form = RequirementForm(request.POST or None, initial=start)
     if request.method == "POST" and form.is_valid():
         documents.set_requirement(requirement, by=request.user, **form.cleaned_data)
-        messages.success(request, f"{requirement.key} reads anew.")
+        messages.success(request, f"{requirement.key} is being read again.")
         return redirect(_back(requirement))
     context = {"requirement": requirement, "project": requirement.document.project, "form": form}
     context["back"] = _back(requirement)
@@ -132,7 +137,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def add(request: HttpRequest, pk: int) -> HttpResponse:
+def add(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """A requirement the document does not say."""
     document = get_object_or_404(access.documents(request.user), pk=pk)
     form = RequirementForm(request.POST)
@@ -144,7 +149,7 @@ def add(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def confirm(request: HttpRequest, pk: int) -> HttpResponse:
+def confirm(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """The architect's word that this is what must be built."""
     document = get_object_or_404(access.documents(request.user), pk=pk)
     documents.confirm_requirements(document, by=request.user)
@@ -154,7 +159,7 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def plan(request: HttpRequest, pk: int) -> HttpResponse:
+def plan(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Start the planner on a document, and go and watch it."""
     document = get_object_or_404(access.documents(request.user), pk=pk)
     run = runs.start_planning(document, by=request.user)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.db.models import Case, Count, Q, Value, When
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from dashboard import access, dag, stream, windows
+from dashboard import access, dag, prompt_breakdown, stream
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run
-from projects.services import ledger, runs
+from projects.services.audit.vocabulary import ModelCalled, Thought, families
+from projects.services.insight import ledger
+from projects.services.work import runs
 
 CONTROLS = (
     ("pause", "Pause", "running needs_you"),
@@ -23,13 +28,13 @@ CONTROLS = (
 NEEDS = ("needs_you", "failed", "paused")
 
 
-def _number(request: HttpRequest, name: str) -> int | None:
+def _number(request: AuthenticatedHttpRequest, name: str) -> int | None:
     text = request.GET.get(name, "")
     return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 @require_GET
-def index(request: HttpRequest) -> HttpResponse:
+def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Every run the person may see, newest first, those that wait for somebody on top."""
     state = request.GET.get("state", "")
     found = access.runs(request.user).annotate(
@@ -45,7 +50,7 @@ def index(request: HttpRequest) -> HttpResponse:
     return show(request, "pages/runs.html", context, part="runs")
 
 
-def _inspected(run: Run, seq: int) -> dict:
+def _inspected(run: Run, seq: int) -> dict[str, Any]:
     """An event with everything it points at, bounded."""
     event = get_object_or_404(Event.objects.select_related("task", "run"), run=run, seq=seq)
     names: dict[str, list[str]] = {}
@@ -55,17 +60,17 @@ def _inspected(run: Run, seq: int) -> dict:
     texts = {
         name: [(sha, stored[sha].content if sha in stored else "") for sha in shas] for name, shas in names.items()
     }
-    call = ledger.call_at(run, seq) if event.type in ("llm.usage", "thought") else None
-    filled = windows.segments(call.parts) if call else []
+    call = ledger.call_at(run, seq) if event.type in (ModelCalled.type, Thought.type) else None
+    filled = prompt_breakdown.segments(call.parts) if call else []
     return {"event": event, "run": run, "project": run.project, "texts": texts, "call": call, "segments": filled}
 
 
 @require_GET
-def detail(request: HttpRequest, pk: int, seq: int | None = None) -> HttpResponse:
+def detail(request: AuthenticatedHttpRequest, pk: int, seq: int | None = None) -> HttpResponse:
     """One run: tasks, stream, inspector. With `seq`, opened at that event."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     wanted = stream.Filter.read(request.GET) if seq is None else stream.Filter()
-    context: dict = {"wanted": wanted, "seq": seq, **_next(run)}
+    context: dict[str, Any] = {"wanted": wanted, "seq": seq, **_next(run)}
     if seq is not None:
         context |= _inspected(run, seq)
     if wanted.is_all:
@@ -92,16 +97,16 @@ def detail(request: HttpRequest, pk: int, seq: int | None = None) -> HttpRespons
         "totals": runs.totals(run),
         "tasks": list(stream.tasks_of(run)),
         "graph": dag.graph_of_run(run),
-        "presets": [(name, label) for name, (label, _) in stream.PRESETS.items()],
+        "presets": list(stream.PRESETS.items()),
         "agents": stream.AGENTS,
-        "families": stream.FAMILIES,
+        "families": families(),
         "controls": CONTROLS,
         "asks": run.approvals.filter(status="pending"),
     }
     return show(request, "pages/run.html", context)
 
 
-def _next(run: Run) -> dict:
+def _next(run: Run) -> dict[str, Any]:
     """What a planning run led to: the newest plan of its document, and that plan's build."""
     plan = run.document.plans.first() if run.document else None
     build = plan.runs.filter(kind="build", pk__gt=run.pk).order_by("-pk").first() if plan else None
@@ -109,28 +114,28 @@ def _next(run: Run) -> dict:
 
 
 @require_GET
-def following(request: HttpRequest, pk: int) -> HttpResponse:
+def following(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Where to go on from a planning run."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     return render(request, "partials/run_next.html", _next(run))
 
 
 @require_GET
-def chunk(request: HttpRequest, pk: int, n: int) -> HttpResponse:
+def chunk(request: AuthenticatedHttpRequest, pk: int, n: int) -> HttpResponse:
     """A hundred rows; for good once they are all there."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
-    section = stream.Section(n)
+    section = stream.StreamSection(n)
     if section.first > run.last_seq:
         raise Http404("That part of the run has not happened yet.")
     rows = stream.events_of(run).filter(seq__gte=section.first, seq__lte=section.last)
-    response = render(request, "partials/rows.html", {"rows": rows})
+    response = HttpResponse(stream.render_rows(rows))
     full = section.last <= run.last_seq
     response["Cache-Control"] = "private, max-age=86400, immutable" if full else "no-store"
     return response
 
 
 @require_GET
-def rows(request: HttpRequest, pk: int) -> JsonResponse:
+def rows(request: AuthenticatedHttpRequest, pk: int) -> JsonResponse:
     """The next frame after a cursor, for a hole or where sockets are blocked: the same one the socket would send."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     after = _number(request, "after") or 0
@@ -141,7 +146,7 @@ def rows(request: HttpRequest, pk: int) -> JsonResponse:
 
 
 @require_GET
-def inspect(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
+def inspect(request: AuthenticatedHttpRequest, pk: int, seq: int) -> HttpResponse:
     """One event, opened."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     return render(request, "partials/inspector.html", _inspected(run, seq))
@@ -149,7 +154,7 @@ def inspect(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def control(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
+def control(request: AuthenticatedHttpRequest, pk: int, verb: str) -> HttpResponse:
     """Pause, resume or stop a run."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     act = {"pause": runs.pause_run, "resume": runs.resume_run, "stop": runs.cancel_run}[verb]
@@ -159,16 +164,16 @@ def control(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
 
 @require_POST
 @refusals
-def say(request: HttpRequest, pk: int) -> HttpResponse:
+def say(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """A person's words to the agents, part of the stream."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     text = request.POST.get("text", "").strip()
     if not text:
         raise BadInput("Write what the agents should know, then send it.")
     if len(text) > 4_000:
-        raise BadInput(f"The message has {len(text):,} characters; at most 4,000 are passed on.")
+        raise BadInput(f"The message has {len(text):,} characters; the limit is 4,000.")
     key = request.POST.get("task", "")
     task = get_object_or_404(run.tasks, key=key) if key else None
     runs.say(run, by=request.user, text=text, task=task)
-    messages.success(request, "Said. The agents read it at their next step.")
+    messages.success(request, "Message sent. The agents read it at their next step.")
     return redirect("run", pk)

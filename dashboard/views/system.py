@@ -5,14 +5,16 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.requests import AuthenticatedHttpRequest
 from projects.models.project import RECORDING
-from projects.services import demo, health
+from projects.services.insight import health
+from projects.services.work import demo
 
 SHORTCUTS = (
     ("?", "This page"),
@@ -26,21 +28,22 @@ SHORTCUTS = (
     ("j / k", "Next / previous row of the stream"),
     ("e / E", "Next / previous error in the stream"),
     ("f", "Follow the newest row"),
-    ("Enter", "Open what has the focus"),
+    ("Enter", "Open the focused item"),
     ("Esc", "Leave the field"),
 )
 
 
 def setup_facts() -> dict[str, str]:
     """What a person needs to bring a local model up. A password in the address is not shown."""
-    parts = urlsplit(settings.OLLAMA_URL if "//" in settings.OLLAMA_URL else f"//{settings.OLLAMA_URL}")
+    url = next(iter(settings.MODEL_URLS.values()))  # of the default server
+    parts = urlsplit(url if "//" in url else f"//{url}")
     host = parts.netloc.rpartition("@")[2]
     recorded = settings.MODEL.removeprefix(RECORDING) if settings.MODEL.startswith(RECORDING) else ""
-    return {"ollama": f"{parts.scheme or 'http'}://{host}", "model": settings.MODEL, "recorded": recorded}
+    return {"address": f"{parts.scheme or 'http'}://{host}", "model": settings.MODEL, "recorded": recorded}
 
 
 @require_http_methods(["GET", "POST"])
-def doctor(request: HttpRequest) -> HttpResponse:
+def doctor(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Every check with its evidence and the way out; POST runs them anew."""
     if request.method == "POST":
         health.run_checks(fresh=True)
@@ -53,12 +56,12 @@ def doctor(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @refusals
-def start_demo(request: HttpRequest) -> HttpResponse:
+def start_demo(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Start the recording and go and watch it."""
     return redirect("run", demo.start_demo(request.user).pk)
 
 
 @require_GET
-def keys(request: HttpRequest) -> HttpResponse:
+def keys(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The shortcuts, and their off switch."""
     return show(request, "pages/keys.html", {"shortcuts": SHORTCUTS})

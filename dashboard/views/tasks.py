@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET, require_POST
 
@@ -12,41 +12,42 @@ from dashboard import access, best, diffs, stream
 from dashboard.forms import DispositionForm
 from dashboard.pages import show
 from dashboard.refusals import refusals
+from dashboard.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput
-from projects.models import Attempt, Event, Task
-from projects.services import findings, projects, tasks, usage
+from projects.models import Attempt, Event, Finding, Task
+from projects.services.audit.vocabulary import (
+    AttemptRepeated,
+    AttemptTakenBack,
+    CoverageMeasured,
+    DiagnosisMade,
+    GateJudged,
+)
+from projects.services.insight import usage
+from projects.services.planning import projects
+from projects.services.work import findings, tasks
 
-# Limits that a task can run into, in the words of the page.
-LIMITS = {
-    "max_retries": "Repairs of a task",
-    "max_iterations": "Answers of the model for a task",
-    "samples": "First versions to choose from",
-    "task_tokens": "Tokens of a task",
-    "task_seconds": "Seconds of a task",
-    "run_tokens": "Tokens of a run",
-    "run_seconds": "Seconds of a run",
-}
+LIMITS = {name: projects.LIMITS[name].label for name in projects.PER_TASK}
 SEVERITY = {"CRITICAL": 0, "HIGH": 1, "ERROR": 1, "MEDIUM": 2, "WARNING": 2, "LOW": 3, "INFO": 4}
 LOG_ROWS = 200
 
 
 @require_GET
-def detail(request: HttpRequest, pk: int) -> HttpResponse:
+def detail(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Everything known about one task."""
     task = get_object_or_404(access.tasks(request.user), pk=pk)
     tries = list(task.attempts.all())
     seen: str | None = None
     for attempt in tries:
         # The same signature twice in a row is the sign that repairing will not help and the approach must change.
-        attempt.same_again = bool(attempt.error_signature) and attempt.error_signature == seen
+        _annotate(attempt, same_again=bool(attempt.error_signature) and attempt.error_signature == seen)
         seen = attempt.error_signature
     last = tries[-1] if tries else None
     diff = next((attempt.diff for attempt in reversed(tries) if attempt.diff), "")
     files, left_out = diffs.parse(diff)
-    _remember(task, tries)
-    tested = next((attempt for attempt in reversed(tries) if attempt.tests and not attempt.same_as), None)
+    repeats = _annotate_outcomes(task, tries)
+    tested = next((attempt for attempt in reversed(tries) if attempt.tests and attempt.number not in repeats), None)
     log = list(stream.events_of(task.run).filter(task=task).order_by("-seq")[:LOG_ROWS])[::-1]
-    coverage = Event.objects.filter(task=task, type="coverage.result").order_by("-seq").first()
+    coverage = Event.objects.filter(task=task, type=CoverageMeasured.type).order_by("-seq").first()
     context = {
         "task": task,
         "run": task.run,
@@ -69,18 +70,37 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
     return show(request, "pages/task.html", context)
 
 
-def _remember(task: Task, tries: list[Attempt]) -> None:
-    """Beside each try what else is known of it: whether it was run at all, was undone, or named a line nobody saw."""
-    rows = Event.objects.filter(task=task, type__in=("repeat", "attempt.taken_back", "diagnosis")).order_by("seq")
+def _annotate(row: Attempt | Finding, **values: object) -> None:
+    """Give a row attributes that only its page shows."""
+    for name, value in values.items():
+        setattr(row, name, value)
+
+
+def _annotate_outcomes(task: Task, tries: list[Attempt]) -> dict[int, int]:
+    """Give each attempt what its events say: same code as another, undone, evidence that was not shown.
+
+    Returns the attempts whose code was the same as an earlier one's, with that one's number.
+    """
+    types = (AttemptRepeated.type, AttemptTakenBack.type, DiagnosisMade.type)
+    rows = Event.objects.filter(task=task, type__in=types).order_by("seq")
     known = {(row.type, row.attempt): row.payload for row in rows}
+    repeats = {
+        number: of
+        for (kind, number), payload in known.items()
+        if kind == AttemptRepeated.type and (of := payload.get("of"))
+    }
     for one in tries:
-        one.same_as = known.get(("repeat", one.number), {}).get("of")  # type: ignore[attr-defined]
-        one.undone_to = known.get(("attempt.taken_back", one.number), {}).get("to")  # type: ignore[attr-defined]
-        one.unfounded = known.get(("diagnosis", one.number), {}).get("evidence_found") is False  # type: ignore[attr-defined]
+        _annotate(
+            one,
+            same_as=repeats.get(one.number),
+            undone_to=known.get((AttemptTakenBack.type, one.number), {}).get("to"),
+            unfounded=known.get((DiagnosisMade.type, one.number), {}).get("evidence_found") is False,
+        )
+    return repeats
 
 
 @require_GET
-def take_best(request: HttpRequest, pk: int) -> HttpResponse:
+def take_best(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """The best attempt to take away: one file of it by `?path=`, or all of them as a zip."""
     task = get_object_or_404(access.tasks(request.user), pk=pk)
     found = best.best_of(task)
@@ -100,14 +120,14 @@ def take_best(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def raise_limit(request: HttpRequest, pk: int) -> HttpResponse:
+def raise_limit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Change one limit of the task's project, where its tasks run into it."""
     task = get_object_or_404(access.tasks(request.user), pk=pk)
     name, value = request.POST.get("limit", ""), request.POST.get("value", "").replace(",", "").strip()
     if name not in LIMITS:
         raise BadInput(f"Choose one of the limits: {', '.join(LIMITS.values())}.")
     if not value.isdecimal() or len(value) > 12:
-        raise BadInput(f"{LIMITS[name]}: {value[:20]!r} is no whole number.")
+        raise BadInput(f"{LIMITS[name]}: {value[:20]!r} is not a whole number.")
     projects.update_settings(task.run.project, by=request.user, limits={name: int(value)})
     messages.success(request, f"{LIMITS[name]}: {int(value):,} from now on. Retry {task.key} for it to count.")
     return redirect("task", pk)
@@ -115,7 +135,7 @@ def raise_limit(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def retry(request: HttpRequest, pk: int) -> HttpResponse:
+def retry(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Another try, with a person's note."""
     task = get_object_or_404(access.tasks(request.user), pk=pk)
     tasks.retry_task(task, by=request.user, note=request.POST.get("note", "").strip()[:4_000])
@@ -125,20 +145,20 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def skip(request: HttpRequest, pk: int) -> HttpResponse:
+def skip(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Go on without it."""
     task = get_object_or_404(access.tasks(request.user), pk=pk)
     reason = request.POST.get("reason", "").strip()[:2_000]
     if not reason:
-        raise BadInput("Say why the task is skipped; the reason stays in the audit trail.")
+        raise BadInput("Give a reason for skipping the task; it is kept in the audit trail.")
     tasks.skip_task(task, by=request.user, reason=reason)
     messages.success(request, f"{task.key} is skipped.")
     return redirect("task", pk)
 
 
-def _verdict(task, open_findings) -> dict:  # type: ignore[no-untyped-def]
+def _verdict(task: Task, open_findings: list[Finding]) -> dict[str, object]:
     """The gate's answer in one sentence, with its rule."""
-    event = Event.objects.filter(task=task, type="gate.verdict").order_by("-seq").first()
+    event = Event.objects.filter(task=task, type=GateJudged.type).order_by("-seq").first()
     blocking = [f for f in open_findings if f.blocks and not f.disposition]
     if blocking:
         worst = blocking[0]
@@ -147,7 +167,7 @@ def _verdict(task, open_findings) -> dict:  # type: ignore[no-untyped-def]
     if event is None:
         return {
             "state": "queued",
-            "words": "Not scanned yet. A change that was not scanned is not passed.",
+            "words": "Not scanned yet. A change that was not scanned has not passed.",
             "event": None,
         }
     if event.outcome == "fail":
@@ -156,7 +176,7 @@ def _verdict(task, open_findings) -> dict:  # type: ignore[no-untyped-def]
 
 
 @require_GET
-def gate(request: HttpRequest, pk: int) -> HttpResponse:
+def gate(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """What the scanners said about a task's change, and what people decided."""
     task = get_object_or_404(access.tasks(request.user), pk=pk)
     found = sorted(
@@ -164,7 +184,7 @@ def gate(request: HttpRequest, pk: int) -> HttpResponse:
         key=lambda f: (f.state == "fixed", SEVERITY.get(f.severity.upper(), 5)),
     )
     for row in found:
-        row.severe = findings.is_severe(row)  # type: ignore[attr-defined]
+        _annotate(row, severe=findings.is_severe(row))
     context = {
         "task": task,
         "run": task.run,
@@ -178,7 +198,7 @@ def gate(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @refusals
-def dispose(request: HttpRequest, pk: int) -> HttpResponse:
+def dispose(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Decide about a finding, with a reason and an expiry."""
     finding = get_object_or_404(access.findings(request.user), pk=pk)
     form = DispositionForm(request.POST)
@@ -199,7 +219,10 @@ def dispose(request: HttpRequest, pk: int) -> HttpResponse:
         second=second,
     )
     finding.refresh_from_db()
-    kept = "The decision is kept, with your name and its expiry."
-    waits = f"Not decided yet: a {finding.severity} finding waits for {name or 'a second person'} to say yes under Approvals."
+    kept = "The decision is recorded with your name and its expiry date."
+    waits = (
+        f"Not decided yet: a {finding.severity} finding waits for {name or 'a second person'} to say yes under "
+        "Approvals."
+    )
     messages.success(request, kept if finding.disposition else waits)
     return redirect("gate", finding.task_id)

@@ -1,1 +1,1 @@
-"""What gives the engine its doors: the spine, the rows, the places on disk, the model."""
+"""What gives the engine its doors: the event_log, the rows, the places on disk, the model."""

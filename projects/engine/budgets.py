@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from agents.ports import Limits
+from agents.engine.contracts import TaskLimits
 from projects.models import Project, Run, Transition
 
 
-def limits_of(project: Project) -> Limits:
+def limits_of(project: Project) -> TaskLimits:
     """The project's budgets; unknown names in the stored settings are ignored."""
-    known = {name: value for name, value in project.limits.items() if name in Limits.__dataclass_fields__}
-    return Limits(**known)
+    known = {name: value for name, value in project.limits.items() if name in TaskLimits.__dataclass_fields__}
+    return TaskLimits(**known)
 
 
 def seconds_at_work(run_id: int) -> float:

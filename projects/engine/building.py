@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 
-from agents.context import knowledge
+from agents.context.knowledge import knowledge_at
+from agents.engine.contracts import TaskContext
+from agents.engine.graph import RECURSION_LIMIT, build_graph
+from agents.engine.state import TaskState, start_state
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
-from agents.graph import RECURSION_LIMIT, build_graph
-from agents.ports import TaskContext
-from agents.state import TaskState, start_state
-from projects.engine.book import DatabaseBook
+from agents.llm.registry import DEFAULT_PROVIDER
 from projects.engine.budgets import limits_of
-from projects.engine.models import announce, canary_of, guard, label, provider_for, runner
+from projects.engine.disk_space import need_room
+from projects.engine.event_log import DatabaseEventLog
+from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
+from projects.engine.packages import ProjectSupply
+from projects.engine.paths import repository_of
 from projects.engine.patterns import rules_of
-from projects.engine.places import repository_of
-from projects.engine.room import need_room
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver
-from projects.engine.spine import DatabaseSpine
-from projects.engine.supply import ProjectSupply
+from projects.engine.task_store import DatabaseTaskStore
 from projects.models import Task
 from projects.models.project import ASKS_AT_GATES
-from projects.services.lessons import store
+from projects.services.insight.lessons import store
 from sandbox.registry import open_backend
 
 lessons = store  # the memory of this process
@@ -41,45 +43,72 @@ def task_data(task: Task) -> dict[str, Any]:
     """The task as plain data for the graph's state."""
     requirements = task.requirements.order_by("ordinal").values("key", "text", "kind", "acceptance")
     return {
-        "key": task.key, "title": task.title, "description": task.description, "expects": task.expects, "kind": task.kind,
-        "files": list(task.files), "packages": list(task.packages), "note": task.note, "generation": task.generation,
+        "key": task.key,
+        "title": task.title,
+        "description": task.description,
+        "expects": task.expects,
+        "kind": task.kind,
+        "files": list(task.files),
+        "packages": list(task.packages),
+        "note": task.note,
+        "generation": task.generation,
         "requirements": list(requirements),
-    }  # fmt: skip
+    }
+
+
+@cache
+def compiled_graph() -> Any:
+    """The task graph on our checkpoint tables, compiled once a process: tasks share it, each with a thread id of its
+    own.
+    """
+    return build_graph().compile(checkpointer=DjangoSaver())
 
 
 def build(task: Task, *, actor: str, token: int) -> TaskState:
     """Run or resume a task's graph to its end and return the final state.
 
-    Raises Waiting, Stopped and OverBudget (agents.ports), LLMError, SandboxError, GitError and NoRoom; in all of these cases the
-    task goes on later at the node it was in.
+    Raises Waiting, Stopped and OverBudget (agents.engine.contracts), LLMError, SandboxError, GitError and NoRoom; in
+    all of these cases the task goes on later at the node it was in.
     """
     need_room()
-    knowledge.use(settings.AISWE_HOME, settings.OLLAMA_URL, settings.EMBED_MODEL)
     run = task.run
     project = run.project
     label(run)
-    spine = DatabaseSpine(run, actor=actor, token=token, task=task)
-    announce(run, spine)
+    event_log = DatabaseEventLog(run, actor=actor, token=token, task=task)
+    announce(run, event_log)
     repository = repository_of(project)
     repository.ensure(project.name)
     context = TaskContext(
-        project=project.slug, run=str(run.pk), house_rules=rules_of(project), spine=spine,
-        book=DatabaseBook(task, actor=actor, spine=spine), limits=limits_of(project), repository=repository,
-        worktree_name=f"run-{run.pk}-{task.key}", provider=lambda persona: provider_for(project, persona), runner=runner(),
+        project=project.slug,
+        run=str(run.pk),
+        house_rules=rules_of(project),
+        event_log=event_log,
+        task_store=DatabaseTaskStore(task, actor=actor, event_log=event_log),
+        limits=limits_of(project),
+        repository=repository,
+        worktree_name=f"run-{run.pk}-{task.key}",
+        provider=lambda persona: provider_for(project, persona),
+        runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),
-        supply=ProjectSupply(project), lessons=lessons(), gates=gates,
-        canary=canary_of(run), guard=guard(), asks_about_reach=project.autonomy in ASKS_AT_GATES, lessons_across_projects=settings.SHARE_LESSONS,
+        supply=ProjectSupply(project),
+        lessons=lessons(),
+        gates=gates,
+        knowledge=knowledge_at(settings.AISWE_HOME, settings.MODEL_URLS[DEFAULT_PROVIDER], settings.EMBED_MODEL),
+        canary=canary_of(run),
+        guard=guard(),
+        asks_about_reach=project.autonomy in ASKS_AT_GATES,
+        lessons_across_projects=settings.SHARE_LESSONS,
         switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),
-    )  # fmt: skip
-    graph = build_graph().compile(checkpointer=DjangoSaver())
+    )
+    graph = compiled_graph()
     thread = f"task-{task.pk}-g{task.generation}"
     config: Any = {"configurable": {"thread_id": thread}, "recursion_limit": RECURSION_LIMIT}
     snapshot = graph.get_state(config)
     if snapshot.values and not snapshot.next:
-        return snapshot.values  # type: ignore[return-value]
+        return cast(TaskState, snapshot.values)
     tried = task.attempts.order_by("-number").values_list("number", flat=True).first() or 0
     start = None if snapshot.next else start_state(task_data(task), attempts_before=tried)
     try:
-        return graph.invoke(start, config, context=context, durability="sync")  # type: ignore[return-value]
+        return cast(TaskState, graph.invoke(start, config, context=context, durability="sync"))
     finally:
         context.close()

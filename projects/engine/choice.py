@@ -8,13 +8,11 @@ from typing import Any
 
 from django.conf import settings
 
-from agents.capabilities import is_outside
+from agents.firewall.trifecta import is_outside
 from agents.llm.base import Provider
 from agents.llm.catalog import Catalog, Choice, Server, split_models
 from agents.llm.chain import ModelChain
-from agents.llm.gemini import KEY_VARIABLE as GEMINI_KEY
-from agents.llm.openai import KEY_VARIABLE as OPENAI_KEY
-from agents.llm.registry import make_provider
+from agents.llm.registry import make_provider, model_servers
 from agents.personas import PERSONAS
 from projects.models.project import RECORDING
 
@@ -28,13 +26,10 @@ def catalog() -> Catalog:
         stamp = path.stat().st_mtime_ns
     except OSError:
         stamp = 0
-    key = (str(path), stamp, settings.OLLAMA_URL, settings.OPENAI_URL, settings.GEMINI_URL)
+    urls = settings.MODEL_URLS
+    key = (str(path), stamp, *urls.items())
     if key not in _catalogs:
-        known = (
-            Server("ollama", "ollama", settings.OLLAMA_URL),
-            Server("openai", "openai", settings.OPENAI_URL, OPENAI_KEY),
-            Server("gemini", "gemini", settings.GEMINI_URL, GEMINI_KEY),
-        )
+        known = [Server(kind.name, kind.name, urls[kind.name], kind.key_variable) for kind in model_servers()]
         found = Catalog.load(path, known)
         _catalogs.clear()
         _catalogs[key] = found
@@ -62,9 +57,13 @@ def provider_of(own: str, persona: str) -> Provider:
     if len(members) == 1 and _is_usual(choice):
         return members[0]
     return ModelChain(
-        tuple(members), tuple(outside), PERSONAS[persona].temperature if persona in PERSONAS else 0.2,
-        choice.temperature, choice.max_tokens, choice.protocol,
-    )  # fmt: skip
+        tuple(members),
+        tuple(outside),
+        PERSONAS[persona].temperature if persona in PERSONAS else 0.2,
+        choice.temperature,
+        choice.max_tokens,
+        choice.protocol,
+    )
 
 
 def providers_in_force(own: str = "") -> list[tuple[str, Server, Provider]]:
@@ -87,8 +86,7 @@ def outside_hosts(own: str) -> list[str]:
 @cache
 def _made(server: Server, model: str, window: int) -> Provider:
     """One provider for each model of this process: its connections are used again, and what it learnt is kept."""
-    options: dict[str, Any] = {} if server.kind == "ollama" else {"key_variable": server.key_variable}
-    return make_provider(server.kind, server=server.url, model=model, window=window, **options)
+    return make_provider(server.kind, server=server.url, model=model, window=window, key_variable=server.key_variable)
 
 
 def _is_usual(choice: Choice) -> bool:

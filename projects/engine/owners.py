@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def _started(pid: int) -> str:
-    """The start time of a process, in clock ticks after boot; "" when it is gone. Tells a reused pid from the old one."""
+    """The start time of a process, in clock ticks after boot; "" when it is gone. Tells a reused pid apart."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

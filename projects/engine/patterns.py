@@ -1,4 +1,4 @@
-"""House patterns: the project's own rules, and Markdown files that the operator lays down for all projects or for one."""
+"""House patterns: the project's own rules, and Markdown files that the operator provides for all projects or one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from projects.models import Project
-from projects.services.projects import MAX_RULES
+from projects.services.planning.projects import MAX_RULES
 
 FOLDER = "patterns"  # below AISWE_HOME; a folder in it with a project's short name is for that project alone
 MAX_FILES = 100

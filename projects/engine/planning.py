@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.planner_graph import PlanContext, PlanState, build_plan_graph
+from agents.engine.planner_graph import PlanContext, PlanState, build_plan_graph
 from agents.planning.plan import parse_plan, validate_plan
 from projects.engine.budgets import limits_of
-from projects.engine.models import announce, canary_of, label, provider_for, runner
+from projects.engine.event_log import DatabaseEventLog
+from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
 from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver
-from projects.engine.spine import DatabaseSpine
 from projects.models import Plan, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
-from projects.services import documents, plans
+from projects.services.planning import documents, plans
 
 
-class DatabasePlanBook:
-    """Implements agents.planner_graph.PlanBook."""
+class DatabasePlanStore:
+    """Implements agents.engine.planner_graph.PlanStore."""
 
-    def __init__(self, run: Run, spine: DatabaseSpine) -> None:
-        self._run, self._spine = run, spine
+    def __init__(self, run: Run, event_log: DatabaseEventLog) -> None:
+        self._run, self._event_log = run, event_log
         assert run.document is not None  # noqa: S101  start_planning() makes no run without one
         self._document: RequirementDocument = run.document
 
     def record(self, requirements: Sequence[Mapping[str, Any]], unmapped: Sequence[Mapping[str, Any]]) -> None:
-        self._spine.fenced(lambda: documents.record_extraction(self._document, requirements, unmapped))
+        self._event_log.fenced(lambda: documents.record_extraction(self._document, requirements, unmapped))
 
     def confirmed(self) -> bool:
         self._document.refresh_from_db()
@@ -37,7 +37,7 @@ class DatabasePlanBook:
 
     def confirm_if_waived(self) -> None:
         if self._run.project.autonomy in NO_APPROVAL and not self.confirmed() and self.any_found():
-            self._spine.fenced(lambda: documents.confirm_requirements(self._document, by=None))
+            self._event_log.fenced(lambda: documents.confirm_requirements(self._document, by=None))
 
     def _accepted(self) -> Any:
         return self._document.requirements.filter(status=Requirement.Status.ACCEPTED).order_by("ordinal")
@@ -54,23 +54,30 @@ class DatabasePlanBook:
     def propose(self, plan: Mapping[str, Any]) -> None:
         # The node may run twice: the plan that this run proposed is then there already.
         if not Plan.objects.filter(document=self._document, created_at__gte=self._run.created_at).exists():
-            self._spine.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
+            self._event_log.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
 
 
 def plan(run: Run, *, actor: str, token: int) -> None:
-    """Run or resume the planning of a run; raises what agents.ports and agents.llm.base raise."""
+    """Run or resume the planning of a run; raises what agents.engine.contracts and agents.llm.base raise."""
     label(run)
-    spine = DatabaseSpine(run, actor=actor, token=token)
-    announce(run, spine)
+    event_log = DatabaseEventLog(run, actor=actor, token=token)
+    announce(run, event_log)
     project = run.project
     rejected = Plan.objects.filter(project=project, status=Plan.Status.REJECTED).order_by("-version").first()
     document = run.document
     assert document is not None  # noqa: S101
     context = PlanContext(
-        project=project.slug, text=document.text, house_rules=rules_of(project), comment=rejected.comment if rejected else "",
-        spine=spine, book=DatabasePlanBook(run, spine), limits=limits_of(project), provider=lambda: provider_for(project, "planner"), runner=runner(),
+        project=project.slug,
+        text=document.text,
+        house_rules=rules_of(project),
+        comment=rejected.comment if rejected else "",
+        event_log=event_log,
+        task_store=DatabasePlanStore(run, event_log),
+        limits=limits_of(project),
+        provider=lambda: provider_for(project, "planner"),
+        runner=runner(),
         canary=canary_of(run),
-    )  # fmt: skip
+    )
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
     config: Any = {"configurable": {"thread_id": f"plan-{run.pk}"}, "recursion_limit": 50}
     snapshot = graph.get_state(config)

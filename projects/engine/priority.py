@@ -1,4 +1,4 @@
-"""Which ready task first: the one with the longest way still behind it, because it decides when the run ends."""
+"""Order of ready tasks. Critical path first: the task with the longest remaining chain decides when the run ends."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from sandbox.base import Backend, Limits
+from sandbox.base import Backend, SandboxLimits
 from sandbox.pool import Fitted, ReadyPool
-from sandbox.registry import REAL, open_backend, reap_all
+from sandbox.registry import BACKENDS, open_backend, reap_all
 
 if TYPE_CHECKING:
     from projects.models import Project
@@ -21,11 +21,11 @@ _pools: dict[str, ReadyPool] = {}
 _keeping = threading.Event()
 
 
-def limits_of(project: Project) -> Limits:
+def limits_of(project: Project) -> SandboxLimits:
     """What one sandbox of the project may use; what its settings do not name is as sandbox.base has it."""
-    plain = Limits()
+    plain = SandboxLimits()
     given = project.limits
-    return Limits(
+    return SandboxLimits(
         cpus=float(given.get("sandbox_cpus", plain.cpus)),
         memory_mb=int(given.get("sandbox_memory_mb", plain.memory_mb)),
         processes=int(given.get("sandbox_processes", plain.processes)),
@@ -41,7 +41,7 @@ def name_for(project: Project) -> str:
 
 def fitted(backend: Backend, project: Project) -> Backend:
     """That backend with the project's limits, handing over what stands ready if this process keeps some."""
-    if _keeping.is_set() and backend.name in REAL:
+    if _keeping.is_set() and backend.name in BACKENDS:
         backend = _pool(backend)
     return Fitted(backend, limits_of(project))
 

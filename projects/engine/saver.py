@@ -30,8 +30,8 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from projects.models import GraphCheckpoint, GraphWrite
-from projects.services.canonical import clean_json
-from projects.services.sealing import Seal
+from projects.services.audit.canonical import clean_json
+from projects.services.audit.sealing import Seal
 
 WRITE_COLUMNS = ["thread_id", "ns", "checkpoint_id", "task_id", "idx"]
 
@@ -190,7 +190,7 @@ class DjangoSaver(BaseCheckpointSaver[str]):
                 for row in model._default_manager.filter(thread_id=str(source_thread_id)):
                     row.pk, row.thread_id = None, str(target_thread_id)
                     copies.append(row)
-                model._default_manager.bulk_create(copies, ignore_conflicts=True)  # type: ignore[arg-type]
+                model._default_manager.bulk_create(copies, ignore_conflicts=True)  # type: ignore[arg-type]  # rows of this very model
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Forget all but the newest checkpoint of each namespace ("keep_latest"), or everything ("delete").

@@ -11,33 +11,37 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db import transaction
 
-from agents.effects import effect, in_words
+from agents.engine.contracts import Stopped, TaskContext
+from agents.engine.effects import effect, in_words
+from agents.engine.module_tests.write import SuiteFails, Written, write_tests
+from agents.events.effects import CommitMade, EffectAnnounced
+from agents.events.lifecycle import RunQueued
 from agents.gates.base import GateReport
+from agents.gates.feedback import gate_judged
+from agents.languages.base import NoModule
+from agents.languages.registry import language_of_task
 from agents.memory.chroma import NoLessons
-from agents.ports import Stopped, TaskContext
-from agents.testing.finding import NoModule, need_code, path_of
-from agents.testing.write import SuiteFails, Written, write_tests
-from agents.trials.ports import MemoryBook
 from agents.workspace.git import GitError, git
 from agents.workspace.repository import Repository
 from projects.engine.budgets import limits_of
 from projects.engine.building import gates
-from projects.engine.models import announce, canary_of, guard, label, provider_for, runner
+from projects.engine.disk_space import need_room
+from projects.engine.event_log import DatabaseEventLog
+from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
 from projects.engine.owners import is_alive, this_worker
+from projects.engine.packages import ProjectSupply
+from projects.engine.paths import repository_of
 from projects.engine.patterns import rules_of
-from projects.engine.places import repository_of
-from projects.engine.room import need_room
 from projects.engine.sandboxes import fitted, name_for
-from projects.engine.spine import DatabaseSpine
-from projects.engine.supply import ProjectSupply
 from projects.errors import BadInput, IllegalMove, ProjectsError
 from projects.models import Project, Run
-from projects.services import leases
-from projects.services.events import emit
-from projects.services.locks import lock_project
-from projects.services.moves import move_run
-from projects.services.rights import require
+from projects.services.accounts.rights import require
+from projects.services.audit.events import emit
+from projects.services.work import leases
+from projects.services.work.locks import lock_project
+from projects.services.work.moves import move_run
 from sandbox.registry import open_backend
+from trials.in_memory import MemoryTaskStore
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -48,7 +52,7 @@ _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+-]|[./](?![./]|$))*")
 
 @dataclass(frozen=True)
 class OnRequest:
-    """What came of a request: the tests, the run that has the record, and the gates' word when a branch was asked for."""
+    """The result of a request: the tests, the run that has the record, and the gates' verdict on a branch."""
 
     written: Written
     run: int
@@ -57,10 +61,11 @@ class OnRequest:
 
 
 def on_request(project: Project, module: str, *, target: float, rounds: int, by: User, branch: str = "") -> OnRequest:
-    """Write them and return them, and with `branch` commit them there if the review gates let them; main is left as it is.
+    """Write them and return them, and with `branch` commit them there if the review gates let them; main is left as it
+    is.
 
-    What cannot work is refused before the model is asked. Raises NotAllowed, NoModule, BadInput (a branch of this name is
-    there, or it is no name), SuiteFails, IllegalMove (somebody stopped the run), LLMError, OverBudget, NoRoom and
+    What cannot work is refused before the model is asked. Raises NotAllowed, NoModule, BadInput (a branch of this name
+    is there, or it is no name), SuiteFails, IllegalMove (somebody stopped the run), LLMError, OverBudget, NoRoom and
     SandboxUnavailable.
     """
     require(by, project, "run.start")
@@ -70,13 +75,25 @@ def on_request(project: Project, module: str, *, target: float, rounds: int, by:
     _need_module(repository, module)
     _need_free(repository, branch)
     _close_orphans(project)
-    with _run(project, module, by) as (run, spine):
+    with _run(project, module, by) as (run, event_log):
         context = TaskContext(
-            project=project.slug, run=str(run.pk), house_rules=rules_of(project), spine=spine, book=MemoryBook(), limits=limits_of(project),
-            repository=repository, worktree_name=f"tests-{run.pk}", provider=lambda persona: provider_for(project, persona), runner=runner(),
-            backend=fitted(open_backend(name_for(project)), project), supply=ProjectSupply(project), lessons=NoLessons(), gates=gates,
-            canary=canary_of(run), guard=guard(),
-        )  # fmt: skip
+            project=project.slug,
+            run=str(run.pk),
+            house_rules=rules_of(project),
+            event_log=event_log,
+            task_store=MemoryTaskStore(),
+            limits=limits_of(project),
+            repository=repository,
+            worktree_name=f"tests-{run.pk}",
+            provider=lambda persona: provider_for(project, persona),
+            runner=runner(),
+            backend=fitted(open_backend(name_for(project)), project),
+            supply=ProjectSupply(project),
+            lessons=NoLessons(),
+            gates=gates,
+            canary=canary_of(run),
+            guard=guard(),
+        )
         try:
             written = write_tests(context, module, target=target, rounds=rounds)
             verdict, committed = _branch(context, written, branch) if branch and written.files else (None, False)
@@ -91,8 +108,9 @@ def _need_module(repository: Repository, module: str) -> None:
     """Refuse a name that stands for no module before a run is made of it."""
     base = repository.head()
     files = repository.files(base)
-    path = path_of(module, files)
-    need_code(path, repository.read(base, path) or "", files)
+    language = language_of_task({"files": [module]})
+    path = language.find_module(module, files)
+    language.need_code(path, repository.read(base, path) or "", files)
 
 
 def _need_free(repository: Repository, branch: str) -> None:
@@ -100,7 +118,7 @@ def _need_free(repository: Repository, branch: str) -> None:
     if not branch:
         return
     if len(branch) > 200 or not _NAME.fullmatch(branch) or any(part.endswith(".lock") for part in branch.split("/")):
-        raise BadInput(f"{branch!r} is no name for a branch: letters, digits, and . / - _ between them.")
+        raise BadInput(f"{branch!r} is not a valid branch name: use letters and digits, with . / - _ between them.")
     parts = branch.split("/")
     for end in range(1, len(parts) + 1):  # a branch `a` leaves no room for one named `a/b`
         there = "/".join(parts[:end])
@@ -112,29 +130,27 @@ def _close_orphans(project: Project) -> None:
     """Runs whose command was killed have nobody left to end them."""
     for run in Run.objects.filter(project=project, kind=Run.Kind.TESTS).exclude(status__in=Run.OVER):
         if run.lease_owner and not is_alive(run.lease_owner):
-            _end(run, "the command that wrote the tests was killed")
+            _end(run, "the command that was writing the tests was killed")
 
 
 @contextmanager
-def _run(project: Project, module: str, by: User) -> Iterator[tuple[Run, DatabaseSpine]]:
+def _run(project: Project, module: str, by: User) -> Iterator[tuple[Run, DatabaseEventLog]]:
     """A run for the time of the request; it is over afterwards, whatever happened inside."""
     actor = this_worker()
     with transaction.atomic():
         lock_project(project.pk)
-        run = Run.objects.create(
-            project=project, kind=Run.Kind.TESTS, started_by=by, recording=project.is_recording
-        )  # fmt: skip
-        emit(
-            run.pk, "run.queued", summary=f"tests for {module}", role="user", actor=by.get_username(),
-            payload={"kind": run.kind, "module": module, "recording": run.recording},
-        )  # fmt: skip
+        run = Run.objects.create(project=project, kind=Run.Kind.TESTS, started_by=by, recording=project.is_recording)
+        queued = RunQueued(
+            summary=f"tests for {module}", role="user", kind=run.kind, module=module, recording=run.recording
+        )
+        emit(run.pk, queued, actor=by.get_username())
         token = leases.claim(Run, run.pk, owner=actor, seconds=settings.LEASE_SECONDS)
         move_run(run, Run.Status.RUNNING, actor=actor)
     try:
         label(run)
-        spine = DatabaseSpine(run, actor=actor, token=token)
-        announce(run, spine)
-        yield run, spine
+        event_log = DatabaseEventLog(run, actor=actor, token=token)
+        announce(run, event_log)
+        yield run, event_log
     except Stopped:
         _end(run, "stopped by a person")
         raise IllegalMove(f"Run {run.pk} was stopped before the tests were done.") from None
@@ -166,37 +182,25 @@ def _outcome(written: Written) -> str:
 
 def _branch(ctx: TaskContext, written: Written, branch: str) -> tuple[GateReport, bool]:
     """Put the new tests on a branch of their own, if the review gates let them; the tests are handed out either way."""
-    repository, spine = ctx.repository, ctx.spine
+    repository, event_log = ctx.repository, ctx.event_log
     base = repository.head()
     tree = repository.worktree(ctx.worktree_name, base)
     tree.write(written.files)
     verdict = ctx.gates(tree.path, sorted(written.files), {})
     passed = verdict.verdict == "pass"
-    spine.emit(
-        "gate.verdict", role="reviewer", key="branch/gates", outcome="ok" if passed else "fail",
-        summary=("The gates pass" if passed else f"Blocked: {verdict.reasons[0] if verdict.reasons else 'no verdict'}")[:400],
-        payload={"verdict": verdict.verdict, "reasons": list(verdict.reasons)[:20], "tools": verdict.to_json()["tools"]},
-    )  # fmt: skip
+    event_log.emit(gate_judged(verdict), key="branch/gates")
     if not passed:
         return verdict, False
-    head = spine.head()
+    head = event_log.head()
     trailers = {"Run": ctx.run, "Event": str(head.seq), "Audit-Head": head.hash}
     try:
-        with effect(
-            spine,
-            "git.commit",
-            key="branch/commit",
-            summary=f"commits to {branch} …",
-            role="tester",
-            payload={"base": base},
-        ):
+        announcement = EffectAnnounced(summary=f"commits to {branch} …", role="tester", effect="git.commit", base=base)
+        with effect(event_log, announcement, key="branch/commit"):
             sha = tree.commit(base, f"Tests for {written.module}", f"{written.passed} tests.", trailers)
             tree.branch(branch)
     except GitError as refused:
         written.problem = written.problem or str(refused)
         return verdict, False
-    spine.emit(
-        "git.commit", role="tester", key="branch/commit", summary=f"commit {sha[:10]} on {branch}"[:400],
-        payload={"sha": sha, "base": base, "branch": branch},
-    )  # fmt: skip
+    made = CommitMade(summary=f"commit {sha[:10]} on {branch}", role="tester", sha=sha, base=base, branch=branch)
+    event_log.emit(made, key="branch/commit")
     return verdict, True

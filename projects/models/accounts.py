@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.conf import settings
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
@@ -17,17 +19,17 @@ class BrowserSession(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls) -> type:
-        """The engine that reads and writes these rows."""
-        from projects.services.browser_sessions import SessionStore
-
-        return SessionStore
+        """The engine that reads and writes these rows, as the settings name it."""
+        store: type = import_module(settings.SESSION_ENGINE).SessionStore
+        return store
 
 
 class SecondFactor(models.Model):
     """A person's authenticator app. There is a row only once a code from it was accepted."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
-    # The app and we must both know it, so it cannot be stored as a hash; it is sealed (projects/services/sealing.py).
+    # The app and we must both know it, so it cannot be stored as a hash; it is sealed
+    # (projects/services/audit/sealing.py).
     secret = models.CharField(max_length=255)
     last_step = models.BigIntegerField(default=0, help_text="The newest 30 s step a code was accepted for.")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,4 +1,4 @@
-"""The spine: one append-only, hash-chained stream of events per run, one for the site, and the blobs they point at.
+"""The event_log: one append-only, hash-chained stream of events per run, one for the site, and the blobs they point at.
 
 Rows are only ever inserted: database triggers refuse UPDATE and DELETE (see the migrations).
 """
@@ -22,7 +22,7 @@ class Blob(models.Model):
 
 
 class Event(models.Model):
-    """One thing that happened in a run. The vocabulary of `type` is a stable interface (docs/events.md)."""
+    """One thing that happened in a run. The vocabulary of `type` is a stable interface (docs/reference/events.md)."""
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="events")
     seq = models.PositiveBigIntegerField(help_text="Gapless from 1 in its run.")

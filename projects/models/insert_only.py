@@ -6,12 +6,12 @@ bug, an admin's click, an ORM call in a shell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-FIRST_TABLES = ("projects_event", "projects_blob", "projects_transition")  # those of migration 0002
-TABLES = (*FIRST_TABLES, "projects_siteevent")
+TABLES = ("projects_event", "projects_blob", "projects_transition", "projects_siteevent")
 
 # INSERT OR REPLACE deletes without firing a DELETE trigger on SQLite, so an insert over an existing row is refused too.
 # The same blob again is no change: it is ignored.
@@ -34,11 +34,11 @@ SQLITE_OVERWRITES = {
 }
 
 
-def create_statements(vendor: str, tables: Sequence[str] = TABLES) -> list[str]:
+def create_statements(vendor: str) -> list[str]:
     """SQL that makes the tables insert-only; running it twice changes nothing."""
     if vendor == "sqlite":
         made = []
-        for table in tables:
+        for table in TABLES:
             for verb in ("UPDATE", "DELETE"):
                 made.append(
                     f"CREATE TRIGGER IF NOT EXISTS {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
@@ -55,7 +55,7 @@ def create_statements(vendor: str, tables: Sequence[str] = TABLES) -> list[str]:
             "CREATE OR REPLACE FUNCTION projects_insert_only() RETURNS trigger LANGUAGE plpgsql AS "
             "$$ BEGIN RAISE EXCEPTION '% is insert-only', TG_TABLE_NAME; END $$"
         ]
-        for table in tables:
+        for table in TABLES:
             made.append(
                 f"CREATE OR REPLACE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table} "
                 "FOR EACH ROW EXECUTE FUNCTION projects_insert_only()"
@@ -68,14 +68,26 @@ def create_statements(vendor: str, tables: Sequence[str] = TABLES) -> list[str]:
     raise ValueError(f"the audit tables cannot be made insert-only on {vendor}: use SQLite or PostgreSQL")
 
 
-def drop_statements(vendor: str, tables: Sequence[str] = TABLES) -> list[str]:
+def drop_statements(vendor: str) -> list[str]:
     """SQL that takes the triggers away: for undoing the migration, and for tests that clear the tables."""
     if vendor == "sqlite":
         names = ("no_update", "no_delete", "no_overwrite")
-        return [f"DROP TRIGGER IF EXISTS {table}_{name}" for table in tables for name in names]
+        return [f"DROP TRIGGER IF EXISTS {table}_{name}" for table in TABLES for name in names]
     return [
-        f"DROP TRIGGER IF EXISTS {table}_{name} ON {table}" for table in tables for name in ("no_change", "no_truncate")
+        f"DROP TRIGGER IF EXISTS {table}_{name} ON {table}" for table in TABLES for name in ("no_change", "no_truncate")
     ]
+
+
+def guard(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """The migration that makes the tables insert-only."""
+    for statement in create_statements(schema_editor.connection.vendor):
+        schema_editor.execute(statement, params=None)
+
+
+def unguard(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """The way back."""
+    for statement in drop_statements(schema_editor.connection.vendor):
+        schema_editor.execute(statement, params=None)
 
 
 def run_statements(connection: BaseDatabaseWrapper, statements: list[str]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
+
+from agents.engine.limits import default_limits
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
@@ -30,7 +32,7 @@ ASKS_AT_GATES = (Autonomy.PLAN_AND_GATES, Autonomy.GATES_ONLY)
 
 
 class Role(models.TextChoices):
-    """What a member is in a project; see docs/security.md for the table of rights."""
+    """What a member is in a project; see docs/explanation/security.md for the table of rights."""
 
     MANAGER = "manager", "Manager"
     ARCHITECT = "architect", "Architect"
@@ -58,26 +60,6 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         if user.is_superuser:
             return self
         return self.filter(memberships__user=user, memberships__role__in=roles).distinct()
-
-
-def default_limits() -> dict[str, Any]:
-    """Budgets of a project; sources: SWE-FR-09 (5 retries), ACA-1 (15 iterations, warning at 12), ACA-6 (sandbox)."""
-    return {
-        "max_retries": 5,
-        "max_iterations": 15,
-        "samples": 1,
-        "warn_iterations": 12,
-        "task_tokens": 400_000,
-        "task_seconds": 3_600,
-        "run_tokens": 4_000_000,
-        "run_seconds": 24 * 3_600,
-        "parallel_tasks": 2,
-        "sandbox_cpus": 1,
-        "sandbox_memory_mb": 1_024,
-        "sandbox_processes": 128,
-        "sandbox_disk_mb": 512,
-        "sandbox_seconds": 300,
-    }
 
 
 class Project(models.Model):

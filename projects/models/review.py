@@ -50,7 +50,7 @@ class Finding(models.Model):
 
 
 class Approval(models.Model):
-    """Something that waits for a person, or was decided by one. Silence means no."""
+    """A question that a person decides or has decided. Without an answer nothing proceeds."""
 
     class Kind(models.TextChoices):
         """What is asked."""

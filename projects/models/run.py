@@ -5,13 +5,14 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from projects.models import waiting
 from projects.models.plan import Plan
 from projects.models.project import Project
 from projects.models.requirements import Requirement, RequirementDocument
 
 
 class Run(models.Model):
-    """Planning a document, building an approved plan, or writing tests on request. Owns one gapless stream of events."""
+    """Planning a document, building an approved plan, or writing tests on request. Owns a gapless stream of events."""
 
     class Kind(models.TextChoices):
         """What the run is for."""
@@ -48,7 +49,10 @@ class Run(models.Model):
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="runs", null=True)
     plan_hash = models.CharField(max_length=64, blank=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
-    why = models.CharField(max_length=300, blank=True, help_text="One sentence on what the run waits for.")
+    wait_reason = models.CharField(max_length=20, blank=True, choices=waiting.choices)
+    why_detail = models.CharField(
+        max_length=300, blank=True, help_text="The detail of what it waits for, or else the reason of its last move."
+    )
     why_since = models.DateTimeField(null=True)
     recording = models.BooleanField(default=False, help_text="The model's words are played from a recording.")
     last_seq = models.PositiveBigIntegerField(default=0)
@@ -69,6 +73,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"Run {self.pk}"
+
+    @property
+    def why(self) -> str:
+        """One sentence on what the run waits for, or on its last move."""
+        return waiting.sentence(self.wait_reason, self.why_detail)
 
 
 class Task(models.Model):
@@ -113,7 +122,10 @@ class Task(models.Model):
     needs = models.ManyToManyField("self", symmetrical=False, related_name="unblocks", blank=True)
     requirements = models.ManyToManyField(Requirement, related_name="tasks", blank=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
-    why = models.CharField(max_length=300, blank=True)
+    wait_reason = models.CharField(max_length=20, blank=True, choices=waiting.choices)
+    why_detail = models.CharField(
+        max_length=300, blank=True, help_text="The detail of what it waits for, or else the reason of its last move."
+    )
     # The lease: who works on it, until when. The token only grows; a writer with an old one is refused (fencing).
     lease_owner = models.CharField(max_length=120, blank=True)
     lease_token = models.PositiveBigIntegerField(default=0)
@@ -133,6 +145,11 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} {self.title}"
+
+    @property
+    def why(self) -> str:
+        """One sentence on what the task waits for, or on its last move."""
+        return waiting.sentence(self.wait_reason, self.why_detail)
 
 
 class Attempt(models.Model):

@@ -1,1 +1,1 @@
-"""The doors: every change of the truth goes through one of these verbs."""
+"""Services: every change of state goes through one of these functions."""

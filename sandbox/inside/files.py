@@ -48,7 +48,7 @@ def check_writable(path: str) -> None:
     try:
         mode = os.lstat(parts[-1], dir_fd=fd).st_mode
         if not stat.S_ISREG(mode):
-            raise Refused(f"{path!r} is there already and is no regular file")
+            raise Refused(f"{path!r} exists and is not a regular file")
     except FileNotFoundError:
         pass
     finally:
@@ -94,7 +94,7 @@ def read_file(path: str, room: int) -> bytes | None:
         if not stat.S_ISREG(about.st_mode):
             return None
         if about.st_size > room:
-            raise ValueError(f"{path!r} is {about.st_size} bytes: more than may be read back at once")
+            raise ValueError(f"{path!r} is {about.st_size} bytes: more than may be read back in one call")
         return file.read(room)
 
 

@@ -1,4 +1,7 @@
-"""Runs inside a sandbox: looks around and tries the ways out. Argument: JSON with the decoys' places and a secret."""
+"""Runs inside a sandbox: looks around and tries to get out.
+
+The argument is JSON with the addresses of the canary listeners and a secret.
+"""
 
 import contextlib
 import ctypes
@@ -57,7 +60,7 @@ def connected(family: int, place: Any) -> bool:
 
 
 def answered(place: Any, question: bytes) -> bool:
-    """Whether a datagram brings an answer; whether it left is for the decoys to say."""
+    """Whether a datagram brings an answer; whether it left is for the listeners to say."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in place[0] else socket.AF_INET, socket.SOCK_DGRAM) as end:
             end.settimeout(PATIENCE)
@@ -99,14 +102,14 @@ def reached() -> tuple[list[str], int]:
     tcp("2606:4700:4700::1111", 443, "HTTPS")
     tcp("8.8.8.8", 53, "DNS over TCP")
     for host, port in UDP:
-        tries[f"UDP {host}:{port}"] = lambda place=(host, port): answered(place, b"hello")  # type: ignore[misc]
+        tries[f"UDP {host}:{port}"] = lambda place=(host, port): answered(place, b"hello")  # type: ignore[misc]  # bound now, not when called
     for host in ("1.1.1.1", "8.8.8.8", "127.0.0.53", gateway()):
-        tries[f"DNS {host}:53"] = lambda place=(host, 53): answered(place, DNS_QUESTION)  # type: ignore[misc]
+        tries[f"DNS {host}:53"] = lambda place=(host, 53): answered(place, DNS_QUESTION)  # type: ignore[misc]  # bound now, not when called
     tries["ping 1.1.1.1"] = lambda: pinged("1.1.1.1")
     for path in SOCKETS:
-        tries[f"Unix socket {path}"] = lambda place=path: connected(socket.AF_UNIX, place)  # type: ignore[misc]
+        tries[f"Unix socket {path}"] = lambda place=path: connected(socket.AF_UNIX, place)  # type: ignore[misc]  # bound now, not when called
     for name in (*ASKED["abstract"], "/containerd-shim/", "/tmp/.X11-unix/X0"):  # noqa: S108
-        tries[f"abstract socket {name}"] = lambda place="\0" + name: connected(socket.AF_UNIX, place)  # type: ignore[misc]
+        tries[f"abstract socket {name}"] = lambda place="\0" + name: connected(socket.AF_UNIX, place)  # type: ignore[misc]  # bound now, not when called
     if hasattr(socket, "AF_VSOCK"):
         tries["vsock of the host"] = lambda: connected(socket.AF_VSOCK, (2, TCP[0][1]))
     return [name for name, attempt in tries.items() if attempt()], len(tries)

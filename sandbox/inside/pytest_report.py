@@ -44,15 +44,19 @@ class Recorder:
         self.counts[kind] += 1
         if len(self.failures) < KEEP_FAILURES:
             crash = getattr(report.longrepr, "reprcrash", None)
-            whole = str(report.longrepr)
-            message = crash.message if crash else whole.strip().rpartition("\n")[2]
+            traceback = str(report.longrepr)
+            message = crash.message if crash else traceback.strip().rpartition("\n")[2]
             where = (
                 f"{report.nodeid} ({report.when})"
                 if getattr(report, "when", "call") in ("setup", "teardown")
                 else report.nodeid
             )
             self.failures.append(
-                {"nodeid": where, "message": clipped(message, KEEP_MESSAGE), "traceback": clipped(whole, KEEP_TRACE)}
+                {
+                    "nodeid": where,
+                    "message": clipped(message, KEEP_MESSAGE),
+                    "traceback": clipped(traceback, KEEP_TRACE),
+                }
             )
 
     def pytest_collectreport(self, report: Any) -> None:
@@ -121,7 +125,7 @@ def main() -> int:
         "console_output_style=classic",
     ]
     # The agent has imported these before pytest could rewrite them: true, harmless, and an error under `-W error`.
-    AssertionRewritingHook._warn_already_imported = lambda self, name: None  # type: ignore[method-assign]
+    AssertionRewritingHook._warn_already_imported = lambda self, name: None  # type: ignore[method-assign]  # see above
     if measure:
         measure.start()
     try:

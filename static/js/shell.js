@@ -38,7 +38,7 @@ document.addEventListener('click', async (event) => {
   try {
     await navigator.clipboard.writeText(button.dataset.copy || '');
     button.textContent = 'Copied';
-  } catch { button.textContent = 'Select and copy it'; }
+  } catch { button.textContent = 'Select and copy'; }
 });
 
 /** Times of day and dates in the reader's own zone; the exact UTC moment stays in the title. */
@@ -101,16 +101,16 @@ for (const graph of document.querySelectorAll('.dag')) {
 
 copyable(document);
 localTimes(document);
-// A part of the page that could not be brought up to date says so; what stands there is old until it can.
+// A part of the page that could not be brought up to date says so; what it shows is out of date until it can.
 const trouble = document.getElementById('trouble');
 const troubled = (/** @type {string} */ words) => { if (trouble) { trouble.textContent = words; trouble.hidden = !words; } };
 document.addEventListener('htmx:response:error', (event) => {
   const status = /** @type {CustomEvent} */ (event).detail?.ctx?.response?.status;
-  if (status >= 500) troubled(`The server could not answer (error ${status}). What stands here may be old. Reload the page; if it stays like this, the log says why.`);
+  if (status >= 500) troubled(`The server could not answer (error ${status}). This page may be out of date. Reload it; if the error persists, see the server log.`);
 });
 document.addEventListener('htmx:error', (event) => {
   const { error, ctx } = /** @type {CustomEvent} */ (event).detail || {};
-  if (error instanceof TypeError && !ctx?.response) troubled('The server does not answer. What stands here may be old; it is asked again.');
+  if (error instanceof TypeError && !ctx?.response) troubled('The server is not responding. This page may be out of date; the request is retried.');
 });
 document.addEventListener('htmx:after:swap', (event) => {
   // It is told of an answer that was not put into the page, too.

@@ -43,7 +43,8 @@ def in_fork(work: Callable[..., Any], *args: Any) -> tuple[int, Any]:
 
 def prepare(folder: str) -> int:
     """An approved plan of one task that wants a package, and its run."""
-    from projects.services import plans, runs
+    from projects.services.planning import plans
+    from projects.services.work import runs
     from tests.factories import make_document, make_project, make_user, owner_of
     from tests.projects.jobs_driver import small_plan, small_replies, write_scenario
 
@@ -64,15 +65,20 @@ def die() -> None:
 
 def crash_at(point: str, moment: str) -> None:
     """Put the kill beside the effect itself."""
+    from agents.engine.nodes import verify
+    from agents.languages.python import language
     from agents.llm.runner import ModelRunner
-    from agents.nodes import verify
     from agents.workspace.repository import Repository, Worktree
-    from projects.engine.supply import ProjectSupply
+    from projects.engine.packages import ProjectSupply
 
     places: dict[str, tuple[Any, str]] = {
-        "model.call": (ModelRunner, "complete"), "package.fetch": (ProjectSupply, "fetch"), "files.apply": (verify, "write_candidate"),
-        "command": (verify, "run_pytest"), "git.commit": (Worktree, "commit"), "git.merge": (Repository, "fast_forward"),
-    }  # fmt: skip
+        "model.call": (ModelRunner, "complete"),
+        "package.fetch": (ProjectSupply, "fetch"),
+        "files.apply": (verify, "write_candidate"),
+        "command": (language, "run_pytest"),
+        "git.commit": (Worktree, "commit"),
+        "git.merge": (Repository, "fast_forward"),
+    }
     owner, name = places[point]
     real = getattr(owner, name)
 
@@ -89,9 +95,9 @@ def work(point: str = "", moment: str = "") -> None:
     from agents.llm.runner import ModelRunner
     from projects import jobs
     from projects.engine import building
-    from projects.engine.supply import ProjectSupply
+    from projects.engine.packages import ProjectSupply
     from sandbox.base import PackageSet
-    from tests.agents.nodes.support import MemoryLessons, clean_gates
+    from tests.agents.engine.nodes.support import MemoryLessons, clean_gates
     from tests.faults.stage import QuietBackend, quiet_pytest
     from tests.projects.jobs_driver import Driver
 
@@ -103,9 +109,9 @@ def work(point: str = "", moment: str = "") -> None:
     building.open_backend = lambda name: backend  # type: ignore[assignment]
     building.gates = clean_gates
     building.lessons = lambda: lessons  # type: ignore[assignment]
-    import agents.nodes.verify as verify
+    import agents.languages.python.language as language
 
-    verify.run_pytest = quiet_pytest  # type: ignore[assignment]
+    language.run_pytest = quiet_pytest  # type: ignore[assignment]
     folder = Path(os.environ["AISWE_HOME"])
     ProjectSupply.fetch = lambda self, names: PackageSet(folder, tuple(names), {"bottle.whl": "0" * 64})  # type: ignore[method-assign]
     if point:
@@ -118,9 +124,9 @@ def work(point: str = "", moment: str = "") -> None:
 def look(run_id: int) -> dict[str, Any]:
     """What trail, task and repository say now."""
     from agents.workspace.git import out
-    from projects.engine.places import repository_path
+    from projects.engine.paths import repository_path
     from projects.models import Event, Run
-    from projects.services.chain import verify_chain
+    from projects.services.audit.chain import verify_chain
 
     run = Run.objects.get(pk=run_id)
     report = verify_chain(run_id)
@@ -140,9 +146,12 @@ def look(run_id: int) -> dict[str, Any]:
 def main(home: str) -> None:
     """Every story."""
     os.environ.update(
-        AISWE_HOME=home, AISWE_LOG_LEVEL="ERROR", AISWE_DEMO_TOKENS_PER_S="0", DJANGO_SETTINGS_MODULE="aiswe_site.settings",
+        AISWE_HOME=home,
+        AISWE_LOG_LEVEL="ERROR",
+        AISWE_DEMO_TOKENS_PER_S="0",
+        DJANGO_SETTINGS_MODULE="aiswe_site.settings",
         AISWE_OLLAMA_URL="http://127.0.0.1:9",
-    )  # fmt: skip
+    )
     import django
 
     django.setup()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agents.llm.base import Completion, Message, Usage
+from agents.llm.base import Completion, Message, TokenUsage
 from agents.llm.runner import ModelRunner
 
 _ORDER = re.compile(r"OBEY (\{.*\})")
@@ -65,4 +65,4 @@ class ObedientRunner(ModelRunner):
             text = '{"approved": true, "reasons": ["I was told to"]}'
         else:
             text = "\n".join(words) + "\n\n" + "\n".join(fence(path, body) for path, body in files.items())
-        return Completion(text, Usage(100, 50, 0.1, 0.1, "obedient"), "stop")
+        return Completion(text, TokenUsage(100, 50, 0.1, 0.1, "obedient"), "stop")

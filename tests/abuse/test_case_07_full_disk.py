@@ -1,4 +1,6 @@
-"""Case 7: a full disk, in the sandbox or where the product keeps its data, is an error with words; the audit trail is still written."""
+"""Case 7: a full disk, in the sandbox or where the product keeps its data, is an error with words; the audit trail is
+still written.
+"""
 
 from __future__ import annotations
 
@@ -75,8 +77,9 @@ call_command("migrate", interactive=False, verbosity=0)
 from projects import jobs
 from projects.engine import building
 from projects.models import Event, Task
-from projects.services import chain, events
+from projects.services.audit import chain
 from tests.factories import make_task
+from tests.rows import emit
 task = make_task(status="ready")
 building.open_backend = None  # it must not come so far
 filled = (home / "something-else").open("wb")
@@ -88,7 +91,7 @@ before = Event.objects.filter(run=task.run).count()
 jobs.run_task(task.pk)
 task.refresh_from_db()
 left = os.statvfs(home).f_bavail * free.f_frsize // 2**20
-events.emit(task.run_id, "system", summary="still written", role="runtime", actor="test", payload={"text": "still written"})
+emit(task.run_id, "system", summary="still written", role="runtime", actor="test", payload={"text": "still written"})
 print(json.dumps({"why": task.why, "status": task.status, "events": Event.objects.filter(run=task.run).count() - before,
                   "left": left, "sound": chain.verify_run(task.run_id).ok}))
 """

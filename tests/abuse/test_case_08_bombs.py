@@ -1,4 +1,5 @@
-"""Case 8: a fork bomb, a memory bomb, an endless loop and millions of files end at their limits; the worker and the next task go on.
+"""Case 8: a fork bomb, a memory bomb, an endless loop and millions of files end at their limits; the worker and the
+next task go on.
 
 The same inside a whole task: tests/faults/test_untrusted_code.py.
 """
@@ -20,14 +21,16 @@ BOMBS = {
     "processes": "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass",
     "threads": "import threading, time\nwhile True:\n    threading.Thread(target=time.sleep, args=(60,)).start()",
     "memory": "kept = []\nwhile True: kept.append(bytearray(1 << 24))",
-    "memory in many processes": "import os\nfor _ in range(20):\n    if not os.fork():\n        break\nkept = bytearray(40 << 20)\nwhile True: pass",
+    "memory in many processes": "import os\nfor _ in range(20):\n    if not os.fork():\n        break\nkept = "
+    "bytearray(40 << 20)\nwhile True: pass",
     "processor": "while True: pass",
-    "a processor that ignores signals": "import signal\nfor n in range(1, 65):\n    try: signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: pass",
+    "a processor that ignores signals": "import signal\nfor n in range(1, 65):\n    try: signal.signal(n, "
+    "signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: pass",
     "files": "n = 0\nwhile True:\n    open(f'/workspace/{n}', 'w').close(); n += 1",
     "files in /tmp": "n = 0\nwhile True:\n    open(f'/tmp/{n}', 'w').close(); n += 1",
     "folders in shared memory": "import os\nn = 0\nwhile True:\n    os.mkdir(f'/dev/shm/{n}'); n += 1",
     "open files": "kept = []\nwhile True: kept.append(open('/dev/null'))",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("source", BOMBS.values(), ids=BOMBS)
@@ -79,8 +82,10 @@ def test_many_processes_share_one_limit_of_processor_time(backend: Backend) -> N
 
 
 HIDDEN = {
-    "memory without a process (memfd)": "import os\nkept = [os.memfd_create('x') for _ in range(40)]\nfor fd in kept: os.write(fd, b'x' * (1 << 25))",
-    "memory without a process (shm)": "import ctypes\nlibc = ctypes.CDLL(None)\nif libc.shmget(0, 1 << 30, 0o1600) < 0: raise OSError",
+    "memory without a process (memfd)": "import os\nkept = [os.memfd_create('x') for _ in range(40)]\nfor fd in "
+    "kept: os.write(fd, b'x' * (1 << 25))",
+    "memory without a process (shm)": "import ctypes\nlibc = ctypes.CDLL(None)\nif libc.shmget(0, 1 << 30, 0o1600) "
+    "< 0: raise OSError",
 }
 
 

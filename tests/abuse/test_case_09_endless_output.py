@@ -1,4 +1,5 @@
-"""Case 9: ten gigabytes of output, without line ends, binary, with terminal codes or NULs: bounded, valid text, and the worker stays small.
+"""Case 9: ten gigabytes of output, without line ends, binary, with terminal codes or NULs: bounded, valid text, and the
+worker stays small.
 
 Ordinary long output and what is kept of it: tests/sandbox/test_contract.py.
 """
@@ -27,9 +28,9 @@ MOST_KB = 50_000
 # In a process of its own, so that its memory is that of one worker with one sandbox.
 WORKER = """
 import json, resource, sys
-from sandbox.base import Limits
+from sandbox.base import SandboxLimits
 from sandbox.registry import load_backend
-with load_backend(sys.argv[1]).open(limits=Limits(memory_mb=256, seconds=40)) as box:
+with load_backend(sys.argv[1]).open(limits=SandboxLimits(memory_mb=256, seconds=40)) as box:
     box.exec(["true"])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     done = box.exec(["sh", "-c", sys.argv[2]], seconds=35)
@@ -37,7 +38,8 @@ with load_backend(sys.argv[1]).open(limits=Limits(memory_mb=256, seconds=40)) as
     after = box.exec(["echo", "alive"]).out
 valid = all(text.encode() is not None and chr(0) not in text for text in (done.out, done.err))
 print(json.dumps({"grown": grown, "out": len(done.out), "err": len(done.err), "truncated": done.truncated,
-                  "said": done.err[-60:], "code": done.exit_code, "timed_out": done.timed_out, "after": after, "valid": valid}))
+                  "said": done.err[-60:], "code": done.exit_code,
+                  "timed_out": done.timed_out, "after": after, "valid": valid}))
 """
 
 

@@ -26,11 +26,11 @@ from tests.sandbox.conftest import SMALL
 
 WORKER = """
 import sys, time
-from sandbox.base import Limits
+from sandbox.base import SandboxLimits
 from sandbox.pool import ReadyPool
 from sandbox.registry import load_backend
 pool = ReadyPool(load_backend(sys.argv[1]))
-box = pool.open(limits=Limits(memory_mb=128), label="case 10")
+box = pool.open(limits=SandboxLimits(memory_mb=128), label="case 10")
 while not pool.standing():
     time.sleep(0.05)
 print("open", flush=True)

@@ -20,10 +20,10 @@ from sandbox import bubblewrap, docker, registry
 from sandbox.base import Backend, Sandbox, SandboxUnavailable, SandboxUnsafe
 from sandbox.bubblewrap import BubblewrapBackend
 from sandbox.docker import DockerBackend
-from sandbox.golden import container_problems, golden, strange_mounts
-from sandbox.scripted import ScriptedBackend
+from sandbox.expected_state import container_problems, load_expected_state, strange_mounts
 from sandbox.selftest import refuse_unsafe
 from tests.needs import missing
+from tests.sandbox.fake_backend import FakeBackend
 
 SOCKET = "/var/run/docker.sock"
 VOLUME = "aiswe-test-case-11"
@@ -36,17 +36,23 @@ CONTAINERS: dict[str, tuple[dict[str, Any], str]] = {
     "the host's shared memory": ({"ipc_mode": "host"}, "it shares memory"),
     "a capability": ({"cap_add": ["SYS_ADMIN"]}, "extra capabilities"),
     "the usual capabilities": ({"cap_drop": []}, "it keeps capabilities"),
-    "a leftover secret": ({"environment": {"AWS_SECRET_ACCESS_KEY": "x"}}, "its environment holds AWS_SECRET_ACCESS_KEY"),
+    "a leftover secret": (
+        {"environment": {"AWS_SECRET_ACCESS_KEY": "x"}},
+        "its environment holds AWS_SECRET_ACCESS_KEY",
+    ),
     "root": ({"user": "0"}, "it runs as root"),
     "new privileges": ({"security_opt": []}, "it may gain privileges"),
-    "no system call filter": ({"security_opt": ["no-new-privileges:true", "seccomp=unconfined"]}, "protection switched off"),
+    "no system call filter": (
+        {"security_opt": ["no-new-privileges:true", "seccomp=unconfined"]},
+        "protection switched off",
+    ),
     "a writable root": ({"read_only": False}, "its root can be written"),
     "a disk": ({"devices": ["/dev/null:/dev/vda:r"]}, "it has devices"),
     "a group of the host": ({"group_add": ["0"]}, "extra groups"),
     "no limit of memory": ({"mem_limit": 0, "memswap_limit": 0}, "no limit of memory"),
     "no limit of processes": ({"pids_limit": 0}, "no limit of processes"),
     "a volume that stays": ({"binds": {VOLUME: {"bind": "/kept", "mode": "rw"}}}, "a volume is inside"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -180,11 +186,11 @@ def test_a_mounted_socket_of_the_host_is_seen_from_inside(tmp_path: Path) -> Non
             refuse_unsafe(BubblewrapBackend(["--ro-bind", str(tmp_path / "docker.sock"), "/run/docker.sock"]))
 
 
-def test_the_real_sandbox_looks_like_the_golden_list(backend: Backend) -> None:
+def test_the_real_sandbox_looks_like_the_expected_state(backend: Backend) -> None:
     refuse_unsafe(backend)
 
 
-class Leaky(ScriptedBackend):
+class Leaky(FakeBackend):
     """A backend whose sandbox cannot show what it is."""
 
     name = "bubblewrap"
@@ -217,7 +223,7 @@ def test_what_is_not_on_the_list_is_strange() -> None:
     assert strange_mounts("docker", [mount]) == ["/workspace (ext4, writable)"]
     assert strange_mounts("docker", [{"place": "/etc/hosts", "kind": "ext4", "writable": False}]) == []
     assert strange_mounts("bubblewrap", [{"place": "/", "kind": "ext4", "writable": False}]) != []
-    assert "DOCKER_HOST" not in golden("docker").environment
+    assert "DOCKER_HOST" not in load_expected_state("docker").environment
 
 
 def test_a_container_about_which_nothing_is_said_is_not_trusted() -> None:

@@ -1,8 +1,10 @@
-"""Case 13: `..`, absolute, encoded, NUL, Unicode and endless paths, symbolic and hard links, and folders that turn into links.
+"""Case 13: `..`, absolute, encoded, NUL, Unicode and endless paths, symbolic and hard links, and folders that turn into
+links.
 
 Every place that takes a path from a model or from the sandbox is tried: replies, the worktree, files put into and taken
-out of a sandbox, the copy of a folder into it. There is no download by path and no archive export in the product: stored
-content is asked for by its hash (tests/dashboard). An audit hook of the interpreter counts files opened outside: none.
+out of a sandbox, the copy of a folder into it. There is no download by path and no archive export in the product:
+stored content is asked for by its hash (tests/dashboard). An audit hook of the interpreter counts files opened outside:
+none.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if isinstance(path, (str, bytes)):
         text = os.fsdecode(path)
         for root, seen in _watched:
-            # Opened relative to a folder's descriptor, a name without a slash cannot leave that folder, unless it is "..".
+            # Opened relative to a folder's descriptor, a name without a slash cannot leave that folder, unless it is
+            # "..".
             inside = ("/" not in text and text != "..") or Path(os.path.realpath(text)).is_relative_to(root)
             if not inside:
                 seen.append(text)
@@ -163,7 +166,8 @@ def test_files_taken_out_of_a_sandbox_come_from_its_workspace(box: Sandbox, tmp_
         [
             "sh",
             "-c",
-            "ln -s /etc etc; ln -s /etc/passwd pw; ln -s / root; ln -s ../../../../etc up; ln /etc/passwd hard || true; mkfifo pipe; ls",
+            "ln -s /etc etc; ln -s /etc/passwd pw; ln -s / root; ln -s ../../../../etc up; ln /etc/passwd "
+            "hard || true; mkfifo pipe; ls",
         ]
     )
     assert "etc" in made.out

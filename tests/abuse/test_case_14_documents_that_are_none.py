@@ -1,4 +1,5 @@
-"""Case 14: archives that unpack to petabytes or outside their folder, 200 MB, a million lines, wrong encodings, polyglots.
+"""Case 14: archives that unpack to petabytes or outside their folder, 200 MB, a million lines, wrong encodings,
+polyglots.
 
 Nothing is ever unpacked: what is no text is refused in words, before it costs memory. The upload of 200 MB through the
 page, with the server's memory watched, is in tests/faults/test_uploads.py.
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.documents import DocumentLimits, DocumentRefused, read_document, read_path
+from agents.requirements.documents import DocumentLimits, DocumentRefused, read_document, read_path
 
 TEXT = "# Notes\n\nFR-01 The user shall add a note.\n"
 
@@ -85,7 +86,7 @@ def test_what_is_no_document_is_refused_in_words_and_costs_little(name: str) -> 
         tracemalloc.stop()
     assert peak < 25 * len(data) + 1_000_000  # a text may be decoded and split; nothing is unpacked
     assert peak < 150_000_000
-    assert refused.value.way_out
+    assert refused.value.hint
     assert "prd.md" in str(refused.value)
 
 

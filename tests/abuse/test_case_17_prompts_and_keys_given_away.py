@@ -1,4 +1,6 @@
-"""Case 17: the model gives away a planted token, plain or in any of forty disguises and more; none of it is stored, shown or acted on."""
+"""Case 17: the model gives away a planted token, plain or in any of forty disguises and more; none of it is stored,
+shown or acted on.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from agents.asking import ask
+from agents.engine.ask import Question, ask
+from agents.engine.contracts import TaskLimits
+from agents.engine.nodes.common import request_files
 from agents.firewall import FirewallContext, inspect
-from agents.firewall.decodings import squash
-from agents.firewall.outgoing import MAX_REPLY, Watch, canaries_in, canary_for, judge_reply, planted
-from agents.llm.base import Completion, Usage
-from agents.nodes.common import talk
+from agents.firewall.leaks.decodings import squash
+from agents.firewall.leaks.replies import MAX_REPLY, ReplyFilter, canaries_in, canary_for, judge_reply, planted
+from agents.llm.base import Completion, TokenUsage
 from agents.personas import CODER
-from agents.ports import Limits
-from tests.agents.firewall.disguises import CARRIERS, disguises
-from tests.agents.nodes.support import Bench, MemorySpine, task
+from tests.agents.engine.nodes.support import Bench, MemoryEventLog, task
+from tests.agents.firewall.leaks.disguises import CARRIERS, disguises
 
 CANARY = canary_for("7", b"a key of the tests")
 DISGUISES = disguises(CANARY)
@@ -35,7 +37,7 @@ class Speaking:
         self.asked.append(messages)
         for start in range(0, len(self.text), 40):
             on_delta(self.text[start : start + 40])
-        return Completion(self.text, Usage(1, 1, 0.1, 0.1, "m"), "stop")
+        return Completion(self.text, TokenUsage(1, 1, 0.1, 0.1, "m"), "stop")
 
 
 class Provider:
@@ -44,8 +46,8 @@ class Provider:
     window, model, server = 32_768, "m", "http://127.0.0.1:1"
 
 
-class ShownSpine(MemorySpine):
-    """A spine that keeps what was shown while it was written."""
+class ShownSpine(MemoryEventLog):
+    """A event_log that keeps what was shown while it was written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,13 +58,21 @@ class ShownSpine(MemorySpine):
 
 
 def say(text: str) -> tuple[str, ShownSpine, Speaking]:
-    spine, runner = ShownSpine(), Speaking(text)
+    event_log, runner = ShownSpine(), Speaking(text)
     answer = ask(
-        spine=spine, limits=Limits(), runner=runner, provider=Provider(), persona=CODER, step="code", key="k",  # type: ignore[arg-type]
-        messages=[{"role": "system", "content": "You write code."}, {"role": "user", "content": "Add a route."}],
-        canary=CANARY,
-    )  # fmt: skip
-    return answer.text, spine, runner
+        Question(
+            event_log=event_log,
+            limits=TaskLimits(),
+            runner=runner,
+            provider=Provider(),
+            persona=CODER,
+            step="code",
+            key="k",  # type: ignore[arg-type]
+            messages=[{"role": "system", "content": "You write code."}, {"role": "user", "content": "Add a route."}],
+            canary=CANARY,
+        )
+    )
+    return answer.text, event_log, runner
 
 
 def test_there_are_more_than_forty_disguises() -> None:
@@ -89,22 +99,22 @@ def test_no_disguise_leaves_in_a_reply_wherever_it_stands(carrier: str) -> None:
 
 @pytest.mark.parametrize("name", ["plain", "base64", "hex", "rot13", "reversed", "joined strings", "two halves"])
 def test_a_withheld_reply_is_neither_returned_nor_stored_nor_shown(name: str) -> None:
-    text, spine, _ = say(CARRIERS["a comment"].replace("@", DISGUISES[name]))
-    kept = json.dumps(spine.events, default=str)
+    text, event_log, _ = say(CARRIERS["a comment"].replace("@", DISGUISES[name]))
+    kept = json.dumps(event_log.events, default=str)
     assert text == ""
     assert DISGUISES[name][:24] not in kept
     assert squash(CANARY) not in squash(kept)
-    assert squash(CANARY) not in squash(spine.shown)
-    (blocked,) = spine.of("guard.blocked")
+    assert squash(CANARY) not in squash(event_log.shown)
+    (blocked,) = event_log.of("guard.blocked")
     assert blocked["payload"]["rule"] == "leak.canary"
     assert blocked["outcome"] == "denied"
 
 
 def test_the_canary_is_sent_to_the_model_and_kept_nowhere() -> None:
-    text, spine, runner = say("Done: a route that lists items.")
+    text, event_log, runner = say("Done: a route that lists items.")
     assert CANARY in runner.asked[0][0]["content"]
-    assert CANARY not in json.dumps(spine.events, default=str)
-    assert spine.shown == text == "Done: a route that lists items."
+    assert CANARY not in json.dumps(event_log.events, default=str)
+    assert event_log.shown == text == "Done: a route that lists items."
 
 
 def test_reciting_the_prompt_is_withheld_too() -> None:
@@ -116,7 +126,7 @@ def test_reciting_the_prompt_is_withheld_too() -> None:
 
 def test_text_is_shown_while_it_is_written_until_a_leak_begins() -> None:
     shown: list[str] = []
-    watch = Watch((SYSTEM,), shown.append)
+    watch = ReplyFilter((SYSTEM,), shown.append)
     for piece in ("A thought. " * 30, CANARY[:20], CANARY[20:], " and more words" * 30):
         watch.feed(piece)
     watch.close()
@@ -127,7 +137,7 @@ def test_text_is_shown_while_it_is_written_until_a_leak_begins() -> None:
 
 def test_a_reply_that_no_step_asks_for_is_withheld_without_being_read() -> None:
     shown: list[str] = []
-    watch = Watch((SYSTEM,), shown.append)
+    watch = ReplyFilter((SYSTEM,), shown.append)
     watch.feed("word " * MAX_REPLY)
     watch.close()
     assert watch.leaked
@@ -160,6 +170,8 @@ def test_files_that_hold_the_canary_are_not_taken(tmp_path: Path) -> None:
             {"role": "system", "content": "Persona: coder\nYou write code."},
             {"role": "user", "content": "Task: T-01\nStep: code\n"},
         ]
-        _, _, applied = talk(state, context, CODER, messages, step="code", accept=lambda path: True, current={})
+        _, _, applied = request_files(
+            state, context, CODER, messages, step="code", accept=lambda path: True, current={}
+        )
     assert applied.files == {}
-    assert CANARY not in json.dumps(bench.spine.events, default=str)
+    assert CANARY not in json.dumps(bench.event_log.events, default=str)

@@ -138,8 +138,21 @@ def test_a_log_line_is_one_line_without_controls(words: str) -> None:
     assert all(line.startswith("    ") for line in trace), "nothing in a trace passes for a line of the log"
 
 
-@pytest.mark.parametrize("link", ["javascript:x()", "JaVaScRiPt:x()", " javascript:x()", "java\tscript:x()", "data:text/html,x",
-                                  "vbscript:x", "file:///etc/passwd", "blob:x", "//evil.example", "\\\\evil.example"])  # fmt: skip
+@pytest.mark.parametrize(
+    "link",
+    [
+        "javascript:x()",
+        "JaVaScRiPt:x()",
+        " javascript:x()",
+        "java\tscript:x()",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "blob:x",
+        "//evil.example",
+        "\\\\evil.example",
+    ],
+)
 def test_a_link_of_a_stranger_leads_to_the_web_or_nowhere(link: str) -> None:
     for written in (f"[x]({link})", f"[x](<{link}>)", f"<a href='{link}'>x</a>", f"[x]: {link}\n\n[x]"):
         html = str(markdown.render(written))

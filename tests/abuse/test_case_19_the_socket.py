@@ -21,8 +21,9 @@ from dashboard import consumers, gatekeeper
 from dashboard.consumers import RunConsumer
 from dashboard.routing import websocket_urlpatterns
 from projects.models import BrowserSession, Run
-from projects.services import accounts, projects, second_factor
-from projects.services.browser_sessions import SessionStore
+from projects.services.accounts import second_factor, users
+from projects.services.accounts.browser_sessions import SessionStore
+from projects.services.planning import projects
 from tests.dashboard.permissions import PERSONS, ROLES
 from tests.dashboard.test_consumer import _own_layer, closed_with, dial, frames, play, tell
 from tests.factories import bare_run, make_project, make_user
@@ -93,11 +94,17 @@ def test_who_may_listen_to_which_run_in_which_state(run: Run, kind: str) -> None
 @pytest.mark.parametrize(
     ("origin", "lets_in"),
     [
-        ("http://127.0.0.1", True), ("http://localhost:8000", True), ("https://evil.example", False), ("null", False),
-        ("http://127.0.0.1.evil.example", False), ("http://evil.example/127.0.0.1", False), ("", False),
-        ("http://127.0.0.1@evil.example", False), ("file://", False),
+        ("http://127.0.0.1", True),
+        ("http://localhost:8000", True),
+        ("https://evil.example", False),
+        ("null", False),
+        ("http://127.0.0.1.evil.example", False),
+        ("http://evil.example/127.0.0.1", False),
+        ("", False),
+        ("http://127.0.0.1@evil.example", False),
+        ("file://", False),
     ],
-)  # fmt: skip
+)
 def test_only_pages_of_this_site_open_it(run: Run, origin: str, lets_in: bool) -> None:
     user = run.project.created_by
 
@@ -128,8 +135,8 @@ def _ending(name: str, settings: Any) -> Callable[[Run, Any], Any]:
 
     return {
         "signed out": lambda run, user: BrowserSession.objects.filter(user=user).delete(),
-        "signed out everywhere": lambda run, user: accounts.sign_out_everywhere(user),
-        "new password": lambda run, user: accounts.change_password(user, old="a long enough passphrase", new="b" * 20),
+        "signed out everywhere": lambda run, user: users.sign_out_everywhere(user),
+        "new password": lambda run, user: users.change_password(user, old="a long enough passphrase", new="b" * 20),
         "role taken": lambda run, user: projects.remove_member(run.project, user, "viewer", by=run.project.created_by),
         "all roles gone": leave,
         "deactivated": lambda run, user: type(user).objects.filter(pk=user.pk).update(is_active=False),
@@ -142,11 +149,17 @@ def _ending(name: str, settings: Any) -> Callable[[Run, Any], Any]:
 @pytest.mark.parametrize(
     ("ending", "code"),
     [
-        ("signed out", 4401), ("signed out everywhere", 4401), ("new password", 4401), ("role taken", 4403),
-        ("all roles gone", 4403), ("deactivated", 4401), ("removed", 4401), ("second factor demanded", 4403),
+        ("signed out", 4401),
+        ("signed out everywhere", 4401),
+        ("new password", 4401),
+        ("role taken", 4403),
+        ("all roles gone", 4403),
+        ("deactivated", 4401),
+        ("removed", 4401),
+        ("second factor demanded", 4403),
         ("session too old", 4401),
     ],
-)  # fmt: skip
+)
 def test_a_right_that_ends_ends_the_stream(
     run: Run, ending: str, code: int, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,7 +188,7 @@ def test_nobody_waits_for_the_next_look_when_the_bell_rings(run: Run, monkeypatc
     async def scene() -> int:
         from channels.layers import channel_layers
 
-        from projects.services.doorbell import person_group
+        from projects.services.audit.notifications import person_group
 
         wire = await sync_to_async(dial)(run.pk, user)
         await wire.connect(timeout=10)
@@ -188,13 +201,13 @@ def test_nobody_waits_for_the_next_look_when_the_bell_rings(run: Run, monkeypatc
 
 
 def test_what_ends_a_right_rings_that_bell(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from projects.services import browser_sessions
+    from projects.services.accounts import browser_sessions
 
     rung: list[int] = []
     monkeypatch.setattr(browser_sessions, "announce_recheck", rung.append)
     monkeypatch.setattr(projects, "announce_recheck", rung.append)
     user = person("viewer", run)
-    accounts.sign_out_everywhere(user)
+    users.sign_out_everywhere(user)
     projects.remove_member(run.project, user, "viewer", by=run.project.created_by)
     assert rung == [user.pk, user.pk]
 

@@ -21,7 +21,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from projects.models import Approval, Membership, Project
-from projects.services import api_tokens, approvals
+from projects.services.accounts import api_tokens
+from projects.services.work import approvals
 from tests.dashboard import permissions as table
 from tests.dashboard.story import Story, tell
 from tests.e2e.serve import session_of
@@ -78,10 +79,21 @@ def world(enqueued: list[Any], settings: Any) -> World:
     severe = make_finding(story.stuck, fingerprint="g" * 64)
     first = make_user("first", role="security", project=story.project)
     override = approvals.ask(
-        story.project, kind="gate", subject="g" * 64, title="Second person", run=story.run, task=story.stuck,
-        payload={"disposition": "override", "finding": severe.pk, "first": first.pk, "second": None,
-                 "reason": "known", "expires_at": (timezone.now() + timedelta(days=3)).isoformat()},
-    )  # fmt: skip
+        story.project,
+        kind="gate",
+        subject="g" * 64,
+        title="Second person",
+        run=story.run,
+        task=story.stuck,
+        payload={
+            "disposition": "override",
+            "finding": severe.pk,
+            "first": first.pk,
+            "second": None,
+            "reason": "known",
+            "expires_at": (timezone.now() + timedelta(days=3)).isoformat(),
+        },
+    )
     rows = {
         **vars(story),
         "requirement": story.document.requirements.first(),
@@ -153,10 +165,14 @@ def test_a_number_nobody_has_is_answered_like_somebody_elses(world: World) -> No
 
 def test_the_back_office_is_for_administrators(world: World) -> None:
     objects = {
-        "auth_user": world.story.owner, "projects_project": world.story.project, "projects_run": world.story.run,
-        "projects_task": world.story.done, "projects_plan": world.story.plan, "projects_event": world.story.run.events.first(),
+        "auth_user": world.story.owner,
+        "projects_project": world.story.project,
+        "projects_run": world.story.run,
+        "projects_task": world.story.done,
+        "projects_plan": world.story.plan,
+        "projects_event": world.story.run.events.first(),
         "projects_approval": world.story.approval,
-    }  # fmt: skip
+    }
     helper = make_user("helper")
     helper.is_staff = True
     helper.save()
@@ -273,11 +289,27 @@ def test_a_question_about_another_projects_task_is_not_reached_through_ones_own(
 
 
 EXTRA = {
-    "is_superuser": "on", "is_staff": "on", "user": "1", "by": "1", "project": "1", "project_id": "1", "owner": "1",
-    "created_by": "1", "role": "manager", "status": "approved", "slug": "taken", "model": "scripted:household",
-    "decided_by": "1", "limits": '{"parallel_tasks": 64}', "parallel_tasks": "64",
-    "content_hash": "0", "lease_owner": "eve", "last_seq": "0", "pk": "1", "id": "1",
-}  # fmt: skip
+    "is_superuser": "on",
+    "is_staff": "on",
+    "user": "1",
+    "by": "1",
+    "project": "1",
+    "project_id": "1",
+    "owner": "1",
+    "created_by": "1",
+    "role": "manager",
+    "status": "approved",
+    "slug": "taken",
+    "model": "scripted:household",
+    "decided_by": "1",
+    "limits": '{"parallel_tasks": 64}',
+    "parallel_tasks": "64",
+    "content_hash": "0",
+    "lease_owner": "eve",
+    "last_seq": "0",
+    "pk": "1",
+    "id": "1",
+}
 
 
 def test_fields_that_no_form_has_change_nothing(world: World) -> None:

@@ -16,12 +16,12 @@ import pytest
 from django.db import connection
 
 from projects.models import Event, Run, SiteEvent
-from projects.services.chain import link_problem, verify_run, verify_site
-from projects.services.events import emit
-from projects.services.hashing import COLUMNS, GENESIS, SITE_COLUMNS, event_hash
-from projects.services.heads import note_heads
-from projects.services.sitelog import note
+from projects.services.audit.chain import link_problem, verify_run, verify_site
+from projects.services.audit.checkpoints import note_heads
+from projects.services.audit.hashing import COLUMNS, GENESIS, SITE_COLUMNS, event_hash
+from projects.services.audit.sitelog import note
 from tests.factories import bare_run, make_task
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 ROWS = 500
@@ -39,10 +39,21 @@ def a_log(events: int) -> Run:
     task = make_task()
     for number in range(events):
         emit(
-            task.run_id, "cmd", summary=f"pytest {number}", role="tester", actor="worker:a:1", task_id=task.pk, attempt=1,
-            payload={"argv": ["pytest", number]}, blobs={"output": f"output {number % 7}"}, outcome="fail",
-            error_signature="abc", tokens=5, duration_ms=20, key=f"k{number}",
-        )  # fmt: skip
+            task.run_id,
+            "cmd",
+            summary=f"pytest {number}",
+            role="tester",
+            actor="worker:a:1",
+            task_id=task.pk,
+            attempt=1,
+            payload={"argv": ["pytest", number]},
+            blobs={"output": f"output {number % 7}"},
+            outcome="fail",
+            error_signature="abc",
+            tokens=5,
+            duration_ms=20,
+            key=f"k{number}",
+        )
     return Run.objects.get(pk=task.run_id)
 
 

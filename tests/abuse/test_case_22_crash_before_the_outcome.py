@@ -19,8 +19,12 @@ from tests.abuse.crashing import STORIES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUTCOMES = {  # the last part of the key of each effect's outcome
-    "git.merge": "merged", "git.commit": "commit", "command": "cmd", "files.apply": "apply", "model.call": "0",
-}  # fmt: skip
+    "git.merge": "merged",
+    "git.commit": "commit",
+    "command": "cmd",
+    "files.apply": "apply",
+    "model.call": "0",
+}
 pytestmark = pytest.mark.timeout(300)
 
 

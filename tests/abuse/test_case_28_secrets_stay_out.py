@@ -19,15 +19,18 @@ from django.apps import apps
 from django.db import connection
 from langgraph.checkpoint.base import empty_checkpoint
 
-from agents import redaction
-from agents.gates.secret_formats import FORMATS, find_known
+from agents.secrets import redaction
+from agents.secrets.formats import find_known, formats
 from aiswe_site.logs import OneLineFormatter, WholeFormatter
-from projects.engine import spine as engine_spine
+from projects.engine import event_log as engine_event_log
 from projects.engine.saver import DjangoSaver
-from projects.services import asking, attempts, documents, events, exports, findings, plans, runs, tasks
+from projects.services.audit import exports
+from projects.services.planning import documents, plans
+from projects.services.work import approval_requests, attempts, findings, runs, tasks
 from sandbox.base import Sandbox
 from tests.agents.gates.secret_samples import sample
 from tests.factories import make_document, make_project, make_run, make_task, make_user, owner_of, plan_content
+from tests.rows import emit
 
 CONFIGURED = "Quiet-Harbour-" + "77/+x"
 
@@ -35,7 +38,7 @@ CONFIGURED = "Quiet-Harbour-" + "77/+x"
 def planted() -> dict[str, tuple[str, str]]:
     """By kind: a text that holds a secret, and the secret alone."""
     found = {}
-    for entry in FORMATS:
+    for entry in formats():
         text = sample(entry.kind, seed=28)
         first = next((start, end) for kind, start, end in find_known(text) if kind == entry.kind)
         found[entry.kind] = (text, text[slice(*first)])
@@ -84,7 +87,7 @@ def configured() -> Iterator[None]:
 @pytest.mark.django_db(transaction=True)
 def test_nothing_that_is_stored_sent_logged_or_exported_holds_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     frames: list[Any] = []
-    monkeypatch.setattr(engine_spine, "announce_delta", lambda run, **words: frames.append(words))
+    monkeypatch.setattr(engine_event_log, "announce_delta", lambda run, **words: frames.append(words))
     log = io.StringIO()
     handlers = [logging.StreamHandler(log), logging.StreamHandler(log)]
     handlers[0].setFormatter(OneLineFormatter())
@@ -98,12 +101,12 @@ def test_nothing_that_is_stored_sent_logged_or_exported_holds_a_secret(monkeypat
     texts += disguised(CONFIGURED)
     run = make_run()
     task = make_task(run, status="running")
-    live = engine_spine.DatabaseSpine(run, actor="worker", token=0, task=task)
+    live = engine_event_log.DatabaseEventLog(run, actor="worker", token=0, task=task)
     saver = DjangoSaver()
     person = owner_of(run.project)
     attempts.start_attempt(task, number=1, strategy="first", diagnosis={"cause": texts[0]})
     for number, text in enumerate(texts):
-        events.emit(
+        emit(
             run.pk,
             "tool.output",
             summary=f"saw {text} here",
@@ -139,7 +142,9 @@ def test_nothing_that_is_stored_sent_logged_or_exported_holds_a_secret(monkeypat
         attempt=1,
         blocking=set(),
     )
-    asking.ask(run.project, kind="escalation", subject="s", title=texts[5], why=whole, payload={"t": texts}, run=run)
+    approval_requests.ask(
+        run.project, kind="escalation", subject="s", title=texts[5], why=whole, payload={"t": texts}, run=run
+    )
     runs.say(run, by=person, text=whole)
     document = documents.upload_document(run.project, whole.encode(), "secrets.md", by=person)
     rows = [

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.base import Backend, PackageRefused, Sandbox
+from sandbox.package_index.locks import learned
+from sandbox.package_index.tarballs import unpack_tarball
+from sandbox.package_index.wheels import unpack_wheel
 from sandbox.packages import IndexUnavailable, Judgement, Lock, NoSuchPackage, PackageSupply, PackageUnlisted
-from sandbox.supply.locks import learned
-from sandbox.supply.tarballs import unpack_tarball
-from sandbox.supply.wheels import unpack_wheel
 from tests.needs import missing
 from tests.sandbox.conftest import SMALL
 from tests.sandbox.local_index import LocalIndex, tar_bytes, wheel_bytes
@@ -53,15 +53,24 @@ def python_trap(flag: Path, name: str) -> str:
 
 def node_trap(flag: Path, name: str) -> str:
     """The same for Node."""
-    return f"for (const f of ['/tmp/ran-{name}', {json.dumps(str(flag))}]) try {{ require('fs').writeFileSync(f, '') }} catch {{}}\n"
+    return (
+        f"for (const f of ['/tmp/ran-{name}', {json.dumps(str(flag))}]) try "
+        f"{{ require('fs').writeFileSync(f, '') }} catch {{}}\n"
+    )
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "original"),
-    [("reqeusts", "requests"), ("requests2", "requests"), ("python-requests", "requests"), ("npm:expres", "express"),
-     ("npm:@free/lodash", "lodash"), ("npm:l0dash", "lodash")],
-)  # fmt: skip
+    [
+        ("reqeusts", "requests"),
+        ("requests2", "requests"),
+        ("python-requests", "requests"),
+        ("npm:expres", "express"),
+        ("npm:@free/lodash", "lodash"),
+        ("npm:l0dash", "lodash"),
+    ],
+)
 def test_a_look_alike_is_a_question_and_is_never_fetched_by_itself(
     tmp_path: Path, index: LocalIndex, name: str, original: str
 ) -> None:
@@ -119,9 +128,17 @@ def test_an_index_named_by_the_environment_or_a_repository_is_not_asked(
 
 @pytest.mark.parametrize(
     "line",
-    ["git+https://127.0.0.1/x.git", "goodpkg @ git+https://127.0.0.1/x.git", "npm:trap@git+https://127.0.0.1/x.git",
-     "npm:trap@file:../x", "npm:trap@http://127.0.0.1/x.tgz", "npm:trap@someone/trap", "npm:../trap", "npm:.npmrc@/x"],
-)  # fmt: skip
+    [
+        "git+https://127.0.0.1/x.git",
+        "goodpkg @ git+https://127.0.0.1/x.git",
+        "npm:trap@git+https://127.0.0.1/x.git",
+        "npm:trap@file:../x",
+        "npm:trap@http://127.0.0.1/x.tgz",
+        "npm:trap@someone/trap",
+        "npm:../trap",
+        "npm:.npmrc@/x",
+    ],
+)
 def test_code_from_anywhere_but_an_index_is_refused(supply: PackageSupply, index: LocalIndex, line: str) -> None:
     assert supply.check(line).judgement is Judgement.REFUSED
     with pytest.raises(PackageRefused):
@@ -129,7 +146,8 @@ def test_code_from_anywhere_but_an_index_is_refused(supply: PackageSupply, index
     assert index.asked == []
 
 
-# -- what is in the files -----------------------------------------------------------------------------------------------
+# -- what is in the files
+# -----------------------------------------------------------------------------------------------
 def test_a_source_archive_is_never_built(supply: PackageSupply, index: LocalIndex, flag: Path) -> None:
     trap = python_trap(flag, "setup")
     backend = '[build-system]\nrequires = []\nbuild-backend = "trap"\nbackend-path = ["."]\n'
@@ -166,7 +184,7 @@ def test_a_wheel_that_stands_before_the_standard_library_or_the_test_tools_is_re
     supply: PackageSupply, index: LocalIndex, tmp_path: Path
 ) -> None:
     index.add_wheel("goodpkg", {"goodpkg.py": "", "json.py": ""})
-    with pytest.raises(PackageRefused, match="before the real one"):
+    with pytest.raises(PackageRefused, match="shadow the real one"):
         supply.fetch(["goodpkg"])
     for module in (
         "os/__init__.py",
@@ -178,7 +196,7 @@ def test_a_wheel_that_stands_before_the_standard_library_or_the_test_tools_is_re
     ):
         wheel = tmp_path / "goodpkg-1.0-py3-none-any.whl"
         wheel.write_bytes(wheel_bytes("goodpkg", {module: ""}))
-        with pytest.raises(PackageRefused, match="before the real one"):
+        with pytest.raises(PackageRefused, match="shadow the real one"):
             unpack_wheel(wheel, tmp_path / "target")
 
 
@@ -205,7 +223,8 @@ def test_a_release_of_today_is_not_seen(tmp_path: Path, index: LocalIndex, flag:
     assert "tabulate-1.0-py3-none-any.whl" in found.hashes
 
 
-# -- npm -----------------------------------------------------------------------------------------------------------------
+# -- npm
+# -----------------------------------------------------------------------------------------------------------------
 def test_npm_s_traps_are_not_seen_not_run_and_not_unpacked(
     supply: PackageSupply, index: LocalIndex, tmp_path: Path, flag: Path
 ) -> None:
@@ -228,9 +247,13 @@ def test_npm_s_traps_are_not_seen_not_run_and_not_unpacked(
 
 def test_an_npm_archive_that_writes_outside_or_links_is_refused(tmp_path: Path) -> None:
     archives = [
-        tar_bytes({"package/../../evil.js": "x"}), tar_bytes({"/tmp/evil.js": "x"}), tar_bytes({"package/a\\..\\evil.js": "x"}),
-        tar_bytes({"package/a.js": ""}, {"package/evil.js": "/etc/passwd"}), b"no archive", tar_bytes({"package/big": b"0" * 50_000_000}),
-    ]  # fmt: skip
+        tar_bytes({"package/../../evil.js": "x"}),
+        tar_bytes({"/tmp/evil.js": "x"}),
+        tar_bytes({"package/a\\..\\evil.js": "x"}),
+        tar_bytes({"package/a.js": ""}, {"package/evil.js": "/etc/passwd"}),
+        b"no archive",
+        tar_bytes({"package/big": b"0" * 50_000_000}),
+    ]
     for data in archives:
         (tmp_path / "trap.tgz").write_bytes(data)
         with pytest.raises(PackageRefused):
@@ -238,11 +261,14 @@ def test_an_npm_archive_that_writes_outside_or_links_is_refused(tmp_path: Path) 
     assert list(tmp_path.rglob("evil.js")) == []
 
 
-# -- in the sandbox ------------------------------------------------------------------------------------------------------
+# -- in the sandbox
+# ------------------------------------------------------------------------------------------------------
 def test_what_traps_do_when_they_are_used_stays_in_the_sandbox(
     backend: Backend, supply: PackageSupply, index: LocalIndex, flag: Path
 ) -> None:
-    """Imports, start-up files, test set-up, build back ends and Makefiles run, if at all, inside and find nothing there."""
+    """Imports, start-up files, test set-up, build back ends and Makefiles run, if at all, inside and find nothing
+    there.
+    """
     files = {
         name: python_trap(flag, "start")
         for name in ("goodpkg.pth", "sitecustomize.py", "usercustomize.py", "conftest.py")
@@ -265,12 +291,19 @@ def test_what_traps_do_when_they_are_used_stays_in_the_sandbox(
 
 
 def _use_everything(box: Sandbox, flag: Path) -> None:
-    build = '[project]\nname = "x"\nversion = "1"\n[build-system]\nrequires = []\nbuild-backend = "back"\nbackend-path = ["."]\n'
+    build = (
+        '[project]\nname = "x"\nversion = "1"\n[build-system]\nrequires = []\nbuild-backend = '
+        '"back"\nbackend-path = ["."]\n'
+    )
     files = {
-        "tests/conftest.py": python_trap(flag, "conftest"), "tests/test_a.py": "def test_a(): pass\n",
-        "pyproject.toml": build, "back.py": python_trap(flag, "build"), "setup.py": python_trap(flag, "setup"),
-        "Makefile": f"all:\n\t-touch /tmp/ran-make {flag}\n", ".npmrc": "ignore-scripts=false\nregistry=http://127.0.0.1:1/\n",
-    }  # fmt: skip
+        "tests/conftest.py": python_trap(flag, "conftest"),
+        "tests/test_a.py": "def test_a(): pass\n",
+        "pyproject.toml": build,
+        "back.py": python_trap(flag, "build"),
+        "setup.py": python_trap(flag, "setup"),
+        "Makefile": f"all:\n\t-touch /tmp/ran-make {flag}\n",
+        ".npmrc": "ignore-scripts=false\nregistry=http://127.0.0.1:1/\n",
+    }
     box.put({name: text.encode() for name, text in files.items()})
     assert box.exec(["python", "-c", "pass"]).ok
     assert "ran-" not in box.exec(["ls", "/tmp"]).out  # no package runs because Python starts

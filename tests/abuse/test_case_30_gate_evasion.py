@@ -119,7 +119,8 @@ def test_git_runs_nothing_of_the_repository(tmp_path: Path) -> None:
     raise_flag = f"touch {flag}"
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     (root / ".git" / "config").write_text(
-        f"[core]\n\tfsmonitor = {raise_flag}\n\thooksPath = hooks\n\tpager = {raise_flag}\n\tsshCommand = {raise_flag}\n"
+        f"[core]\n\tfsmonitor = {raise_flag}\n\thooksPath = hooks\n\tpager = {raise_flag}\n\tsshCommand = "
+        f"{raise_flag}\n"
         f'[filter "x"]\n\tclean = {raise_flag}\n\tsmudge = {raise_flag}\n\tprocess = {raise_flag}\n\trequired = true\n'
         f'[diff "x"]\n\ttextconv = {raise_flag}\n\tcommand = {raise_flag}\n'
         f'[submodule "m"]\n\tupdate = !{raise_flag}\n\turl = ext::{raise_flag}\n'

@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from agents.extraction import extract
-from agents.extraction.implicit import imply
 from agents.gates.base import Severity
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
@@ -24,6 +22,8 @@ from agents.llm.scripted_server.scenario import Scenario
 from agents.planning import parse_plan, validate_plan
 from agents.repair.signature import error_kind, signature_of
 from agents.replies import parse_json, parse_reply
+from agents.requirements import extract
+from agents.requirements.implicit import imply
 from tests.agents.scenario_replay import SCENARIOS, TREE_START, Recording, Stage, run_suite, sandbox_python, write
 
 HOUSEHOLD = SCENARIOS / "household"

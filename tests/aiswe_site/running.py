@@ -16,7 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "aiswe_site.cli"]
-WAIT_S = 60.0  # how long anything here may take on a busy machine; nothing asserts on it
+WAIT_S = 120.0  # how long anything here may take on a busy machine; nothing asserts on it
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -12,12 +12,12 @@ import pytest
 
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
-from projects.engine.places import repository_of
+from projects.engine.paths import repository_of
 from projects.models import Event, Run
-from projects.services.events import emit
-from projects.services.sitelog import note
+from projects.services.audit.sitelog import note
 from tests.aiswe_site.running import REPOSITORY
 from tests.factories import bare_run
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +83,7 @@ def test_the_commits_of_a_run_speak_for_its_trail(
 
 
 def test_what_was_announced_and_never_ended_is_told(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    emit(a_run.pk, "cmd", summary="pytest …", key="x:intent", payload={"phase": "intent"}, outcome="intent")
+    emit(a_run.pk, "cmd", summary="pytest …", key="x:intent", payload={"phase": "intent", "of": "x"}, outcome="intent")
     assert run(["audit", "verify", str(a_run.pk)]) == 0
     assert "announced “pytest …”: no outcome is on record yet" in capsys.readouterr().out
 

@@ -7,14 +7,27 @@ import json
 import pytest
 
 from agents.memory.chroma import ChromaLessons
-from tests.agents.trials.samples import humaneval
 from tests.aiswe_site.running import aiswe
+from tests.trials.samples import humaneval
 
 
 @pytest.mark.bubblewrap
 def test_the_reference_resolves_everything_and_a_second_call_plays_nothing_again(tmp_path):
-    words = ("bench", "tasks", "--dataset", str(humaneval(tmp_path)), "--format", "humaneval", "--model", "reference",
-             "--backend", "bubblewrap", "--out", str(tmp_path / "out"), "--json")  # fmt: skip
+    words = (
+        "bench",
+        "tasks",
+        "--dataset",
+        str(humaneval(tmp_path)),
+        "--format",
+        "humaneval",
+        "--model",
+        "reference",
+        "--backend",
+        "bubblewrap",
+        "--out",
+        str(tmp_path / "out"),
+        "--json",
+    )
     first = aiswe(*words, home=tmp_path / "home")
     assert first.returncode == 0, first.stderr
     found = json.loads(first.stdout)
@@ -48,9 +61,17 @@ def test_a_wrong_question_names_what_is_wrong(tmp_path, words, says):
 
 def ours(tmp_path, *words):
     return aiswe(
-        "bench", "tasks", "--dataset", str(humaneval(tmp_path)), "--format", "humaneval", "--backend", "bubblewrap", *words,
+        "bench",
+        "tasks",
+        "--dataset",
+        str(humaneval(tmp_path)),
+        "--format",
+        "humaneval",
+        "--backend",
+        "bubblewrap",
+        *words,
         home=tmp_path / "home",
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.bubblewrap

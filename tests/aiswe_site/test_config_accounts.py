@@ -13,7 +13,7 @@ import pytest
 from aiswe_site.cli import django
 from aiswe_site.cli.app import run
 from projects.models import ApiToken, SiteEvent
-from projects.services import api_tokens, second_factor
+from projects.services.accounts import api_tokens, second_factor
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_what_cannot_be_is_wrong_use_with_a_way_out(said: Said, words: tuple[str
     make_user("ada")
     code, answer = said(*words)
     assert code == 2
-    assert answer["way_out"]
+    assert answer["hint"]
     assert not ApiToken.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""The whole recorded demo, with its worker killed in the middle."""
+"""The recorded demo: what it prints while it prepares, and a complete run with its worker killed in the middle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,38 @@ from pathlib import Path
 
 import pytest
 
-from tests.aiswe_site.running import COMMAND, environment
+from tests.aiswe_site.running import COMMAND, Up, environment
+
+
+@pytest.mark.timeout(300)
+def test_it_prints_what_it_is_doing_until_it_can_be_watched(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "demo", "--home", str(tmp_path)],
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    demo = Up(process, tmp_path)
+    try:
+        demo.wait_for(r"The recorded model is writing the plan")
+    finally:
+        code = demo.stop()
+        assert process.stdout is not None
+        process.stdout.close()
+    steps = [
+        "Preparing",
+        "Creating the database",
+        "Creating the project",
+        "Starting",
+        "is running: http",
+        "Sign in as demo",
+    ]
+    printed = "".join(demo.lines)
+    places = [printed.find(step) for step in steps]
+    assert -1 not in places, printed
+    assert places == sorted(places), printed
+    assert code == 0
 
 
 @pytest.mark.slow
@@ -20,8 +51,11 @@ from tests.aiswe_site.running import COMMAND, environment
 def test_it_ends_with_every_task_merged_although_its_worker_is_killed(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*COMMAND, "demo", "--headless", "--json", "--home", str(tmp_path), "--tokens-per-s", "2000"],
-        env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     said: list[str] = []
     first: list[int] = []
 

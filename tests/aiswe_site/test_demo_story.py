@@ -9,7 +9,8 @@ from django.contrib.auth import get_user_model
 
 from aiswe_site.demo import result, story
 from projects.models import Plan, RequirementDocument, Run
-from projects.services import documents, plans, runs
+from projects.services.planning import documents, plans
+from projects.services.work import runs
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +57,7 @@ def test_nobody_can_sign_in_as_the_demo_s_architect() -> None:
 
 
 def test_the_person_who_asked_may_watch_and_steer_but_approves_nothing() -> None:
-    from projects.services.rights import can
+    from projects.services.accounts.rights import can
 
     viewer = get_user_model().objects.create_user("vera")
     planning = story.begin(viewer)
@@ -127,7 +128,15 @@ def test_a_run_that_did_not_finish_is_no_success() -> None:
 def test_the_summary_has_exactly_the_documented_fields() -> None:
     summary = result.summary(story.begin(), 1.25)
     assert list(summary) == [
-        "run", "status", "tasks", "repairs", "findings", "tests", "repository", "audit", "seconds",
-    ]  # fmt: skip
+        "run",
+        "status",
+        "tasks",
+        "repairs",
+        "findings",
+        "tests",
+        "repository",
+        "audit",
+        "seconds",
+    ]
     assert summary["audit"] == {"verified": True, "events": 1}
     assert set(summary["tasks"]) == {"merged", "escalated"}

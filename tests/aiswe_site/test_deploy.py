@@ -1,4 +1,4 @@
-"""Django's own check of a server that others can reach: clean behind TLS; without it, what is off is off for a reason."""
+"""Django's deployment check of a public server: clean behind TLS; without it, what is off is off for a reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.aiswe_site.running import REPOSITORY
 
 # Plain http on 127.0.0.1 is how the product starts: a cookie for TLS alone would never come back, a redirect to TLS
-# would lead nowhere. Everything else must be on there too. The reasons stand in docs/accounts.md.
+# would lead nowhere. Everything else must be on there too. The reasons stand in docs/reference/accounts.md.
 OFF_WITHOUT_TLS = {"security.W004", "security.W008", "security.W012", "security.W016"}
 
 
@@ -39,7 +39,10 @@ def test_without_tls_only_what_needs_tls_is_off(tmp_path: Path) -> None:
 
 
 def test_cookies_are_bound_to_the_host_behind_tls(tmp_path: Path) -> None:
-    words = "import django.conf as c; s = c.settings; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.SESSION_COOKIE_SECURE)"
+    words = (
+        "import django.conf as c; s = c.settings; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, "
+        "s.SESSION_COOKIE_SECURE)"
+    )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AISWE_", "DJANGO_"))}
     result = subprocess.run(
         [sys.executable, "-c", words],

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agents.llm.scripted_server.server import ScriptedOllama
 from aiswe_site.doctor.checks import CHECKS
-from aiswe_site.doctor.result import Check, Verdict
+from aiswe_site.doctor.result import CheckVerdict, DoctorCheck
+from tests.agents.llm.fake_servers import FakeModelServer
 from tests.aiswe_site.running import REPOSITORY, environment
 
 
@@ -29,7 +29,7 @@ def test_a_missing_model_server_is_named_but_blocks_only_what_needs_it(tmp_path:
     code, document, checks = doctor(tmp_path)
     assert checks["Model server"]["ok"] is False
     assert "http://127.0.0.1:9" in checks["Model server"]["detail"]
-    assert "aiswe demo" in checks["Model server"]["way_out"]
+    assert "aiswe demo" in checks["Model server"]["hint"]
     assert checks["Context window"]["ok"] is None
     red = [row["name"] for row in document["checks"] if row["needed"] and row["ok"] is False]
     assert (code, document["ok"]) == ((1, False) if red else (0, True))
@@ -41,7 +41,6 @@ def test_a_missing_model_server_is_named_but_blocks_only_what_needs_it(tmp_path:
     [
         ("AISWE_SANDBOX_PYTHON", "/nowhere/python", "Sandbox Python"),
         ("AISWE_SEMGREP", "/nowhere/semgrep", "Semgrep"),
-        ("AISWE_SANDBOX", "nonsense", "Sandbox"),
         ("PATH", "/nowhere", "git"),
     ],
 )
@@ -50,7 +49,7 @@ def test_what_is_missing_is_red_with_a_way_out(variable: str, value: str, name: 
     assert code == 1
     assert document["ok"] is False
     assert checks[name]["ok"] is False
-    assert checks[name]["way_out"]
+    assert checks[name]["hint"]
     assert checks[name]["blocks"]
 
 
@@ -64,7 +63,7 @@ def test_a_spoilt_database_is_a_finding_and_not_the_end(tmp_path: Path) -> None:
 
 def test_a_recorded_model_is_called_a_recording(tmp_path: Path) -> None:
     scenario = REPOSITORY / "agents" / "llm" / "scenarios" / "household"
-    with ScriptedOllama(scenario) as url:
+    with FakeModelServer(scenario) as url:
         _, _, checks = doctor(tmp_path, AISWE_OLLAMA_URL=url)
     assert checks["Model server"]["ok"] is True
     assert "a recording" in checks["Model server"]["detail"]
@@ -73,29 +72,29 @@ def test_a_recorded_model_is_called_a_recording(tmp_path: Path) -> None:
 def test_a_recording_named_as_the_model_is_called_one_and_one_that_is_not_there_is_red(tmp_path: Path) -> None:
     _, _, checks = doctor(tmp_path, AISWE_MODEL="scripted:household")
     assert checks["Model server"]["ok"] is True
-    assert "no model but a recording" in checks["Model server"]["detail"]
+    assert "a recording instead of a model" in checks["Model server"]["detail"]
     assert checks["Context window"]["ok"] is None
     _, _, checks = doctor(tmp_path, AISWE_MODEL="scripted:nowhere")
     assert checks["Model server"]["ok"] is False
-    assert "household" in checks["Model server"]["way_out"]
+    assert "household" in checks["Model server"]["hint"]
 
 
 def test_models_of_all_personas_are_looked_at(tmp_path: Path) -> None:
     scenario = REPOSITORY / "agents" / "llm" / "scenarios" / "household"
-    server = ScriptedOllama(scenario, window=4_096)
+    server = FakeModelServer(scenario, window=4_096)
     with server as url:
         model = server.scenario.model
         (tmp_path / "models.toml").write_text(f'[personas.coder]\nmodels = ["openai:{model}", "ollama:gone:1b"]\n')
         _, _, checks = doctor(tmp_path, AISWE_OLLAMA_URL=url, AISWE_MODEL=model, AISWE_OPENAI_URL=f"{url}/v1")
     assert checks["Model server"]["ok"] is True
     assert f"{url}/v1" in checks["Model server"]["detail"]
-    assert "others stand in" in checks["Model server"]["detail"]
+    assert "others are used instead" in checks["Model server"]["detail"]
     assert checks["Context window"]["ok"] is False
 
 
 def test_a_persona_without_a_model_is_red_and_named(tmp_path: Path) -> None:
     scenario = REPOSITORY / "agents" / "llm" / "scenarios" / "household"
-    server = ScriptedOllama(scenario, key="k" * 20)
+    server = FakeModelServer(scenario, key="k" * 20)
     with server as url:
         model = server.scenario.model
         _, _, checks = doctor(
@@ -103,7 +102,7 @@ def test_a_persona_without_a_model_is_red_and_named(tmp_path: Path) -> None:
         )
     assert checks["Model server"]["ok"] is False
     assert "Without a model: coder" in checks["Model server"]["detail"]
-    assert "AISWE_OPENAI_API_KEY" in checks["Model server"]["way_out"]
+    assert "AISWE_OPENAI_API_KEY" in checks["Model server"]["hint"]
 
 
 def test_a_choice_of_models_that_cannot_be_read_is_red(tmp_path: Path) -> None:
@@ -114,15 +113,15 @@ def test_a_choice_of_models_that_cannot_be_read_is_red(tmp_path: Path) -> None:
 
 
 def test_a_check_that_cannot_look_is_red() -> None:
-    def broken() -> Verdict:
+    def broken() -> CheckVerdict:
         raise PermissionError("not for you")
 
-    result = Check("Odd", broken, "everything").run()
+    result = DoctorCheck("Odd", broken, "everything").run()
     assert result["ok"] is False
     assert "not for you" in result["detail"]
     assert result["blocks"] == "everything"
 
 
 def test_a_green_check_says_nothing_of_ways_out() -> None:
-    result = Check("Fine", lambda: Verdict(True, "all well", "mend it"), "everything").run()
-    assert (result["way_out"], result["blocks"]) == ("", "")
+    result = DoctorCheck("Fine", lambda: CheckVerdict(True, "all well", "mend it"), "everything").run()
+    assert (result["hint"], result["blocks"]) == ("", "")

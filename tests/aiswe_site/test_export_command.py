@@ -12,7 +12,7 @@ from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from projects.models import Run
 from tests.factories import make_user
-from tests.projects.services.test_trajectories import GOOD, Story, repaired
+from tests.projects.services.insight.test_trajectories import GOOD, Story, repaired
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +54,7 @@ def test_a_recording_is_named_as_one(story: Story, capsys: pytest.CaptureFixture
     assert run(["export", "trajectories", "--all", "--format", "sft"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["source"]["recording"] is True
-    assert f"The words of run {story.run.pk} are a recording" in said.err
+    assert f"The words of run {story.run.pk} are recorded" in said.err
 
 
 def test_all_is_only_what_this_person_may(story: Story, capsys: pytest.CaptureFixture[str]) -> None:

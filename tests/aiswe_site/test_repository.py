@@ -49,7 +49,9 @@ def test_a_script_is_sound_bash(script: Path) -> None:
         assert "set -euo pipefail" in script.read_text()
 
 
-@pytest.mark.parametrize("target", ["install", "run", "demo", "doctor", "test", "lint", "bench", "clean"])
+@pytest.mark.parametrize(
+    "target", ["install", "run", "demo", "doctor", "check", "test", "lint", "bench", "notices", "clean"]
+)
 def test_make_knows_its_targets(target: str) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

@@ -8,18 +8,18 @@ import socket
 import pytest
 from django.contrib.auth.models import User
 
-from agents.testing.write import write_tests
+from agents.engine.module_tests.write import write_tests
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from projects.engine import testing
-from projects.engine.places import repository_of
+from projects.engine.paths import repository_of
 from projects.errors import IllegalMove
 from projects.models import Event, Run, SealedReply
 from projects.models.project import RECORDING
-from projects.services import projects
-from projects.services.events import event_blobs, verify_chain
-from projects.services.runs import pause_run, resume_run
-from tests.agents.nodes.support import code
+from projects.services.audit.events import event_blobs, verify_chain
+from projects.services.planning import projects
+from projects.services.work.runs import pause_run, resume_run
+from tests.agents.engine.nodes.support import code
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.bubblewrap]
@@ -149,7 +149,11 @@ def test_with_nothing_left_in_the_budget_it_says_so(project, capsys):
     ("files", "module", "says"),
     [
         ({"notes.txt": "x"}, "notes.txt", "notes.txt is not Python"),
-        ({"shop/__init__.py": "", "shop/cart.py": "A = 1\n"}, "shop", "a package without code of its own. There are: shop/cart.py"),
+        (
+            {"shop/__init__.py": "", "shop/cart.py": "A = 1\n"},
+            "shop",
+            "a package without code of its own. There are: shop/cart.py",
+        ),
         ({"shop/cart.py": "A = 1\n"}, "shop", "shop is a folder, not a module. There are: shop/cart.py"),
         ({"broken.py": "def f(:\n"}, "broken", "broken.py is not valid Python"),
         ({"names.py": '"""Names."""\nimport os\n'}, "names", "nothing to test in names.py"),
@@ -157,7 +161,7 @@ def test_with_nothing_left_in_the_budget_it_says_so(project, capsys):
         ({}, "gradez", "There are: grade.py"),
         ({}, "", "There is no module ''"),
     ],
-)  # fmt: skip
+)
 def test_what_tests_cannot_be_written_for_is_wrong_use_and_leaves_no_run(project, capsys, files, module, says):
     change(project, files | {"README.md": "# Marks"})
     assert run(["tests", "write", project.slug, module]) == 2
@@ -182,7 +186,7 @@ def test_a_run_whose_command_was_killed_is_ended_by_the_next(project):
     dead = Run.objects.create(project=project, kind=Run.Kind.TESTS, status="running", lease_owner=DEAD)
     assert run(["tests", "write", project.slug, "grade"]) == 0
     dead.refresh_from_db()
-    assert (dead.status, dead.why) == ("failed", "the command that wrote the tests was killed")
+    assert (dead.status, dead.why) == ("failed", "the command that was writing the tests was killed")
 
 
 def test_a_person_can_stop_it_and_it_cannot_be_resumed(project, monkeypatch, capsys):

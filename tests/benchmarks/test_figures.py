@@ -98,8 +98,13 @@ def test_the_engine_is_measured_beside_a_bare_loop_and_printed_as_json():
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The benchmarks as a person runs them."""
     return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=170, check=False
-    )  # fmt: skip
+        [sys.executable, "-m", "benchmarks", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )
 
 
 @pytest.mark.bubblewrap

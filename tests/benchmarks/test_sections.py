@@ -14,7 +14,7 @@ from benchmarks.figures import CannotMeasure, Section
 
 
 def test_the_parts_of_a_task_add_up_to_its_time_without_the_model():
-    own = {"spine": 0.1, "git": 0.2, "nodes": 0.1, "sandbox": 1.0, "model": 0.5, "checkpoints": 0.05, "gates": 0.3}
+    own = {"event_log": 0.1, "git": 0.2, "nodes": 0.1, "sandbox": 1.0, "model": 0.5, "checkpoints": 0.05, "gates": 0.3}
     parts = split({"wall": 2.5, "own": own}, 0.4, 4)
     assert sum(parts.values()) == pytest.approx(1000 * (2.5 - 0.4) / 4)
     assert parts["runner"] == pytest.approx(25)  # what our client took beyond the bare calls

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.event_log import _listen
 from benchmarks.figures import CannotMeasure
-from benchmarks.spine import _listen
 
 
 class Client:

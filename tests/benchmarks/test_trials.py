@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agents.trials import runs
-from agents.trials.play import Outcome
 from benchmarks import trials
 from benchmarks.__main__ import main
-from tests.agents.trials.samples import humaneval
+from tests.trials.samples import humaneval
+from trials import runs
+from trials.play import TrialOutcome
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def played(monkeypatch):
     def play(task, provider, settings, *, lessons, **_):
         weak = provider.weakness
         seen.append((task.id, settings.strategy, settings.samples, settings.off, weak.seed, weak.h, len(lessons.all())))
-        return Outcome(
+        return TrialOutcome(
             task.id, resolved=settings.strategy != "single", iterations=1 if settings.strategy == "single" else 2
         )
 
@@ -87,7 +87,7 @@ def test_the_memory_of_one_seed_is_copied_for_the_next_before_a_second_run_adds_
         (("--seeds", "one"), "invalid literal"),
         (("--model", "p=3"), "between 0 and 1"),
         (("--heed", "-1"), "between 0 and 1"),
-        (("--budget", "lots"), "is no budget"),
+        (("--budget", "lots"), "is not a budget"),
         (("--samples", "1"), "at least 2"),
     ],
 )

@@ -78,9 +78,9 @@ def put_everywhere(story: Story, words: str) -> None:
     Requirement.objects.filter(document=story.document, key="FR-01").update(
         text=whole, reason=whole, acceptance=[whole]
     )
-    Run.objects.filter(pk=story.run.pk).update(why=whole[:300])
+    Run.objects.filter(pk=story.run.pk).update(why_detail=whole[:300])
     Task.objects.filter(run=story.run).update(
-        title=short, description=whole, expects=whole, why=whole[:300], escalation=whole, note=whole
+        title=short, description=whole, expects=whole, why_detail=whole[:300], escalation=whole, note=whole
     )
     Attempt.objects.filter(task=story.stuck).update(
         diagnosis={"cause": whole, "hypothesis": whole, "plan": whole},

@@ -111,7 +111,9 @@ TABLE: list[Row] = [
     _any("approvals"),
     _any("audit"),
     _any("memory"),
-    Row("lesson-switch", "POST", NOBODY, 404, ("no-such-lesson",), {"to": "off"}, but=NO_LESSON),  # tests/dashboard/test_memory.py
+    Row(
+        "lesson-switch", "POST", NOBODY, 404, ("no-such-lesson",), {"to": "off"}, but=NO_LESSON
+    ),  # tests/dashboard/test_memory.py
     _any("system"),
     _any("system", "POST", 302),
     _any("demo", "POST", 422),
@@ -132,8 +134,17 @@ TABLE: list[Row] = [
     _do("plan-changes", ARCHITECTS, "waiting_plan", comment="smaller"),
     _do("plan-build", RUNNERS, "plan"),
     _see("plan-task", "plan", "T-01"),
-    _do("plan-task", ARCHITECTS, "waiting_plan", "T-01", title="A", agent="coder", minutes="5",
-        requirements="FR-01, FR-02", hash="HASH"),
+    _do(
+        "plan-task",
+        ARCHITECTS,
+        "waiting_plan",
+        "T-01",
+        title="A",
+        agent="coder",
+        minutes="5",
+        requirements="FR-01, FR-02",
+        hash="HASH",
+    ),
     _see("run", "run"),
     _see("run-event", "run", "1"),
     _see("run-chunk", "run", "0"),
@@ -177,6 +188,7 @@ TABLE: list[Row] = [
     _do("api-document-plan", RUNNERS, "document", ok=201),
     _see("api-plan", "plan"),
     _do("api-plan-build", RUNNERS, "plan", ok=201),
+    _any("api-event-kinds"),
     _any("api-runs"),
     _see("api-run", "run"),
     _see("api-events", "run"),
@@ -189,7 +201,7 @@ TABLE: list[Row] = [
     _do("api-approval", DECIDERS, "approval", ok=200, answer="yes", subject="httpx"),
     _do("api-approval", ARCHITECTS, "plan_approval", ok=200, answer="yes", subject="HASH"),
     _do("api-approval", NOBODY, "override", answer="yes", subject="g" * 64),  # a second person is a person
-]  # fmt: skip
+]
 
 # The back office: what a superuser may do with each kind of row. Nobody else comes in at all.
 BACK_OFFICE: dict[str, frozenset[str]] = {

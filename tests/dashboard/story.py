@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from projects.models import Approval, Finding, Plan, Project, RequirementDocument, Run, Task
-from projects.services import approvals, attempts, events, findings, plans, tasks
+from projects.services.planning import plans
+from projects.services.work import approvals, attempts, findings, tasks
 from tests.factories import make_document, make_plan, make_project, make_user, owner_of, plan_content
+from tests.rows import emit
 
 DIFF = """diff --git a/app/todos.py b/app/todos.py
 --- a/app/todos.py
@@ -40,7 +42,7 @@ NEEDS = {"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"], "T-04": ["T-02", "T-03"
 
 
 def tell(owner: Any = None, name: str = "Todo API") -> Story:
-    """Build it: a run with a merged, an escalated, a running and a waiting task, and a second project whose plan waits."""
+    """Build it: a run with a merged, an escalated, a running and a waiting task; a second project with a plan."""
     from tests.factories import make_run
 
     owner = owner or make_user("ada")
@@ -97,7 +99,7 @@ def _work(run: Run, task: Task) -> None:
     tasks.move_task(task, "running")
     attempts.start_attempt(task, number=1, strategy="first")
     say = {"role": "coder", "actor": "worker:here:1", "task_id": task.pk, "attempt": 1}
-    events.emit(
+    emit(
         run.pk,
         "thought",
         summary="A to-do is a title and a flag; a dict is enough.",
@@ -110,14 +112,14 @@ def _work(run: Run, task: Task) -> None:
         duration_ms=4100,
         **say,
     )
-    events.emit(
+    emit(
         run.pk,
         "decision",
         summary="chose a dict over a dataclass because it is JSON already",
         payload={"choice": "dict", "rejected": "dataclass", "reason": "it is JSON already", "requirements": ["FR-01"]},
         **say,
     )
-    events.emit(
+    emit(
         run.pk,
         "file.diff",
         summary="app/todos.py +2 −1",
@@ -125,7 +127,7 @@ def _work(run: Run, task: Task) -> None:
         blobs={"diff": DIFF},
         **say,
     )
-    events.emit(
+    emit(
         run.pk,
         "test.result",
         summary="4 passed, branch 92 %",
@@ -134,9 +136,7 @@ def _work(run: Run, task: Task) -> None:
         duration_ms=820,
         **{**say, "role": "tester"},
     )
-    events.emit(
-        run.pk, "gate.verdict", summary="passed: bandit, semgrep, secrets ran; nothing found", outcome="ok", **say
-    )
+    emit(run.pk, "gate.verdict", summary="passed: bandit, semgrep, secrets ran; nothing found", outcome="ok", **say)
     attempts.finish_attempt(
         task,
         number=1,
@@ -176,8 +176,8 @@ def _struggle(run: Run, task: Task) -> None:
         attempts.start_attempt(task, number=number, strategy=strategy, diagnosis=diagnosis or None)
         say = {"role": "coder", "actor": "worker:here:1", "task_id": task.pk, "attempt": number}
         if diagnosis:
-            events.emit(run.pk, "diagnosis", summary="mark() returns nothing", payload=diagnosis, **say)
-        events.emit(
+            emit(run.pk, "diagnosis", summary="mark() returns nothing", payload=diagnosis, **say)
+        emit(
             run.pk,
             "cmd",
             summary="pytest -q → exit 1",
@@ -191,7 +191,7 @@ def _struggle(run: Run, task: Task) -> None:
             duration_ms=3400,
             **say,
         )
-        events.emit(
+        emit(
             run.pk,
             "test.result",
             summary="3 passed 1 failed",
@@ -234,60 +234,129 @@ def _ask_models(run: Run, task: Task) -> None:
         say = {"role": "coder", "actor": "worker:here:1", "task_id": task.pk, "attempt": number}
         key = f"T-02/g1/{number}/coder"
         if number:
-            events.emit(
-                run.pk, "context.compacted", summary="Older turns summed up, 700 tokens saved",
-                payload={"saved": 700, "parts": {"map": [700, 0]}}, key=f"{key}:compacted", **say,
-            )  # fmt: skip
+            emit(
+                run.pk,
+                "context.compacted",
+                summary="Older turns summed up, 700 tokens saved",
+                payload={"saved": 700, "parts": {"map": [700, 0]}},
+                key=f"{key}:compacted",
+                **say,
+            )
         payload = {
-            "model": "qwen2.5-coder:7b", "prompt_tokens": sum(filled.values()), "reused_tokens": None, "window": 4_096,
-            "completion_tokens": 80, "tokens_per_s": 41.0, "recorded": False, "truncated": bool(number),
-            "filled_by": filled, "instead_of": ["bigger: 503"] if number else [],
-        }  # fmt: skip
-        events.emit(
-            run.pk, "llm.usage", summary="80 tokens, 41 tok/s", payload=payload, tokens=80, key=f"{key}:usage", **say
+            "model": "qwen2.5-coder:7b",
+            "prompt_tokens": sum(filled.values()),
+            "reused_tokens": None,
+            "window": 4_096,
+            "completion_tokens": 80,
+            "tokens_per_s": 41.0,
+            "recorded": False,
+            "truncated": bool(number),
+            "filled_by": filled,
+            "instead_of": ["bigger: 503"] if number else [],
+        }
+        emit(run.pk, "llm.usage", summary="80 tokens, 41 tok/s", payload=payload, tokens=80, key=f"{key}:usage", **say)
+        emit(
+            run.pk,
+            "thought",
+            summary="The return is missing.",
+            payload={"text": "The return is missing.", "step": "repair"},
+            blobs={"prompt": prompt, "output": "return None"},
+            tokens=80,
+            duration_ms=2_000,
+            key=key,
+            **say,
         )
-        events.emit(
-            run.pk, "thought", summary="The return is missing.", payload={"text": "The return is missing.", "step": "repair"},
-            blobs={"prompt": prompt, "output": "return None"}, tokens=80, duration_ms=2_000, key=key, **say,
-        )  # fmt: skip
 
 
 LESSON = {
-    "id": "abc", "signature": "a" * 64, "cause": "a function returns nothing", "fix": "return the changed row", "reward": 1.0,
-    "project": "todo-api", "task": "T-01", "run": "1", "attempt": 2, "by": "words", "similarity": 0.71, "weight": 0.66,
-    "shown": 3, "helped": 2,
-}  # fmt: skip
+    "id": "abc",
+    "signature": "a" * 64,
+    "cause": "a function returns nothing",
+    "fix": "return the changed row",
+    "reward": 1.0,
+    "project": "todo-api",
+    "task": "T-01",
+    "run": "1",
+    "attempt": 2,
+    "by": "words",
+    "similarity": 0.71,
+    "weight": 0.66,
+    "shown": 3,
+    "helped": 2,
+}
 # One row of each kind that search, repair and memory leave: type, summary, outcome, payload.
 ROWS: list[tuple[str, str, str, dict[str, Any]]] = [
-    ("search.selected", "Sample 2 of 2 goes on: 4 tests passed, 1 behave the same; both samples are drawn", "", {
-        "chosen": 2, "why": "all 2 samples are drawn",
-        "samples": [
-            {"number": 1, "ok": False, "passed": 3, "failed": 1, "agree": 1},
-            {"number": 2, "ok": True, "passed": 4, "failed": 0, "agree": 1},
-        ],
-    }),
-    ("mutation.result", "The tests notice 1 of 3 small mistakes", "fail", {
-        "mutants": 3, "noticed": 1, "seconds": 2.4, "survived": [{"path": "app/todos.py", "diff": "-    if not title:\n+    if title:"}],
-    }),
-    ("attempt.taken_back", "Try 3 made it worse: back to try 1 (3 passed, 1 failed)", "", {
-        "to": 1, "worse": {"passed": 2, "failed": 2, "errors": 0},
-    }),
-    ("repeat", "Try 3 is the very code of try 1; it was not run again", "fail", {
-        "of": 1, "hash": "b" * 64, "failure": "assert None == {'done': True}",
-    }),
+    (
+        "search.selected",
+        "Sample 2 of 2 goes on: 4 tests passed, 1 behave the same; both samples are drawn",
+        "",
+        {
+            "chosen": 2,
+            "why": "all 2 samples are drawn",
+            "samples": [
+                {"number": 1, "ok": False, "passed": 3, "failed": 1, "agree": 1},
+                {"number": 2, "ok": True, "passed": 4, "failed": 0, "agree": 1},
+            ],
+        },
+    ),
+    (
+        "mutation.result",
+        "The tests notice 1 of 3 small mistakes",
+        "fail",
+        {
+            "mutants": 3,
+            "noticed": 1,
+            "seconds": 2.4,
+            "survived": [{"path": "app/todos.py", "diff": "-    if not title:\n+    if title:"}],
+        },
+    ),
+    (
+        "attempt.taken_back",
+        "Try 3 made it worse: back to try 1 (3 passed, 1 failed)",
+        "",
+        {
+            "to": 1,
+            "worse": {"passed": 2, "failed": 2, "errors": 0},
+        },
+    ),
+    (
+        "repeat",
+        "Try 3 is the very code of try 1; it was not run again",
+        "fail",
+        {
+            "of": 1,
+            "hash": "b" * 64,
+            "failure": "assert None == {'done': True}",
+        },
+    ),
     ("memory.recall", "This failure was met before (by words): a function returns nothing", "", {"lessons": [LESSON]}),
     ("memory.judged", "Try 3 with 1 lesson failed", "fail", {"shown": ["abc"], "passed": False}),
     ("memory.write", "Learned from 1 failed try: a function returns nothing", "", {"lessons": [LESSON]}),
     ("memory.refused", "Not learned: the diagnosis speaks to agents", "denied", {"reason": "speaks to agents"}),
-    ("adjudication", "The code is wrong: FR-02 asks for it", "", {
-        "verdict": "code", "reason": "FR-02 asks for it", "requirement": "FR-02",
-    }),
-    ("diagnosis", "mark() returns nothing", "", {
-        "cause": "mark() returns nothing", "evidence": "a line nobody saw", "hypothesis": "the return is missing",
-        "plan": "return it", "evidence_found": False,
-    }),
+    (
+        "adjudication",
+        "The code is wrong: FR-02 asks for it",
+        "",
+        {
+            "verdict": "code",
+            "reason": "FR-02 asks for it",
+            "requirement": "FR-02",
+        },
+    ),
+    (
+        "diagnosis",
+        "mark() returns nothing",
+        "",
+        {
+            "cause": "mark() returns nothing",
+            "evidence": "a line nobody saw",
+            "hypothesis": "the return is missing",
+            "plan": "return it",
+            "evidence_found": False,
+        },
+    ),
     ("coverage.result", "branch coverage 71 %", "", {"branch": 71.5, "uncovered": {"app/todos.py": [4, 5]}}),
-]  # fmt: skip
+]
 
 
 def _loop(run: Run, task: Task) -> None:
@@ -303,12 +372,24 @@ def _loop(run: Run, task: Task) -> None:
         error_signature="a" * 64,
     )
     for type_, summary, outcome, payload in ROWS:
-        events.emit(run.pk, type_, summary=summary, outcome=outcome, payload=payload, role="runtime", **say)
-    events.emit(
-        run.pk, "error", summary="Escalated: two tries failed", outcome="escalated", role="runtime",
-        payload={"message": "Two tries failed.\n\n**What was tried**\n\n- try 1", "tool": "engine", "next_steps": ["retry"]},
-        blobs={"best:tests/test_done.py": "def test_mark(): ...\n", "best:app/todos.py": "def mark(row):\n    return None\n"}, **say,
-    )  # fmt: skip
+        emit(run.pk, type_, summary=summary, outcome=outcome, payload=payload, role="runtime", **say)
+    emit(
+        run.pk,
+        "error",
+        summary="Escalated: two tries failed",
+        outcome="escalated",
+        role="runtime",
+        payload={
+            "message": "Two tries failed.\n\n**What was tried**\n\n- try 1",
+            "tool": "engine",
+            "next_steps": ["retry"],
+        },
+        blobs={
+            "best:tests/test_done.py": "def test_mark(): ...\n",
+            "best:app/todos.py": "def mark(row):\n    return None\n",
+        },
+        **say,
+    )
 
 
 def second_version(story: Story) -> Plan:

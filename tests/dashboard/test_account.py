@@ -11,7 +11,7 @@ from django.test import Client
 
 from dashboard.views.account import qr_path
 from projects.models import ApiToken, BrowserSession
-from projects.services import api_tokens, second_factor
+from projects.services.accounts import api_tokens, second_factor
 from tests.factories import PASSWORD, make_user
 
 pytestmark = pytest.mark.django_db
@@ -53,10 +53,10 @@ def test_a_new_password_signs_other_browsers_out(ada: Any, client: Client, elsew
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({"old": "wrong"}, "not your present password"),
+        ({"old": "wrong"}, "not your current password"),
         ({"again": "other"}, "differ"),
         ({"new": "12345678", "again": "12345678"}, "too common"),
-        ({"new": PASSWORD, "again": PASSWORD}, "is the old one"),
+        ({"new": PASSWORD, "again": PASSWORD}, "is the same as the old one"),
         ({"old": ""}, "required"),
     ],
 )
@@ -136,7 +136,7 @@ def test_it_takes_password_and_code_to_turn_it_on_and_off(ada: Any, client: Clie
     assert client.post("/account/second-factor/change", {**form, "do": "off"}).status_code == 422
     assert second_factor.has_one(ada)
     form = {"off-password": PASSWORD, "off-code": codes[1], "do": "codes"}
-    assert "shown this once" in client.post("/account/second-factor/change", form).content.decode()
+    assert "shown only once" in client.post("/account/second-factor/change", form).content.decode()
     assert not second_factor.check(ada, codes[2])
     form |= {"off-code": second_factor.renew_codes(ada)[0], "do": "off"}
     assert client.post("/account/second-factor/change", form)["Location"] == "/account"

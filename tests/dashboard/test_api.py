@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dashboard.api import rate
 from projects.models import SiteEvent
-from projects.services import api_tokens
+from projects.services.accounts import api_tokens
 from tests.dashboard.hostile import STRINGS
 from tests.dashboard.story import Story, tell
 
@@ -44,6 +44,12 @@ def call(token: str) -> Call:
         return client.post(f"/api/v1/{path}", data, content_type="application/json", headers=headers)
 
     return ask
+
+
+def test_every_type_of_event_in_a_stream_is_described(story: Story, call: Call) -> None:
+    kinds = {row["type"]: row for row in call("events/kinds").json()["kinds"]}
+    assert {row.type for row in story.run.events.all()} <= set(kinds)
+    assert kinds["human.message"]["payload"] == {"text": "string"}
 
 
 def test_events_are_read_after_a_number_without_a_hole(story: Story, call: Call) -> None:

@@ -17,9 +17,10 @@ from aiswe_site.asgi import application
 from dashboard import stream
 from dashboard.consumers import RunConsumer
 from projects.models import Run
-from projects.services import events
+from projects.services.audit import events
 from tests.e2e.serve import session_of
 from tests.factories import bare_run, make_project, make_user
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ORIGIN = (b"origin", b"http://127.0.0.1")
@@ -40,7 +41,7 @@ def run() -> Run:
 
 def tell(run: Run, count: int, type: str = "thought", **more: Any) -> None:
     for number in range(count):
-        events.emit(run.pk, type, summary=f"row {number}", role="coder", **more)
+        emit(run.pk, type, summary=f"row {number}", role="coder", **more)
 
 
 def dial(run_id: int, user: Any = None, query: str = "", origin: tuple[bytes, bytes] = ORIGIN) -> WebsocketCommunicator:

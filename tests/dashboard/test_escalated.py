@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from dashboard import best
 from projects.models import Task
-from projects.services import approvals, events, tasks
+from projects.services.work import approvals, tasks
 from tests.dashboard.story import Story
 from tests.factories import make_user
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 
@@ -33,10 +34,14 @@ def read(client: Client, name: str, *args: object) -> str:
 
 
 def attach(story: Story, **files: str) -> None:
-    events.emit(
-        story.run.pk, "error", summary="Escalated: x", outcome="escalated", task_id=story.stuck.pk,
+    emit(
+        story.run.pk,
+        "error",
+        summary="Escalated: x",
+        outcome="escalated",
+        task_id=story.stuck.pk,
         blobs={f"best:{path}": text for path, text in files.items()},
-    )  # fmt: skip
+    )
 
 
 def test_the_best_attempt_stands_on_the_page_code_first(story: Story, owner: Client) -> None:
@@ -94,20 +99,24 @@ def test_after_a_retry_the_old_attempt_is_gone_from_the_page(story: Story, owner
 
 def test_a_try_says_what_became_of_it(story: Story, owner: Client) -> None:
     text = read(owner, "task", story.stuck.pk)
-    assert "The very code of" in text
+    assert "Identical to" in text
     assert "was not shown" in text
-    assert "taken back to" in text
+    assert "so the code was restored to" in text
     assert "skipped in try 2" in text, "the tests shown are of a try that ran"
 
 
 def test_a_limit_is_raised_from_the_page(story: Story, owner: Client) -> None:
     address = reverse("task-limit", args=[story.stuck.pk])
-    assert "Repairs of a task: 5" in read(owner, "task", story.stuck.pk)
+    assert "Repairs per task: 5" in read(owner, "task", story.stuck.pk)
     assert owner.post(address, {"limit": "task_tokens", "value": "1,000,000"}).status_code == 302
     story.project.refresh_from_db()
     assert story.project.limits["task_tokens"] == 1_000_000
     assert story.project.limits["max_retries"] == 5
-    for wrong in ({"limit": "parallel_tasks", "value": "9"}, {"limit": "max_retries", "value": "many"}, {"limit": "max_retries", "value": "51"}):  # fmt: skip
+    for wrong in (
+        {"limit": "parallel_tasks", "value": "9"},
+        {"limit": "max_retries", "value": "many"},
+        {"limit": "max_retries", "value": "51"},
+    ):
         assert owner.post(address, wrong).status_code == 422
     story.project.refresh_from_db()
     assert story.project.limits["max_retries"] == 5
@@ -136,21 +145,35 @@ def test_the_question_in_the_inbox_reads_as_the_page_does(story: Story, owner: C
 
 def test_a_guards_question_shows_the_code_it_is_about(story: Story, owner: Client) -> None:
     question = approvals.ask(
-        story.project, kind="gate", subject="reach:T-01:1", title="T-01: may this code reach outside?", run=story.run,
-        task=story.done, why="app/todos.py: subprocess.run",
-        payload={"reasons": ["app/todos.py: subprocess.run starts a <b>program</b>"], "paths": ["app/todos.py", "gone.py"]},
-    )  # fmt: skip
+        story.project,
+        kind="gate",
+        subject="reach:T-01:1",
+        title="T-01: may this code reach outside?",
+        run=story.run,
+        task=story.done,
+        why="app/todos.py: subprocess.run",
+        payload={
+            "reasons": ["app/todos.py: subprocess.run starts a <b>program</b>"],
+            "paths": ["app/todos.py", "gone.py"],
+        },
+    )
     text = read(owner, "approval", question.pk)
     assert "subprocess.run starts a &lt;b&gt;program&lt;/b&gt;" in text
     assert "a to-do needs a title" in text, "the change of the file that the question names"
-    assert "What the guard saw" not in read(owner, "approval", story.approval.pk)
+    assert "What the guard flagged" not in read(owner, "approval", story.approval.pk)
 
 
 def test_a_file_that_is_held_back_is_shown_in_its_answer(story: Story, owner: Client) -> None:
     question = approvals.ask(
-        story.project, kind="gate", subject="firewall:1", title="T-01: may it be used?", run=story.run,
-        task=story.done, why="it looks odd", payload={"path": "app/todos.py", "reasons": ["it looks odd"], "rule": "guard.doubt"},
-    )  # fmt: skip
+        story.project,
+        kind="gate",
+        subject="firewall:1",
+        title="T-01: may it be used?",
+        run=story.run,
+        task=story.done,
+        why="it looks odd",
+        payload={"path": "app/todos.py", "reasons": ["it looks odd"], "rule": "guard.doubt"},
+    )
     text = read(owner, "approval", question.pk)
     assert "guard.doubt" in text
     assert "Here is the file." in text

@@ -46,7 +46,7 @@ def test_a_document_becomes_a_project_with_its_requirements(
     assert project.limits["max_retries"] == 3
     text = client.get(answer["Location"]).content.decode()
     assert "FR-01" in text
-    assert "became no requirement" in text
+    assert "not mapped to a requirement" in text
     assert "The weather is nice." in text
 
 
@@ -116,8 +116,8 @@ def test_an_old_plan_cannot_be_approved_and_both_versions_are_shown(owner: Clien
     answer = owner.post(reverse("plan-approve", args=[plan.pk]), {"hash": plan.content_hash})
     assert answer.status_code == 409
     text = answer.content.decode()
-    assert "You looked at v1" in text
-    assert "Now there is v2" in text
+    assert "You opened v1" in text
+    assert "The newest is v2" in text
     assert not Plan.objects.filter(status="approved", project=plan.project).exists()
 
 
@@ -254,7 +254,7 @@ def test_the_theme_and_the_shortcut_switch_stay(owner: Client) -> None:
 
 
 def test_the_demo_starts_and_is_watched(owner: Client, story: Story) -> None:
-    from projects.services import demo
+    from projects.services.work import demo
 
     demo.register(lambda user: story.run)
     try:
@@ -275,16 +275,16 @@ def test_a_recording_says_so_on_every_page_of_the_project(owner: Client, story: 
         reverse("gate", args=[story.stuck.pk]),
         reverse("audit-run", args=[story.run.pk]),
     ):
-        assert "model's words are a recording" in owner.get(address).content.decode()
+        assert "model's replies are recorded" in owner.get(address).content.decode()
 
 
 def test_a_full_chunk_may_be_kept_and_a_growing_one_not(owner: Client, story: Story) -> None:
-    from projects.services import events
+    from tests.rows import emit
 
     address = reverse("run-chunk", args=[story.run.pk, 0])
     assert owner.get(address)["Cache-Control"] == "no-store"
     for number in range(100):
-        events.emit(story.run.pk, "thought", summary=f"row {number}")
+        emit(story.run.pk, "thought", summary=f"row {number}")
     answer = owner.get(address)
     assert "immutable" in answer["Cache-Control"]
     assert answer.content.decode().count("<article") == 100

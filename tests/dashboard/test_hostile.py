@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard import diffs, markdown, stream, text
-from projects.services import events
 from tests.dashboard.hostile import MARK, STRINGS
 from tests.dashboard.markup import acts, attributes, pages_of, put_everywhere
 from tests.dashboard.story import tell
+from tests.rows import emit
 
 
 def test_the_reader_sees_what_a_browser_would_do() -> None:
@@ -96,7 +96,7 @@ def test_a_removed_line_of_dashes_is_no_new_file() -> None:
 def test_rows_carry_no_markup_and_nothing_for_htmx(enqueued: list) -> None:
     story = tell()
     for words in STRINGS:
-        events.emit(story.run.pk, "thought", summary=words, role="coder", actor=words[:100], payload={"text": words})
+        emit(story.run.pk, "thought", summary=words, role="coder", actor=words[:100], payload={"text": words})
     after = 0
     while found := stream.frame(story.run.pk, after, stream.Filter()):
         after = found["to"]
@@ -110,6 +110,7 @@ def test_rows_carry_no_markup_and_nothing_for_htmx(enqueued: list) -> None:
     assert max(len(part) for part in html.split("<article")) < 8_000
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_every_page_with_every_string_everywhere(enqueued: list, client: Client) -> None:
     story = tell()
@@ -119,7 +120,7 @@ def test_every_page_with_every_string_everywhere(enqueued: list, client: Client)
     for start in range(0, len(STRINGS), 8):
         group = [words[:4_000] for words in STRINGS[start : start + 8]]
         put_everywhere(story, " ".join(group))
-        seq = events.emit(
+        seq = emit(
             story.run.pk, "thought", summary=group[0], payload={"text": "\n\n".join(group)}, blobs={"output": group[-1]}
         ).seq
         for address in [*pages, reverse("run-inspect", args=[story.run.pk, seq])]:
@@ -129,8 +130,10 @@ def test_every_page_with_every_string_everywhere(enqueued: list, client: Client)
 
 
 SHOWN = (
-    "thought decision diagnosis cmd test.result gate.finding error approval.requested search.selected mutation.result repeat"
-    " attempt.taken_back adjudication memory.recall memory.write memory.judged memory.refused coverage.result context.compacted"
+    "thought decision diagnosis cmd test.result gate.finding error approval.requested search.selected "
+    "mutation.result repeat"
+    " attempt.taken_back adjudication memory.recall memory.write memory.judged memory.refused "
+    "coverage.result context.compacted"
 )
 
 
@@ -147,24 +150,29 @@ def test_an_event_of_any_shape_can_be_opened(enqueued: list, kind: str, shape: s
     names = (
         "choice rejected reason requirements cause evidence hypothesis plan argv exit_code seconds tail passed failed"
     )
-    names += " chosen why samples mutants noticed survived to worse of failure verdict lessons shown passed uncovered branch saved"
+    names += (
+        " chosen why samples mutants noticed survived to worse of failure verdict lessons shown passed "
+        "uncovered branch saved"
+    )
     names += " evidence_found requirement failures tool rule severity path line message next_steps approval text"
     payload = dict.fromkeys(names.split(), value)
-    event = events.emit(run.pk, kind, summary="x", payload=payload)
+    event = emit(run.pk, kind, summary="x", payload=payload)
     html = render_to_string("partials/inspector.html", {"event": event, "run": run, "texts": {}})
     assert not acts(html)
     # And with the same in every row of a list, where a page looks into one.
     rows = {key: [payload, value] for key in ("samples", "survived", "lessons", "failures")}
-    event = events.emit(run.pk, kind, summary="x", payload=payload | rows, outcome="escalated")
+    event = emit(run.pk, kind, summary="x", payload=payload | rows, outcome="escalated")
     assert not acts(render_to_string("partials/inspector.html", {"event": event, "run": run, "texts": {}}))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
     enqueued: list, client: Client, settings: Any, tmp_path: Any
 ) -> None:
     from agents.memory.base import Lesson
-    from projects.services import approvals, lessons
+    from projects.services.insight import lessons
+    from projects.services.work import approvals
 
     settings.AISWE_HOME = tmp_path
     lessons.store.cache_clear()
@@ -172,16 +180,29 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
     client.force_login(story.owner)
     for number, words in enumerate(STRINGS):
         said = words[:4_000].replace("\x00", "")
-        events.emit(
-            story.run.pk, "error", summary="Escalated", outcome="escalated", task_id=story.stuck.pk, payload={"message": said},
+        emit(
+            story.run.pk,
+            "error",
+            summary="Escalated",
+            outcome="escalated",
+            task_id=story.stuck.pk,
+            payload={"message": said},
             blobs={f"best:{said[:200]}{number}.py": said or "x"},
-        )  # fmt: skip
+        )
         values = dict.fromkeys(("signature", "cause", "fix", "task", "run", "failure", "topic"), said[:300] or "x")
         lessons.store().add(Lesson(id=f"n{number}", reward=1.0, project=story.project.slug, **values))
         question = approvals.ask(
-            story.project, kind="gate", subject=f"reach:{number}", title="x", run=story.run, task=story.stuck, why=said,
-            payload={"paths": [said], "reasons": [said], "rule": said} if number % 2 else {"path": said, "reasons": said},
-        )  # fmt: skip
+            story.project,
+            kind="gate",
+            subject=f"reach:{number}",
+            title="x",
+            run=story.run,
+            task=story.stuck,
+            why=said,
+            payload={"paths": [said], "reasons": [said], "rule": said}
+            if number % 2
+            else {"path": said, "reasons": said},
+        )
         for address in (reverse("task", args=[story.stuck.pk]), reverse("approval", args=[question.pk])):
             answer = client.get(address)
             assert answer.status_code == 200

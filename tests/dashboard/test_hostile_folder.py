@@ -19,13 +19,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from agents.asking import first_sentence
+from agents.engine.reply_text import first_sentence
 from agents.replies import parse_json, parse_reply
 from dashboard import stream
-from projects.services import events, projects
+from projects.services.audit import events
+from projects.services.planning import projects
 from tests.dashboard.hostile import STRINGS
 from tests.dashboard.markup import acts, attributes, pages_of, put_everywhere
 from tests.dashboard.story import Story, tell
+from tests.rows import emit
 
 FOLDER = os.environ.get("HOSTILE_STRINGS_DIR", "")
 GROUP = 40  # strings on one page at a time
@@ -94,11 +96,15 @@ def test_every_string_as_what_a_model_or_a_tool_said(story: Story, client: Clien
             ("text", "choice", "reason", "tail", "tool", "rule", "path", "message", "cause", words[:40]), words
         )
         failures = [{"nodeid": words, "message": words}]
-        event = events.emit(
-            run, kind, summary=first_sentence(words, "coder-code"), role="coder", actor=words[:100],
+        event = emit(
+            run,
+            kind,
+            summary=first_sentence(words, "coder-code"),
+            role="coder",
+            actor=words[:100],
             payload={**payload, "failures": failures, "argv": [words], "next_steps": [words]},
             blobs={"output": words, "prompt": [words]},
-        )  # fmt: skip
+        )
         harmless(client.get(reverse("run-inspect", args=[run, event.seq])), 200)
     # By hundreds: a reader who is far behind is sent no rows at all.
     while found := stream.frame(run, after, stream.Filter(), upto=after + 100):
@@ -113,7 +119,7 @@ def test_every_string_as_what_a_model_or_a_tool_said(story: Story, client: Clien
 def test_every_string_in_an_export(story: Story, client: Client) -> None:
     projects.add_member(story.project, story.owner, "auditor", by=story.owner)
     for words in ALL:
-        events.emit(story.run.pk, "thought", summary=words, actor=words[:100], payload={"text": words})
+        emit(story.run.pk, "thought", summary=words, actor=words[:100], payload={"text": words})
     rows = b"".join(client.get(reverse("audit-export", args=[story.run.pk, "jsonl"])).streaming_content).decode()
     last = story.run.__class__.objects.get(pk=story.run.pk).last_seq
     assert [json.loads(row)["seq"] for row in rows.strip("\n").split("\n")] == list(range(1, last + 1))

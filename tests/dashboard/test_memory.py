@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from agents.memory.base import Lesson, Showing
 from projects.models import SiteEvent
-from projects.services import lessons
+from projects.services.insight import lessons
 from tests.dashboard.story import Story
 from tests.factories import make_user
 
@@ -30,9 +30,17 @@ def memory(settings: Any, tmp_path: Any) -> Iterator[None]:
 
 def learn(story: Story, id: str = "one", **changes: Any) -> None:
     values = {
-        "id": id, "signature": "s", "cause": "a <b>price</b> was a float", "fix": "make prices Decimal", "reward": 1.0,
-        "project": story.project.slug, "task": "T-01", "run": str(story.run.pk), "attempt": 2, "learned_at": time.time(),
-    }  # fmt: skip
+        "id": id,
+        "signature": "s",
+        "cause": "a <b>price</b> was a float",
+        "fix": "make prices Decimal",
+        "reward": 1.0,
+        "project": story.project.slug,
+        "task": "T-01",
+        "run": str(story.run.pk),
+        "attempt": 2,
+        "learned_at": time.time(),
+    }
     lessons.store().add(Lesson(**values | changes))
 
 
@@ -86,7 +94,7 @@ def test_lessons_are_found_by_words_project_and_state(story: Story, client: Clie
     learn(story, id="three", cause="the mock hid it", project=story.waiting_plan.project.slug)
     assert "open it once" in read(client, story.owner, "?q=BUSY+opened")
     assert "make prices" not in read(client, story.owner, "?q=busy")
-    assert "No lesson fits the search." in read(client, story.owner, "?q=nothing+like+it")
+    assert "No lesson matches the search." in read(client, story.owner, "?q=nothing+like+it")
     text = read(client, story.owner, f"?project={story.waiting_plan.project.slug}&state=active")
     assert "the mock hid it" in text
     assert "open it once" not in text
@@ -125,7 +133,8 @@ def test_a_run_that_is_gone_is_no_link(story: Story, client: Client) -> None:
 
 
 def test_the_page_says_when_the_embedding_model_is_away(story: Story, client: Client, settings: Any) -> None:
-    settings.EMBED_MODEL, settings.OLLAMA_URL = "embedder", "http://127.0.0.1:9"
+    settings.EMBED_MODEL = "embedder"
+    settings.MODEL_URLS = {**settings.MODEL_URLS, "ollama": "http://127.0.0.1:9"}
     lessons.store.cache_clear()
     learn(story)
     lessons.store().similar("a price")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from dashboard import stream
 from projects.models import Run
 from tests.dashboard.story import Story, second_version
 from tests.factories import make_document, make_project
+from tests.test_wordings import retired_in
 
 pytestmark = pytest.mark.django_db
 
@@ -112,7 +116,7 @@ def test_an_approval_says_what_a_yes_and_a_no_do(page, story: Story) -> None:
 def test_the_audit_lists_rows_and_verifies_them(page, story: Story, client: Client) -> None:
     assert "Not verified since" in page("audit-run", story.run.pk)
     text = client.post(reverse("audit-verify", args=[story.run.pk])).content.decode()
-    assert "no gap, every hash agrees" in text
+    assert "no gaps, all hashes match" in text
     assert "Run" in page("audit")
 
 
@@ -126,11 +130,11 @@ def test_an_export_is_an_attachment_with_every_row(story: Story, client: Client)
 
 
 def test_the_system_page_shows_checks_and_their_way_out(page, monkeypatch: pytest.MonkeyPatch) -> None:
-    from projects.services import health
+    from projects.services.insight import health
 
     monkeypatch.setattr(health, "_registered", None)
     health.register(
-        lambda: [{"name": "Ollama", "ok": False, "detail": "nobody answers", "way_out": "ollama serve", "seconds": 0.1}]
+        lambda: [{"name": "Ollama", "ok": False, "detail": "nobody answers", "hint": "ollama serve", "seconds": 0.1}]
     )
     text = page("system")
     assert "nobody answers" in text
@@ -157,3 +161,28 @@ def test_a_poll_gets_the_list_alone(story: Story, client: Client, name: str) -> 
     assert "<html" not in part.content.decode()
     assert "hx-get" in part.content.decode()
     assert "HX-Request" in part["Vary"]
+
+
+def test_rows_of_the_stream_carry_no_indentation(story: Story) -> None:
+    html = stream.render_rows(stream.events_of(story.run))
+    assert html.count("<article ") == story.run.events.count()
+    assert "\n" not in html
+    assert "> <" not in html
+    assert stream.render_rows([]) == ""
+
+
+def test_no_page_uses_a_retired_wording(page, story: Story) -> None:
+    run, task, plan = story.run.pk, story.stuck.pk, story.waiting_plan
+    text = {
+        (name, *args): page(name, *args)
+        for name, *args in (
+            *([name] for name in ("projects", "runs", "approvals", "memory", "audit", "system", "account", "keys")),
+            *([name, story.project.pk] for name in ("project", "requirements")),
+            *([name, plan.project_id] for name in ("project", "plan")),
+            *([name, run] for name in ("run", "run-tokens", "audit-run")),
+            *([name, task] for name in ("task", "gate", "task-tokens")),
+            ["plan-task", plan.pk, "T-01"],
+            ["approval", story.approval.pk],
+        )
+    }
+    assert {name: found for name, html in text.items() if (found := retired_in(re.sub(r"<[^>]*>", "", html)))} == {}

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from dashboard import address, gatekeeper
 from projects.models import BrowserSession, SiteEvent
-from projects.services import second_factor
+from projects.services.accounts import second_factor
 from tests.factories import PASSWORD, make_user
 
 pytestmark = pytest.mark.django_db
@@ -179,7 +179,7 @@ def test_a_session_ends_when_it_is_not_used_or_too_old(ada: Any, client: Client,
     session[which] = int(time.time()) - age
     session.save()
     assert client.get("/runs")["Location"].startswith("/sign-in")
-    assert "too old, or not used" in client.get("/sign-in").content.decode()
+    assert "too old or idle" in client.get("/sign-in").content.decode()
 
 
 def test_only_a_person_keeps_a_session_alive(ada: Any, client: Client) -> None:
@@ -223,7 +223,7 @@ def test_a_demanded_second_factor_is_set_up_before_anything_else(ada: Any, clien
         assert client.get(page)["Location"] == "/account/second-factor"
     assert client.get("/runs", headers={"HX-Request": "true"}).status_code == 403
     text = client.get("/account/second-factor").content.decode()
-    assert "asks everybody" in text
+    assert "This server requires one." in text
     secret = client.session["offered_secret"]
     form = {"password": PASSWORD, "code": now(secret)}
     assert client.post("/account/second-factor", form).status_code == 200

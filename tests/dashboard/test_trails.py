@@ -15,8 +15,8 @@ from django.urls import reverse
 from dashboard import signed
 from projects.errors import BadInput
 from projects.models import SiteEvent
-from projects.services import exports, signing
-from projects.services.sitelog import note
+from projects.services.audit import exports, signing
+from projects.services.audit.sitelog import note
 from tests.dashboard.markup import acts
 from tests.dashboard.story import Story
 from tests.factories import make_user
@@ -101,7 +101,8 @@ def test_the_sites_trail_lists_who_did_what_and_hides_nothing_denied(root: Clien
 
 def test_the_sites_trail_is_verified_from_the_page(root: Client) -> None:
     note("ada", "role.given", "eve")
-    assert "no gap, every hash agrees" in root.post(reverse("audit-site-verify")).content.decode()
+    text = " ".join(root.post(reverse("audit-site-verify")).content.decode().split())
+    assert "no gaps, all hashes match" in text
 
 
 def test_a_file_of_heads_that_was_changed_is_not_believed(root: Client, home: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_file_of_heads_that_was_changed_is_not_believed(root: Client, home: Pa
     (home / "audit").mkdir(parents=True)
     (home / "audit" / "heads.jsonl").write_text("forged\n")
     text = root.post(reverse("audit-site-verify")).content.decode()
-    assert "The file of heads cannot be trusted." in text
+    assert "The file of stored head hashes cannot be trusted." in text
     assert "verified" not in text.split("<main")[1]
 
 

@@ -31,14 +31,15 @@ def main() -> None:
     from twisted.internet import reactor
 
     from aiswe_site.asgi import application
-    from projects.services import health, queue
+    from projects.services.insight import health
+    from projects.services.work import queue
 
     queue.send = lambda name, args: None  # nothing runs jobs here
     health.register(
         lambda: [
-            {"name": "Database", "ok": True, "detail": "SQLite, WAL", "way_out": "", "seconds": 0.01},
-            {"name": "Ollama", "ok": False, "detail": "nobody answers", "way_out": "ollama serve", "seconds": 2.0},
-            {"name": "Docker", "ok": None, "detail": "not asked for", "way_out": "", "seconds": 0.0},
+            {"name": "Database", "ok": True, "detail": "SQLite, WAL", "hint": "", "seconds": 0.01},
+            {"name": "Ollama", "ok": False, "detail": "nobody answers", "hint": "ollama serve", "seconds": 2.0},
+            {"name": "Docker", "ok": None, "detail": "not asked for", "hint": "", "seconds": 0.0},
         ]
     )
     layer = get_channel_layer()
@@ -111,7 +112,7 @@ def do_lessons() -> dict[str, Any]:
     import time
 
     from agents.memory.base import Lesson, Showing
-    from projects.services import lessons
+    from projects.services.insight import lessons
 
     story, store = KEPT[0], lessons.store()
     if store.all():
@@ -119,10 +120,18 @@ def do_lessons() -> dict[str, Any]:
     for id, days in (("active", 0), ("sunk", 0), ("expired", 400), ("disabled", 0)):
         store.add(
             Lesson(
-                id=id, signature=id, cause=f"a price was a float ({id})", fix="make prices Decimal", reward=1.0, project=story.project.slug,
-                task="T-01", run=str(story.run.pk), failure="AssertionError: assert 0.1 == 0.3", learned_at=time.time() - days * 86_400,
+                id=id,
+                signature=id,
+                cause=f"a price was a float ({id})",
+                fix="make prices Decimal",
+                reward=1.0,
+                project=story.project.slug,
+                task="T-01",
+                run=str(story.run.pk),
+                failure="AssertionError: assert 0.1 == 0.3",
+                learned_at=time.time() - days * 86_400,
             )
-        )  # fmt: skip
+        )
     store.record([Showing("sunk", f"a/{number}", False, time.time()) for number in range(6)])
     lessons.switch_lesson(lessons.find_lesson(story.owner, "disabled"), by=story.owner, off=True, why="it misleads")
     return {}
@@ -132,7 +141,7 @@ def session_of(user: Any) -> str:
     """A signed-in session's key."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
-    from projects.services.browser_sessions import SessionStore
+    from projects.services.accounts.browser_sessions import SessionStore
 
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
@@ -151,19 +160,19 @@ def last_of(run: int) -> int:
 
 def do_emit(run: int, count: int, type: str = "thought", text: str = "thought", **more: Any) -> dict[str, Any]:
     """Add events to a run."""
-    from projects.services import events
+    from tests.rows import emit
 
     for number in range(count):
-        events.emit(run, type, summary=f"{text} {number}", role="coder", payload={"text": text}, **more)
+        emit(run, type, summary=f"{text} {number}", role="coder", payload={"text": text}, **more)
     return {"last": last_of(run)}
 
 
 def do_hostile(run: int, texts: list[str]) -> dict[str, Any]:
     """The same strings in every place a row, an inspector or a panel shows."""
-    from projects.services import events
+    from tests.rows import emit
 
     for text in texts:
-        events.emit(
+        emit(
             run,
             "thought",
             summary=text,
@@ -185,7 +194,7 @@ def do_everywhere(text: str) -> dict[str, Any]:
 
 def do_delta(run: int, lane: str, id: str, text: str, offset: int = 0) -> dict[str, Any]:
     """Words of a model that are not stored."""
-    from projects.services.doorbell import announce_delta
+    from projects.services.audit.notifications import announce_delta
 
     announce_delta(run, lane=lane, id=id, offset=offset, text=text)
     return {}
@@ -222,7 +231,7 @@ def do_big(count: int) -> dict[str, Any]:
 def do_move(task: int, to: str) -> dict[str, Any]:
     """Move a task along."""
     from projects.models import Task
-    from projects.services import tasks
+    from projects.services.work import tasks
 
     row = Task.objects.get(pk=task)
     tasks.move_task(row, to)
@@ -232,7 +241,7 @@ def do_move(task: int, to: str) -> dict[str, Any]:
 def do_person(name: str, factor: bool = False, project: int = 0, superuser: bool = False) -> dict[str, Any]:
     """One more person, on request with a second factor, as a viewer of a project or as an administrator."""
     from projects.models import Project
-    from projects.services import second_factor
+    from projects.services.accounts import second_factor
     from tests.factories import make_user
 
     user = make_user(

@@ -193,7 +193,7 @@ def test_from_upload_to_approval_without_javascript(
     page.goto(f"{site.url}/p/{story['other']}/plan")
     page.get_by_role("link", name="Edit T-01").click()
     page.get_by_label("Minutes").fill("40")
-    page.get_by_role("button", name="Keep as a new version").click()
+    page.get_by_role("button", name="Save as a new version").click()
     page.get_by_role("button", name="Approve plan v3").click()
     expect(page.locator("main")).to_contain_text("Plan v3 is approved and pinned to")
     page.get_by_role("button", name="Start building").click()
@@ -217,7 +217,7 @@ def test_a_part_that_cannot_be_renewed_says_so_until_it_can(site: Site, window: 
     assert complaints_of(page) == []
     page.unroute("**/runs")
     page.route("**/runs", lambda route: route.abort())
-    expect(page.locator("#trouble")).to_contain_text("does not answer", timeout=20_000)
+    expect(page.locator("#trouble")).to_contain_text("is not responding", timeout=20_000)
     page.unroute("**/runs")
     expect(page.locator("#trouble")).to_be_hidden(timeout=20_000)
 

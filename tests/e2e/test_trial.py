@@ -41,8 +41,11 @@ def test_a_document_uploaded_by_a_person_ends_as_a_tested_repository(tmp_path: P
             *(sys.executable, str(TRIAL), "--prd", str(prd), "--scenario", "household"),
             *("--home", str(tmp_path / "home"), "--tokens-per-s", "3000"),
         ],
-        env=environment(tmp_path / "home"), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)
     assert found["ok"], found | {"log": done.stderr[-2000:]}
@@ -62,8 +65,11 @@ def test_a_trial_with_a_recording_that_is_not_there_says_so(tmp_path: Path) -> N
             *(sys.executable, str(TRIAL), "--prd", str(prd), "--scenario", "nowhere"),
             *("--home", str(tmp_path / "home"), "--timeout", "60"),
         ],
-        env=environment(tmp_path / "home"), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     found = json.loads(done.stdout)
     assert (done.returncode, found["ok"]) == (1, False)
     assert "nowhere is not a scenario" in found["problem"]

@@ -9,8 +9,9 @@ import pytest
 from django.db import connection
 
 from projects.engine import building, planning
-from projects.engine import models as engine_models
-from tests.agents.nodes.support import MemoryLessons, clean_gates
+from projects.engine import model_clients as engine_models
+from tests.agents.engine.nodes.support import MemoryLessons, clean_gates
+from tests.agents.llm.fake_servers import FakeModelServer
 from tests.faults.stage import FaultyRunner, QuietBackend, Stage, quiet_pytest
 from tests.projects.jobs_driver import Driver
 from tests.sandbox.local_index import LocalIndex
@@ -49,6 +50,7 @@ def real(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any, runner: 
     settings.AISWE_HOME = tmp_path / "home"
     monkeypatch.setattr("projects.jobs.LATER", timedelta(hours=1))
     monkeypatch.setattr(building, "gates", clean_gates)
+    monkeypatch.setattr(engine_models, "ScriptedOllama", FakeModelServer)
     lessons = MemoryLessons()
     monkeypatch.setattr(building, "lessons", lambda: lessons)
     yield Stage(tmp_path / "scenario", Driver(monkeypatch), runner)
@@ -62,5 +64,5 @@ def still(real: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """As `real`, with a sandbox that runs nothing and finds a right sum right: for faults elsewhere."""
     backend = QuietBackend()
     monkeypatch.setattr(building, "open_backend", lambda name: backend)
-    monkeypatch.setattr("agents.nodes.verify.run_pytest", quiet_pytest)
+    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
     return real

@@ -12,14 +12,16 @@ from typing import Any
 from agents.llm.base import Completion, Timeouts
 from agents.llm.runner import ModelRunner
 from projects import jobs
-from projects.engine import models as engine_models
+from projects.engine import model_clients as engine_models
 from projects.models import Approval, Event, Plan, Project, RequirementDocument, Run, Task
-from projects.services import approvals, documents, events, plans, runs
-from sandbox.base import Ecosystem, Limits, PackageSet
-from sandbox.pytest_run import Failure, TestReport
-from sandbox.scripted import ScriptedBackend, ScriptedSandbox, nothing_happens
+from projects.services.audit import events
+from projects.services.planning import documents, plans
+from projects.services.work import approvals, runs
+from sandbox.base import Ecosystem, PackageSet, SandboxLimits
+from sandbox.test_report import Failure, TestReport
 from tests.factories import PRD, make_document, make_project, owner_of
 from tests.projects.jobs_driver import Driver, small_plan, small_replies, write_scenario
+from tests.sandbox.fake_backend import FakeBackend, FakeSandbox, nothing_happens
 
 
 class FaultyRunner(ModelRunner):
@@ -54,14 +56,14 @@ class FaultyRunner(ModelRunner):
                 server.faults.clear()
 
 
-class QuietSandbox(ScriptedSandbox):
+class QuietSandbox(FakeSandbox):
     """Holds files, runs nothing."""
 
     def warm_up(self) -> None:
         """There is nothing to load."""
 
 
-class QuietBackend(ScriptedBackend):
+class QuietBackend(FakeBackend):
     """Makes quiet sandboxes; `broken` is raised instead of making one."""
 
     def __init__(self) -> None:
@@ -71,11 +73,11 @@ class QuietBackend(ScriptedBackend):
     def open(
         self,
         *,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         packages: PackageSet | None = None,
         label: str = "",
         ecosystem: Ecosystem = "python",
-    ) -> ScriptedSandbox:
+    ) -> FakeSandbox:
         """A sandbox, unless the engine is gone."""
         if self.broken is not None:
             raise self.broken

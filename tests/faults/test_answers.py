@@ -1,9 +1,10 @@
-"""Answers that cannot be used, at each persona's step of a real job: asked again, or escalated in words; then merged."""
+"""Unusable answers at each persona's step of a real job: asked again, or escalated with a reason; then merged."""
 
 import pytest
 
 from projects.models import Plan, Run, Task
-from projects.services import documents, runs
+from projects.services.planning import documents
+from projects.services.work import runs
 from tests.factories import owner_of
 from tests.faults.test_replies import BODIES
 from tests.projects.jobs_driver import small_plan, small_replies

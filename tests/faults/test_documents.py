@@ -1,4 +1,4 @@
-"""Requirement documents nobody can read, or nothing can be read from: a refusal with the way out, or a way on by hand."""
+"""Requirement documents that cannot be read or hold nothing: a refusal with the way out, or a way on by hand."""
 
 import json
 import os
@@ -9,7 +9,8 @@ import pytest
 from aiswe_site.cli.app import run as aiswe
 from projects.errors import BadInput
 from projects.models import Plan, Run, Task
-from projects.services import documents, plans, runs
+from projects.services.planning import documents, plans
+from projects.services.work import runs
 from tests.factories import owner_of
 from tests.projects.jobs_driver import small_replies
 
@@ -54,7 +55,7 @@ def test_a_document_that_cannot_be_read_is_refused_by_name_with_a_way_out(tmp_pa
     answer = json.loads(said.out)
     assert "prd-of-mine.md" in answer["error"]
     assert "Traceback" not in said.err
-    assert answer["way_out"] or len(answer["error"].split(". ")) > 1
+    assert answer["hint"] or len(answer["error"].split(". ")) > 1
     assert not {"Error", "Exception"} & set(answer["error"].split())
 
 

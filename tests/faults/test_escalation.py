@@ -5,7 +5,8 @@ import pytest
 from projects.engine.budgets import seconds_at_work
 from projects.jobs import run_task
 from projects.models import Attempt, Run, Task, Transition, Usage
-from projects.services import projects, runs, tasks
+from projects.services.planning import projects
+from projects.services.work import runs, tasks
 from sandbox.base import SandboxError, SandboxUnavailable
 from tests.factories import bare_run, owner_of
 from tests.projects.jobs_driver import reply, small_replies
@@ -93,7 +94,7 @@ def test_a_used_up_budget_stops_before_the_call_and_raising_it_goes_on(still, mo
 
 
 def test_a_planning_budget_is_the_projects_and_raising_it_goes_on(still, settings):
-    from projects.services import documents
+    from projects.services.planning import documents
 
     document, _ = still.upload(small_replies("T-01"))
     projects.update_settings(still.project, by=owner_of(still.project), limits={"run_tokens": 1_000})
@@ -160,14 +161,14 @@ def test_a_sandbox_engine_that_is_gone_makes_the_task_wait_and_it_goes_on_when_i
 
 
 def test_an_engine_that_dies_between_two_steps_is_waited_for_too(still, monkeypatch):
-    from agents.nodes import verify
+    from agents.languages.python import language
 
-    works = verify.run_pytest
-    monkeypatch.setattr(verify, "run_pytest", _raise(SandboxUnavailable("the sandbox is gone")))
+    works = language.run_pytest
+    monkeypatch.setattr(language, "run_pytest", _raise(SandboxUnavailable("the sandbox is gone")))
     still.build("T-01")
     assert still.task().why.startswith("waiting for the sandbox")
     calls = len(still.runner.calls)
-    monkeypatch.setattr(verify, "run_pytest", works)
+    monkeypatch.setattr(language, "run_pytest", works)
     still.sweep()
     assert still.task().status == Task.Status.MERGED
     assert still.runner.calls[calls:] == ["reviewer"]  # what was paid for is not asked again
@@ -189,10 +190,10 @@ def _raise(error):
     ],
 )
 def test_an_error_that_comes_back_is_escalated_in_words_and_a_retry_starts_anew(still, monkeypatch, error, words):
-    from agents.nodes import verify
+    from agents.languages.python import language
 
-    works = verify.run_pytest
-    monkeypatch.setattr(verify, "run_pytest", _raise(error))
+    works = language.run_pytest
+    monkeypatch.setattr(language, "run_pytest", _raise(error))
     still.build("T-01")
     for _ in range(2):
         assert still.task().status == Task.Status.READY
@@ -202,16 +203,16 @@ def test_an_error_that_comes_back_is_escalated_in_words_and_a_retry_starts_anew(
     assert "secret detail" not in still.task().escalation
     still.retry()  # still broken: again three tries, not one
     assert still.task().status == Task.Status.READY
-    monkeypatch.setattr(verify, "run_pytest", works)
+    monkeypatch.setattr(language, "run_pytest", works)
     still.sweep()
     assert still.task().status == Task.Status.MERGED
 
 
 def test_errors_that_never_read_the_same_come_to_an_end(still, monkeypatch):
-    from agents.nodes import verify
+    from agents.languages.python import language
 
     numbers = iter(range(1_000))
-    monkeypatch.setattr(verify, "run_pytest", lambda *_a, **_o: _raise(SandboxError(f"trouble {next(numbers)}"))())
+    monkeypatch.setattr(language, "run_pytest", lambda *_a, **_o: _raise(SandboxError(f"trouble {next(numbers)}"))())
     still.build("T-01")
     for _ in range(12):
         still.sweep()
@@ -220,15 +221,15 @@ def test_errors_that_never_read_the_same_come_to_an_end(still, monkeypatch):
 
 
 def test_a_task_that_rests_keeps_no_other_from_starting(still, monkeypatch):
-    from agents.nodes import verify
+    from agents.languages.python import language
 
     def first_breaks(sandbox, *_args, **_options):
         if "calc.py" in sandbox.files:
             raise SandboxUnavailable("the packages cannot be fetched")
         return works(sandbox)
 
-    works = verify.run_pytest
-    monkeypatch.setattr(verify, "run_pytest", first_breaks)
+    works = language.run_pytest
+    monkeypatch.setattr(language, "run_pytest", first_breaks)
     content = _independent("T-01", "T-02", "T-03")
     still.build("T-01", "T-02", "T-03", content=content, limits={"parallel_tasks": 1})
     assert still.statuses() == {"T-01": "ready", "T-02": "merged", "T-03": "merged"}

@@ -4,10 +4,11 @@ import threading
 
 import pytest
 
-from projects.engine import models as engine_models
+from projects.engine import model_clients as engine_models
 from projects.jobs import recover_now
 from projects.models import Plan, Run, Task
-from projects.services import documents, runs
+from projects.services.planning import documents
+from projects.services.work import runs
 from tests.factories import owner_of
 from tests.projects.jobs_driver import small_replies
 

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 
 from agents.workspace.git import out
-from projects.engine.places import home, repository_path
-from projects.engine.supply import ProjectSupply
+from projects.engine.packages import ProjectSupply
+from projects.engine.paths import home, repository_path
 from projects.models import Approval, Attempt, Task
-from projects.services import approvals
+from projects.services.work import approvals
 from tests.factories import make_project, owner_of
 from tests.projects.jobs_driver import reply, small_plan
 from tests.sandbox.local_index import LocalIndex
@@ -51,7 +51,7 @@ def test_a_question_s_page_shows_what_is_known_about_the_package(still, index, c
     still.build("T-01", content=wanting("reqests"))
     client.force_login(owner_of(still.project))
     text = client.get(reverse("approval", args=[still.question().pk])).content.decode()
-    for words in ("looks like", "requests", "First release", "It has 1 release.", "Why it is wanted", "T-01 Part T-01"):
+    for words in ("looks like", "requests", "First release", "It has 1 release.", "Why it is needed", "T-01 Part T-01"):
         assert words in text
 
 

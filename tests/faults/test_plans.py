@@ -1,4 +1,6 @@
-"""Plans that go in circles, name what is not there, or are huge: refused in words wherever they come from, or just shown."""
+"""Plans that go in circles, name what is not there, or are huge: refused in words wherever they come from, or just
+shown.
+"""
 
 import json
 import sys
@@ -11,7 +13,8 @@ from aiswe_site.cli.app import run as aiswe
 from projects.engine.priority import longest_first
 from projects.errors import BadInput
 from projects.models import Plan, Run, Task
-from projects.services import documents, plans, runs, tasks
+from projects.services.planning import documents, plans
+from projects.services.work import runs, tasks
 from tests.factories import PRD, make_document, make_plan, make_project, make_run, owner_of, plan_content
 from tests.projects.jobs_driver import small_replies
 

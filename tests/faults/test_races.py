@@ -6,15 +6,18 @@ import time
 import pytest
 from django.db import DatabaseError
 
-from agents.ports import Stopped
+from agents.engine.contracts import Stopped
+from agents.events.effects import SystemNotice
 from projects import jobs
-from projects.engine import book
-from projects.engine.book import DatabaseBook
-from projects.engine.planning import DatabasePlanBook
-from projects.engine.spine import DatabaseSpine
+from projects.engine import task_store
+from projects.engine.event_log import DatabaseEventLog
+from projects.engine.planning import DatabasePlanStore
+from projects.engine.task_store import DatabaseTaskStore
 from projects.errors import LeaseLost, LostRace, ProjectsError, StaleVersion
 from projects.models import Attempt, Event, Plan, Run, Task
-from projects.services import approvals, events, leases, plans, runs, tasks
+from projects.services.audit import events
+from projects.services.planning import plans
+from projects.services.work import approvals, leases, runs, tasks
 from tests.factories import make_plan, make_run, make_task, owner_of, plan_content
 from tests.projects.jobs_driver import small_plan, small_replies
 from tests.projects.threads import at_once
@@ -94,28 +97,28 @@ def test_an_edit_and_an_approval_at_once_never_approve_what_nobody_saw():
 
 
 def two_workers():
-    """A task that one worker held until its lease ran out and another took: their spines, the task, the new token."""
+    """A task that one worker held until its lease ran out and another took: event logs, task, new token."""
     task = make_task(status="ready")
     run = task.run
     old = tasks.claim_task(task.pk, owner="worker:a:1:1", seconds=60)
     tasks.move_task(task, Task.Status.RUNNING, token=old)
-    first = DatabaseSpine(run, actor="worker:a:1:1", token=old, task=task)
-    first.emit("thought", summary="begun by the first", key="step-1")
+    first = DatabaseEventLog(run, actor="worker:a:1:1", token=old, task=task)
+    first.emit(SystemNotice(summary="begun by the first", text=""), key="step-1")
     Task.objects.filter(pk=task.pk).update(lease_until=task.run.created_at)  # it slept past its lease
     new = tasks.claim_task(task.pk, owner="worker:b:2:2", seconds=60)
-    second = DatabaseSpine(run, actor="worker:b:2:2", token=new, task=task)
+    second = DatabaseEventLog(run, actor="worker:b:2:2", token=new, task=task)
     return task, first, second, old, new
 
 
 def test_a_worker_that_slept_past_its_lease_writes_nothing_more(caplog):
     task, first, second, old, new = two_workers()
-    second.emit("thought", summary="done by the second", key="step-2")
+    second.emit(SystemNotice(summary="done by the second", text=""), key="step-2")
     tasks.move_task(task, Task.Status.MERGED, token=new)
-    book = DatabaseBook(task, actor="worker:a:1:1", spine=first)
+    task_store = DatabaseTaskStore(task, actor="worker:a:1:1", event_log=first)
     for write in (
-        lambda: first.emit("thought", summary="late", key="step-3"),
-        lambda: book.start_attempt(1, "first", None),
-        lambda: book.finish_attempt(1, "passed"),
+        lambda: first.emit(SystemNotice(summary="late", text=""), key="step-3"),
+        lambda: task_store.start_attempt(1, "first", None),
+        lambda: task_store.finish_attempt(1, "passed"),
     ):
         with pytest.raises(Stopped):
             write()
@@ -129,7 +132,7 @@ def test_a_worker_that_slept_past_its_lease_writes_nothing_more(caplog):
         with pytest.raises(ProjectsError):
             write()
     assert tasks.release_lease(task.pk, token=old) is False
-    assert list(Event.objects.filter(run=task.run, type="thought").values_list("summary", flat=True)) == [
+    assert list(Event.objects.filter(run=task.run, type="system").values_list("summary", flat=True)) == [
         "begun by the first",
         "done by the second",
     ]
@@ -185,7 +188,7 @@ def test_fifty_claims_of_one_task_have_one_winner():
 def test_an_answer_that_comes_before_the_task_begins_to_wait_is_not_lost(still, index, monkeypatch):
     """The person answers between the question and the move to “needs you”."""
     index.add_wheel("leftpaddingxyz", {"leftpaddingxyz.py": ""})
-    asked = book.DatabaseBook.ask
+    asked = task_store.DatabaseTaskStore.ask
 
     def answered_at_once(self, **question):
         answer = asked(self, **question)
@@ -194,7 +197,7 @@ def test_an_answer_that_comes_before_the_task_begins_to_wait_is_not_lost(still, 
             approvals.decide(waiting, by=owner_of(still.project), yes=False, reason="Do without it.")
         return answer
 
-    monkeypatch.setattr(book.DatabaseBook, "ask", answered_at_once)
+    monkeypatch.setattr(task_store.DatabaseTaskStore, "ask", answered_at_once)
     first = "```python path=calc.py\nimport leftpaddingxyz\n\n\ndef add(a, b):\n    return a - b\n```\n"
     right = "```python path=calc.py\ndef add(a, b):\n    return a + b\n```\n"
     still.build(
@@ -213,7 +216,7 @@ def test_a_question_that_waits_holds_one_task_while_others_run(still, index):
     run = still.build("T-01", "T-02", content=_independent(), T_01__coder_code=odd)
     assert still.statuses() == {"T-01": "needs_you", "T-02": "merged"}
     assert run.status == Run.Status.NEEDS_YOU
-    assert run.why == "needs you: T-01: T-01 wants to install leftpaddingxyz"
+    assert run.why == "needs you: T-01: wants to install leftpaddingxyz"
 
 
 def _independent():
@@ -239,7 +242,7 @@ def test_a_planning_worker_that_died_before_or_after_its_record_is_replaced(stil
     class Killed(BaseException):
         pass
 
-    kept = DatabasePlanBook.record
+    kept = DatabasePlanStore.record
 
     def dies(after):
         def record(self, *args):
@@ -250,11 +253,11 @@ def test_a_planning_worker_that_died_before_or_after_its_record_is_replaced(stil
         return record
 
     for after in (False, True):
-        monkeypatch.setattr(DatabasePlanBook, "record", dies(after))
+        monkeypatch.setattr(DatabasePlanStore, "record", dies(after))
         with pytest.raises(Killed):
             still.upload(small_replies("T-01")) if not after else jobs.plan_run(still.project.runs.get().pk)
         still.driver.waiting.clear()
-    monkeypatch.setattr(DatabasePlanBook, "record", kept)
+    monkeypatch.setattr(DatabasePlanStore, "record", kept)
     still.run = still.project.runs.get()
     assert still.run.lease_owner == ""
     still.sweep()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from projects.models import Attempt, Event
-from projects.services.trajectories import export_trajectories
+from projects.services.insight.trajectories import export_trajectories
 from tests.factories import make_user
 from tests.faults.stage import Stage
 from tests.projects.jobs_driver import reply

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents.llm.base import Completion, Usage
-from agents.nodes import coder, reviewer, tester
-from agents.nodes.common import is_test, opening, talk
-from agents.nodes.supply import imported_modules
-from agents.nodes.verify import syntax_errors
+from agents.engine.contracts import TaskContext, TaskLimits
+from agents.engine.nodes import coder, reviewer, tester
+from agents.engine.nodes.common import opening, request_files
+from agents.engine.nodes.verify import syntax_errors
+from agents.engine.planner_graph import PlanContext, _inferred, structure
+from agents.engine.state import start_state
+from agents.languages.python.packages import imported_modules
+from agents.languages.registry import language
+from agents.llm.base import Completion, TokenUsage
 from agents.personas import CODER, TESTER
-from agents.planner_graph import PlanContext, _inferred, structure
 from agents.planning.plan import parse_plan, validate_plan
-from agents.ports import Limits, TaskContext
-from agents.state import start_state
-from tests.agents.nodes.support import MemoryBook, MemorySpine, task
+from tests.agents.engine.nodes.support import MemoryEventLog, MemoryTaskStore, task
 
 GOOD = "Here.\n\n```python path={path}\ndef add(a, b):\n    return a + b\n```\n"
 VERDICT = '{"approved": true, "reasons": ["as asked"]}'
@@ -26,20 +27,56 @@ PLAN = json.dumps(
     {
         "tasks": [
             {
-                "key": "T-01", "title": "Sum", "description": "d", "kind": "code", "agent": "coder", "minutes": 5,
-                "requirements": ["FR-01"], "needs": [], "expects": "sums", "files": ["calc.py"], "packages": [],
+                "key": "T-01",
+                "title": "Sum",
+                "description": "d",
+                "kind": "code",
+                "agent": "coder",
+                "minutes": 5,
+                "requirements": ["FR-01"],
+                "needs": [],
+                "expects": "sums",
+                "files": ["calc.py"],
+                "packages": [],
             }
         ],
         "notes": "",
     }
-)  # fmt: skip
+)
 
 PATHS = [
-    "../out.py", "../../../../etc/cron.d/x", "/etc/passwd", "/tmp/fault-escape.py", "~/x.py", "a/../../b.py", "a//b.py", "./../x.py",
-    "C:\\x.py", "a\\..\\..\\b.py", ".git/hooks/pre-commit", ".GIT/config", "sub/.git/config", ".git./x", "git~1/config",
-    "a/\u2024\u2024/b.py", "\u2025/x.py", "\uff0e\uff0e/x.py", "a\u202egnp.py", "a\u200b.py", "x\u0000.py", "", " ", ".", "..", "tests/../../x.py",
-    "a" * 4_096, "d/" * 2_000 + "x.py", "con:aux", "a\nb.py", "README.md/x.py",
-]  # fmt: skip
+    "../out.py",
+    "../../../../etc/cron.d/x",
+    "/etc/passwd",
+    "/tmp/fault-escape.py",
+    "~/x.py",
+    "a/../../b.py",
+    "a//b.py",
+    "./../x.py",
+    "C:\\x.py",
+    "a\\..\\..\\b.py",
+    ".git/hooks/pre-commit",
+    ".GIT/config",
+    "sub/.git/config",
+    ".git./x",
+    "git~1/config",
+    "a/\u2024\u2024/b.py",
+    "\u2025/x.py",
+    "\uff0e\uff0e/x.py",
+    "a\u202egnp.py",
+    "a\u200b.py",
+    "x\u0000.py",
+    "",
+    " ",
+    ".",
+    "..",
+    "tests/../../x.py",
+    "a" * 4_096,
+    "d/" * 2_000 + "x.py",
+    "con:aux",
+    "a\nb.py",
+    "README.md/x.py",
+]
 
 BODIES = {
     "nothing": "",
@@ -122,7 +159,7 @@ class Says:
 
     def complete(self, provider, messages, **_):
         self.asked += 1
-        return Completion(self.text, Usage(1, 1, 0.1, 0.1, "m"), self.done)
+        return Completion(self.text, TokenUsage(1, 1, 0.1, 0.1, "m"), self.done)
 
 
 class Tree:
@@ -157,10 +194,23 @@ class Plans:
 def context(said, done="stop"):
     """Everything a conversation needs, and no more."""
     return TaskContext(
-        backend=None, supply=None, lessons=None, gates=None, switched_off=frozenset({"apis"}),  # nothing of these is asked here
-        project="p", run="1", house_rules="", spine=MemorySpine(), book=MemoryBook(), limits=Limits(), repository=Tree(),
-        worktree_name="w", provider=lambda persona: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"), runner=Says(said, done), needs_review=True,
-    )  # fmt: skip
+        backend=None,
+        supply=None,
+        lessons=None,
+        gates=None,
+        switched_off=frozenset({"apis"}),  # nothing of these is asked here
+        project="p",
+        run="1",
+        house_rules="",
+        event_log=MemoryEventLog(),
+        task_store=MemoryTaskStore(),
+        limits=TaskLimits(),
+        repository=Tree(),
+        worktree_name="w",
+        provider=lambda persona: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"),
+        runner=Says(said, done),
+        needs_review=True,
+    )
 
 
 def begun():
@@ -171,8 +221,8 @@ def begun():
 def said_by(persona, text, done="stop"):
     """The files of one conversation, or the reasons why there are none; checks what must hold for every answer."""
     ctx, state = context(text, done), begun()
-    accept = is_test if persona is TESTER else lambda path: not is_test(path)
-    messages, _reply, applied = talk(
+    accept = language().is_test if persona is TESTER else lambda path: not language().is_test(path)
+    messages, _reply, applied = request_files(
         state, ctx, persona, opening(state, ctx, persona, "code"), step="code", accept=accept, current={}
     )
     assert ctx.runner.asked <= 3
@@ -181,7 +231,7 @@ def said_by(persona, text, done="stop"):
     for path, content in applied.files.items():
         assert not path.startswith(("/", "~"))
         assert not {"..", ".git"} & {part.lower() for part in Path(path).parts}
-        assert is_test(path) is (persona is TESTER)
+        assert language().is_test(path) is (persona is TESTER)
         assert "\x00" not in path + content
         assert (path + content).encode()
     syntax_errors(applied.files)
@@ -207,7 +257,7 @@ def test_a_path_that_escapes_is_refused_told_and_on_the_record(path):
     assert not applied.files or "/" not in next(iter(applied.files)).strip("./")
     if applied.refused:
         assert ctx.runner.asked == 3
-        assert len(ctx.spine.of("error")) == 3
+        assert len(ctx.event_log.of("error")) == 3
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -228,9 +278,16 @@ CLEAR_YES = {"JSON in a fence", "JSON in prose", "half a pair"}
 @pytest.mark.parametrize("name", BODIES)
 def test_a_planner_may_say_anything_and_only_a_valid_plan_has_no_problems(name):
     ctx = PlanContext(
-        project="p", text="FR-01 The user shall add.", house_rules="", comment="", spine=MemorySpine(), book=Plans(), limits=Limits(),
-        provider=lambda: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"), runner=Says(BODIES[name]),
-    )  # fmt: skip
+        project="p",
+        text="FR-01 The user shall add.",
+        house_rules="",
+        comment="",
+        event_log=MemoryEventLog(),
+        task_store=Plans(),
+        limits=TaskLimits(),
+        provider=lambda: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"),
+        runner=Says(BODIES[name]),
+    )
     rows = [
         {"key": "FR-01", "text": "add", "kind": "functional"},
         {"key": "INF-01", "text": "taken", "kind": "functional"},

@@ -1,4 +1,4 @@
-"""Generated code that fills the disk, the memory, the process table or the log: a failed try with words, and no more."""
+"""Generated code that fills the disk, the memory, the process table or the log: a failed attempt with its reason."""
 
 import json
 import subprocess
@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from agents.repair.feedback import trace_text
-from projects.engine import building, places
+from projects.engine import building, paths
 from projects.models import Attempt, Event, Run, Task
-from projects.services.events import event_blobs
+from projects.services.audit.events import event_blobs
 from sandbox.base import SandboxUnavailable
 from tests.faults.test_replies import GOOD, PATHS
 from tests.projects.jobs_driver import reply, small_plan, small_replies
@@ -17,7 +17,8 @@ from tests.projects.jobs_driver import reply, small_plan, small_replies
 pytestmark = pytest.mark.django_db(transaction=True)
 
 BOMBS = {
-    "2 GB in one file": "    f = open('/workspace/big', 'wb')\n    for _ in range(2_000):\n        f.write(b'x' * 2**20)\n",
+    "2 GB in one file": "    f = open('/workspace/big', 'wb')\n    for _ in range(2_000):\n        f.write(b'x' * "
+    "2**20)\n",
     "2 GB in many files": (
         "    for n in range(20):\n        with open(f'/workspace/big{n}', 'wb') as f:\n"
         "            for _ in range(100):\n                f.write(b'x' * 2**20)\n"
@@ -25,7 +26,8 @@ BOMBS = {
     "10 GB of output": "    block = b'x' * 2**20\n    for _ in range(10_000):\n        os.write(1, block)\n",
     # Written so that the firewall does not know it: the sandbox must hold by itself.
     "processes": (
-        "    from multiprocessing import Process\n\n    def more():\n        while True:\n            Process(target=more).start()\n\n    more()\n"
+        "    from multiprocessing import Process\n\n    def more():\n        while True:\n            "
+        "Process(target=more).start()\n\n    more()\n"
     ),
     "memory": "    kept = []\n    while True:\n        kept.append(bytearray(2**26))\n",
     "the end of the test run": "    os._exit(0)\n",
@@ -56,7 +58,7 @@ def test_a_bomb_in_a_test_is_a_failed_try_and_the_next_task_is_built(real, monke
     assert real.is_sound()
     assert opened
     assert all(_is_gone(sandbox) for sandbox in opened)
-    assert sum(file.stat().st_size for file in places.home().rglob("*") if file.is_file()) < 20_000_000
+    assert sum(file.stat().st_size for file in paths.home().rglob("*") if file.is_file()) < 20_000_000
     assert (
         sum(len(text) for text in real.run.events.values_list("payload", flat=True) for text in [str(text)]) < 200_000
     )
@@ -118,7 +120,7 @@ def test_a_link_in_the_repository_is_not_written_through(still, tmp_path, monkey
     target.mkdir()
 
     def with_links(project):
-        repository = places.repository_of(project)
+        repository = paths.repository_of(project)
         repository.ensure(project.name)
         if not (repository.root / "folder").is_symlink():
             (repository.root / "folder").symlink_to(target)
@@ -145,7 +147,7 @@ def _writes_outside(stage):
         _WRITTEN = []
         sys.addaudithook(_note)
     _WRITTEN.clear()
-    allowed = (str(places.home()), str(stage.folder), "/dev/", "/proc/")
+    allowed = (str(paths.home()), str(stage.folder), "/dev/", "/proc/")
 
     def outside():
         found = [path for path in _WRITTEN if not path.startswith(allowed)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from projects import jobs
-from projects.services import queue
+from projects.services.work import queue
 
 NAMES = {
     "projects.jobs.plan_run": jobs.plan_run,
@@ -66,12 +66,20 @@ def small_plan(*keys: str) -> str:
     """A plan that covers FR-01 and FR-02, one task after another."""
     tasks = [
         {
-            "key": key, "title": f"Part {key}", "description": "add(a, b)", "kind": "code", "agent": "coder", "minutes": 10,
-            "requirements": ["FR-01", "FR-02"], "needs": list(keys[:number][-1:]), "expects": "sums",
-            "files": [f"calc{number or ''}.py"], "packages": [],
+            "key": key,
+            "title": f"Part {key}",
+            "description": "add(a, b)",
+            "kind": "code",
+            "agent": "coder",
+            "minutes": 10,
+            "requirements": ["FR-01", "FR-02"],
+            "needs": list(keys[:number][-1:]),
+            "expects": "sums",
+            "files": [f"calc{number or ''}.py"],
+            "packages": [],
         }
         for number, key in enumerate(keys)
-    ]  # fmt: skip
+    ]
     return json.dumps({"tasks": tasks, "notes": ""})
 
 

@@ -5,8 +5,8 @@ from django.contrib import admin
 from django.urls import reverse
 
 from projects.models import Event, Project
-from projects.services.events import emit
 from tests.factories import make_task, make_user
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 

@@ -6,12 +6,14 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from projects.engine import building, places
-from projects.engine import models as engine_models
+from projects.engine import building, paths
+from projects.engine import model_clients as engine_models
 from projects.engine.owners import is_alive, this_worker
 from projects.jobs import recover_now, run_task
 from projects.models import Event, Plan, Run, Task
-from projects.services import approvals, documents, events, plans, runs, tasks
+from projects.services.audit import events
+from projects.services.planning import documents, plans
+from projects.services.work import approvals, runs, tasks
 from tests.factories import PRD, make_project, owner_of
 from tests.projects.jobs_driver import Driver, small_plan, small_replies, write_scenario
 
@@ -97,7 +99,7 @@ def test_nothing_is_built_before_the_plan_is_approved(tmp_path, driver):
     project, plan, _ = planned(tmp_path, driver, small_replies("T-01"))
     with pytest.raises(Exception, match="approved"):
         runs.start_build(plan, by=owner_of(project))
-    assert not places.repository_path(project).exists()
+    assert not paths.repository_path(project).exists()
 
 
 def test_an_approved_plan_becomes_merged_code_with_a_sound_chain(tmp_path, driver):
@@ -106,7 +108,7 @@ def test_an_approved_plan_becomes_merged_code_with_a_sound_chain(tmp_path, drive
     assert {task.status for task in run.tasks.all()} == {Task.Status.MERGED}
     report = events.verify_chain(run.pk)
     assert report.ok
-    folder = places.repository_path(project)
+    folder = paths.repository_path(project)
     log = subprocess.run(["git", "log", "--format=%B"], cwd=folder, capture_output=True, text=True).stdout
     assert f"Run: {run.pk}" in log
     assert (folder / "calc1.py").exists()

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.base import Backend, Limits, Sandbox, SandboxUnavailable
+from sandbox.base import Backend, Sandbox, SandboxLimits, SandboxUnavailable
 from sandbox.registry import load_backend
 from tests.needs import missing
 from tests.sandbox.engine import NoEngine, OwnEngine, answers
 
-SMALL = Limits(memory_mb=256, processes=64, file_mb=64, disk_mb=48, output_bytes=100_000, seconds=30)
+SMALL = SandboxLimits(memory_mb=256, processes=64, file_mb=64, disk_mb=48, output_bytes=100_000, seconds=30)
 BOTH = [
     pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
     pytest.param("docker", marks=pytest.mark.docker),
@@ -21,7 +21,7 @@ BOTH = [
 
 @pytest.fixture(scope="session")
 def docker_engine() -> Iterator[str]:
-    """A Docker engine with the sandbox image: the one that answers, else one of our own; its address is in DOCKER_HOST."""
+    """A Docker engine with the sandbox image: the one that answers, else one of our own. Sets DOCKER_HOST."""
     own, before = OwnEngine(), os.environ.get("DOCKER_HOST")
     try:
         if not answers():
@@ -56,7 +56,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     made = load_backend(request.param)
     state = made.availability()
     if not state.ok:
-        missing(f"{request.param}: {state.problem}; {state.way_out}")
+        missing(f"{request.param}: {state.problem}; {state.hint}")
     return made
 
 

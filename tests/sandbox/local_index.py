@@ -90,8 +90,10 @@ class LocalIndex:
         """Put a file on a Python package's page."""
         self._files[filename] = data
         entry: dict[str, Any] = {
-            "filename": filename, "url": f"{self.root}/files/{filename}", "hashes": {"sha256": hashlib.sha256(data).hexdigest()},
-        }  # fmt: skip
+            "filename": filename,
+            "url": f"{self.root}/files/{filename}",
+            "hashes": {"sha256": hashlib.sha256(data).hexdigest()},
+        }
         if uploaded is not None:
             entry["upload-time"] = uploaded.isoformat()
         self._pages.setdefault(canonicalize_name(project), []).append(entry)

@@ -35,8 +35,10 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> BubblewrapBackend:
     "bomb",
     [
         "kept = []\nwhile True: kept.append(bytearray(1 << 24))",
-        "import mmap\nkept = []\nwhile True:\n    kept.append(mmap.mmap(-1, 1 << 24))\n    kept[-1].write(b'x' * (1 << 24))",
-        "import os, time\nfor _ in range(20):\n    if os.fork() == 0:\n        kept = b'x' * (40 << 20)\n        time.sleep(20)\ntime.sleep(20)",
+        "import mmap\nkept = []\nwhile True:\n    kept.append(mmap.mmap(-1, 1 << 24))\n    "
+        "kept[-1].write(b'x' * (1 << 24))",
+        "import os, time\nfor _ in range(20):\n    if os.fork() == 0:\n        kept = b'x' * (40 << 20)\n  "
+        "      time.sleep(20)\ntime.sleep(20)",
     ],
 )
 def test_memory_is_bounded_without_control_groups(plain: BubblewrapBackend, bomb: str) -> None:
@@ -65,7 +67,7 @@ def test_a_control_group_that_cannot_be_entered_is_done_without(
 
 def test_without_an_environment_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AISWE_SANDBOX_PYTHON", str(tmp_path))
-    assert "sandbox.lock.txt" in BubblewrapBackend().availability().way_out
+    assert "sandbox.lock.txt" in BubblewrapBackend().availability().hint
     with pytest.raises(SandboxUnavailable, match="no virtual environment"):
         BubblewrapBackend().open()
 
@@ -74,7 +76,7 @@ def test_without_bubblewrap_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", str(tmp_path))
     state = BubblewrapBackend().availability()
     assert not state.ok
-    assert "apt-get install bubblewrap" in state.way_out
+    assert "apt-get install bubblewrap" in state.hint
     with pytest.raises(SandboxUnavailable, match="not installed"):
         BubblewrapBackend().open()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox.base import Limits
+from sandbox.base import SandboxLimits
 from sandbox.cgroups import leftover_groups, make_group
 
-LIMITS = Limits(cpus=0.5, memory_mb=64, processes=10)
+LIMITS = SandboxLimits(cpus=0.5, memory_mb=64, processes=10)
 
 
 def version_two(root: Path) -> Path:

@@ -82,7 +82,8 @@ def test_what_a_command_leaves_running_ends_with_it(box: Sandbox) -> None:
 def test_a_sandbox_full_of_processes_leaves_the_others_theirs(box: Sandbox, backend: Backend) -> None:
     filling = (
         "import os, time\nuntil = time.time() + 5\nwhile time.time() < until:\n    try:\n        mine = os.fork()\n"
-        "    except OSError:\n        time.sleep(0.1)\n        continue\n    if not mine:\n        time.sleep(5)\n        os._exit(0)"
+        "    except OSError:\n        time.sleep(0.1)\n        continue\n    if not mine:\n        "
+        "time.sleep(5)\n        os._exit(0)"
     )
     full = threading.Thread(target=box.exec, args=(["python", "-c", filling],))
     full.start()
@@ -256,7 +257,8 @@ def test_mirror_makes_the_workspace_equal_to_the_folder(box: Sandbox, tmp_path: 
         [
             "sh",
             "-c",
-            "mkdir -p old/deep src; echo x > old/deep/stale; ln -s /etc src/a.py; mkfifo p; mkdir closed; touch closed/x; chmod 0 closed",
+            "mkdir -p old/deep src; echo x > old/deep/stale; ln -s /etc src/a.py; mkfifo p; mkdir closed; "
+            "touch closed/x; chmod 0 closed",
         ]
     )
     box.mirror(tmp_path)
@@ -311,9 +313,9 @@ def test_a_sandbox_outlives_the_thread_that_opened_it(backend: Backend) -> None:
 
 OWNER = """
 import sys
-from sandbox.base import Limits
+from sandbox.base import SandboxLimits
 from sandbox.registry import load_backend
-box = load_backend(sys.argv[1]).open(limits=Limits(memory_mb=128), label="orphan")
+box = load_backend(sys.argv[1]).open(limits=SandboxLimits(memory_mb=128), label="orphan")
 print("open", flush=True)
 box.exec(["sh", "-c", "setsid sleep 4242 & sleep 4242"], seconds=200)
 """

@@ -28,7 +28,7 @@ def test_a_runtime_that_the_engine_does_not_know_is_refused_by_name(
     state = DockerBackend().availability()
     assert not state.ok
     assert "no runtime 'no-such-runtime' (AISWE_DOCKER_RUNTIME); it has" in state.problem
-    assert "runsc install" in state.way_out
+    assert "runsc install" in state.hint
     with pytest.raises(SandboxUnavailable, match="no runtime 'no-such-runtime'"):
         open_backend("docker")
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from sandbox.base import Backend, Limits, PackageSet, SandboxUnavailable
+from sandbox.base import Backend, PackageSet, SandboxLimits, SandboxUnavailable
 from sandbox.pool import Fitted, ReadyPool
-from sandbox.scripted import ScriptedBackend, ScriptedSandbox
 from tests.sandbox.conftest import SMALL
+from tests.sandbox.fake_backend import FakeBackend, FakeSandbox
 
 
-class Warming(ScriptedBackend):
+class Warming(FakeBackend):
     """Sandboxes that know whether their tools were loaded."""
 
-    def open(self, **options: Any) -> ScriptedSandbox:
+    def open(self, **options: Any) -> FakeSandbox:
         made = super().open(**options)
         made.warm_up = lambda: setattr(made, "warm", True)  # type: ignore[attr-defined]
         made.asked = options  # type: ignore[attr-defined]
@@ -72,7 +72,7 @@ def test_at_the_end_all_that_nobody_took_is_closed() -> None:
     pool.close()
     pool.close()
     assert [box.closed for box in backend.opened] == [False, True, True]
-    assert isinstance(taken, ScriptedSandbox)
+    assert isinstance(taken, FakeSandbox)
     assert pool.open() is backend.opened[-1]  # and it still opens, cold
     assert pool.standing() == 0
 
@@ -112,14 +112,14 @@ def test_packages_and_limits_make_a_kind_of_their_own(tmp_path: Path) -> None:
         assert pool.open().asked["packages"] is None  # type: ignore[attr-defined]
         assert until(lambda: len(backend.opened) == count + 2)
         assert until(lambda: pool.standing() == 2)
-        pool.open(limits=Limits(memory_mb=64))  # a third kind: the one not used for longest goes
+        pool.open(limits=SandboxLimits(memory_mb=64))  # a third kind: the one not used for longest goes
         assert until(lambda: pool.standing() == 2)
         assert sum(not box.closed for box in backend.opened) == 7
 
 
 def test_an_engine_that_went_away_is_the_next_tasks_to_hear() -> None:
-    class Gone(ScriptedBackend):
-        def open(self, **options: Any) -> ScriptedSandbox:
+    class Gone(FakeBackend):
+        def open(self, **options: Any) -> FakeSandbox:
             raise SandboxUnavailable("no engine answers")
 
     with ReadyPool(Gone()) as pool:
@@ -132,11 +132,11 @@ def test_an_engine_that_went_away_is_the_next_tasks_to_hear() -> None:
 
 def test_a_projects_limits_hold_where_nobody_names_others() -> None:
     backend = Warming()
-    fitted = Fitted(backend, Limits(memory_mb=99))
+    fitted = Fitted(backend, SandboxLimits(memory_mb=99))
     fitted.open()
-    fitted.open(limits=Limits(memory_mb=7))
+    fitted.open(limits=SandboxLimits(memory_mb=7))
     assert [box.asked["limits"].memory_mb for box in backend.opened] == [99, 7]  # type: ignore[attr-defined]
-    assert fitted.name == "scripted"
+    assert fitted.name == "fake"
 
 
 def test_a_real_one_from_the_pool_is_empty_and_works(backend: Backend) -> None:

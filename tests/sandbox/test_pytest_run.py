@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.base import ExecResult, Sandbox
 from sandbox.pytest_run import run_pytest
-from sandbox.scripted import ScriptedSandbox
+from tests.sandbox.fake_backend import FakeSandbox
 
 CODE = b"def sign(n):\n    if n < 0:\n        return -1\n    if n == 0:\n        return 0\n    return 1\n"
 
@@ -15,7 +15,8 @@ def test_a_green_run_is_ok_and_measured(box: Sandbox) -> None:
     box.put(
         {
             "sign.py": CODE,
-            "tests/test_sign.py": b"from sign import sign\ndef test_a(): assert sign(-3) == -1\ndef test_b(): assert sign(3) == 1\n",
+            "tests/test_sign.py": b"from sign import sign\ndef test_a(): assert sign(-3) == -1\ndef test_b(): "
+            b"assert sign(3) == 1\n",
         }
     )
     report = run_pytest(box)
@@ -73,7 +74,8 @@ def test_a_missing_module_is_an_error_that_names_it(box: Sandbox) -> None:
 def test_skips_and_broken_fixtures_are_counted_apart(box: Sandbox) -> None:
     box.put(
         {
-            "test_x.py": b"import pytest\n@pytest.fixture\ndef broken(): 1/0\ndef test_a(broken): pass\n@pytest.mark.skip\ndef test_b(): pass\n"
+            "test_x.py": b"import pytest\n@pytest.fixture\ndef broken(): 1/0\ndef test_a(broken): "
+            b"pass\n@pytest.mark.skip\ndef test_b(): pass\n"
         }
     )
     report = run_pytest(box)
@@ -115,7 +117,8 @@ def test_warnings_as_errors_do_not_trip_over_the_warm_start(box: Sandbox) -> Non
     box.put(
         {
             "pytest.ini": b"[pytest]\nfilterwarnings = error\n",
-            "test_x.py": b"from hypothesis import given, strategies as st\n@given(st.integers())\ndef test_a(n): assert n == n\n",
+            "test_x.py": b"from hypothesis import given, strategies as st\n@given(st.integers())\ndef test_a(n): "
+            b"assert n == n\n",
         }
     )
     report = run_pytest(box)
@@ -149,6 +152,6 @@ def test_a_malformed_report_is_no_pass() -> None:
     def answer(argv: tuple[str, ...]) -> ExecResult:
         return ExecResult(argv, 0, '{"exit_code": 0, "passed": "many"}' if argv[0] == "cat" else "", "", 0.1)
 
-    report = run_pytest(ScriptedSandbox(answer))
+    report = run_pytest(FakeSandbox(answer))
     assert not report.ok
     assert "malformed" in report.problem

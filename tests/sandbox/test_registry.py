@@ -1,4 +1,4 @@
-"""Choosing a backend, and the scripted one."""
+"""Choosing a backend; the fake one that other tests use."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ import pytest
 
 from sandbox import registry
 from sandbox.base import Availability, ExecResult, PathRefused, SandboxError, SandboxUnavailable
-from sandbox.scripted import ScriptedBackend
+from tests.sandbox.fake_backend import FakeBackend
 
 
-class Broken(ScriptedBackend):
+class Broken(FakeBackend):
     """A backend that does not work here."""
 
     def availability(self) -> Availability:
-        return Availability(False, problem="no engine", way_out="start one")
+        return Availability(False, problem="no engine", hint="start one")
 
 
 def test_an_unknown_backend_names_the_known_ones() -> None:
-    with pytest.raises(SandboxError, match="'vm'; known: auto, docker, bubblewrap, scripted"):
+    with pytest.raises(SandboxError, match="'vm'; known: auto, docker, bubblewrap"):
         registry.open_backend("vm")
 
 
-def test_auto_takes_the_first_that_works_and_never_a_scripted_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "load_backend", lambda name: Broken() if name == "docker" else ScriptedBackend())
-    monkeypatch.setattr(registry, "REAL", ("docker", "bubblewrap"))
-    assert type(registry.open_backend()) is ScriptedBackend
+def test_auto_takes_the_first_that_works_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "load_backend", lambda name: Broken() if name == "docker" else FakeBackend())
+    assert type(registry.open_backend(checked=False)) is FakeBackend
     monkeypatch.setattr(registry, "load_backend", lambda name: Broken())
     with pytest.raises(SandboxUnavailable, match=r"docker: no engine; start one \| bubblewrap: no engine; start one"):
         registry.open_backend()
 
 
-def test_the_scripted_sandbox_answers_and_stores(tmp_path: Path) -> None:
-    backend = ScriptedBackend(lambda argv: ExecResult(argv, len(argv), "said", "", 0.0))
+def test_the_fake_sandbox_answers_and_stores(tmp_path: Path) -> None:
+    backend = FakeBackend(lambda argv: ExecResult(argv, len(argv), "said", "", 0.0))
     (tmp_path / "a.txt").write_text("a")
     with backend.open() as box:
         assert box.exec(["one", "two"]).exit_code == 2

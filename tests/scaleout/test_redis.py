@@ -24,8 +24,8 @@ django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from projects.models import Project, Run
-from projects.services.doorbell import announce_delta, flush
-from projects.services.events import emit
+from projects.services.audit.notifications import announce_delta, flush
+from tests.rows import emit
 run = Run.objects.create(pk=42, project=Project.objects.create(name="p", slug="p"))
 announce_delta(run.pk, lane="T-01 coder", id="x", offset=0, text="def ")
 for number in range(25):

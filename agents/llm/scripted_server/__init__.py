@@ -4,8 +4,7 @@ It ships with the product: the demo, the tests and the benchmarks run against it
 the header `X-Recorded`, so that nobody takes a recording for a model.
 """
 
-from agents.llm.scripted_server.faults import Fault, Faults
 from agents.llm.scripted_server.scenario import Scenario, ScenarioError
 from agents.llm.scripted_server.server import ScriptedOllama
 
-__all__ = ["Fault", "Faults", "Scenario", "ScenarioError", "ScriptedOllama"]
+__all__ = ["Scenario", "ScenarioError", "ScriptedOllama"]

@@ -1,236 +1,121 @@
-"""One HTTP connection to the recording: routes, JSON in and out, and noticing that the client left."""
+"""Ollama's protocol, as far as its clients need it to be served a recording."""
 
 from __future__ import annotations
 
-import json
-import re
-import select
-import socket
-import time
-from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import unquote
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
 
-from agents.llm.scripted_server import other, play
-from agents.llm.scripted_server.dialects import as_json
-from agents.llm.scripted_server.faults import Fault
+from agents.llm.scripted_server.connection import Answer, Connection
 from agents.llm.scripted_server.pace import EMBED_DIMS, embed
+from agents.llm.scripted_server.player import ChatRequest, Figures, Player, as_json, dicts_in, positive
 from agents.llm.tokens import count_tokens
-from agents.llm.transport import RECORDED_HEADER
-
-if TYPE_CHECKING:
-    from agents.llm.scripted_server.server import Desk, SeenRequest, _Server
 
 VERSION = "0.12.6"
-_MAX_BODY = 20_000_000
-_LOOK_S = 0.05  # how often a waiting call looks whether its client is still there
+_DEFAULT_WINDOW = 4096  # what a real Ollama takes when the client asks for nothing
+_DETAILS = {
+    "family": "recording",
+    "families": ["recording"],
+    "format": "recording",
+    "parameter_size": "",
+    "quantization_level": "",
+}
 
 
-_GEMINI = re.compile(r"/v1beta/models/([^/:?]+):(\w+)")
-_PLAYED = (play.chat, play.generate, play.openai_chat, play.gemini_chat)  # they take their faults themselves
+class OllamaPlayer(Player):
+    """/api/chat: JSON lines."""
 
+    def read(self, body: dict[str, Any]) -> ChatRequest:
+        """See `Player.read`."""
+        given = body.get("options")
+        options = given if isinstance(given, dict) else {}
+        return ChatRequest(
+            str(body.get("model")),
+            dicts_in(body.get("messages")),
+            positive(options.get("num_predict"), 0),
+            bool(body.get("stream", True)),
+            positive(options.get("num_ctx"), _DEFAULT_WINDOW),
+            body.get("truncate") is not False,
+        )
 
-class ClientGone(Exception):
-    """The client hung up, or the server is stopping: there is nobody to talk to."""
+    def send_piece(self, text: str) -> None:
+        """See `Player.send_piece`."""
+        self.send_line({**self._head(text), "done": False})
 
+    def send_end(self, figures: Figures) -> None:
+        """See `Player.send_end`."""
+        self.send_line(self._last("", figures))
 
-class Handler(BaseHTTPRequestHandler):
-    """Speaks Ollama's protocol, OpenAI's below /v1 and Gemini's below /v1beta; `/_scripted/…` drives the recording."""
+    def send_complete(self, text: str, figures: Figures) -> None:
+        """See `Player.send_complete`."""
+        self.http.send_json(200, self._last(text, figures))
 
-    protocol_version = "HTTP/1.1"
-    server_version = "ScriptedOllama"
-    sys_version = ""
-    seen: SeenRequest
-    fault: Fault | None = None
-
-    @property
-    def route(self) -> str:
-        """The address without the model in it and without a query; faults are ordered by it."""
-        return _GEMINI.sub(r"/v1beta:\2", self.path.partition("?")[0])
-
-    @property
-    def asked_model(self) -> str:
-        """The model named in the address, where the protocol has it there."""
-        match = _GEMINI.match(self.path)
-        return unquote(match[1]) if match else ""
-
-    @property
-    def desk(self) -> Desk:
-        """What all connections share."""
-        return cast("_Server", self.server).desk
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Requests are kept as data, not printed."""
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def do_GET(self) -> None:
-        """Answer what Ollama answers to GET."""
-        self.seen = self.desk.saw(self.command, self.path, {}, self.client_address[1])
-        answers: dict[str, Any] = {
-            "/api/version": self._version,
-            "/api/tags": self._tags,
-            "/api/ps": self._ps,
-            "/_scripted/stats": lambda: dict(self.desk.counts),
-            "/_scripted/requests": self._requests,
-            "/v1/models": lambda: other.openai_models(self),
-        }
-        if self.path.startswith("/v1") and not other.let_in(self):
-            return
-        if self.path == "/":
-            self._send(200, b"Ollama is running", "text/plain; charset=utf-8")
-        elif self.path in answers:
-            self.send_json(200, answers[self.path]())
-        elif self.path.startswith("/v1beta/models/"):
-            other.gemini_model(self)
-        else:
-            self.send_json(404, {"error": "not found"})
-        self.seen.outcome = "done"
-
-    def do_POST(self) -> None:
-        """Answer what Ollama answers to POST."""
-        body = self._read_body()
-        if body is None:
-            return
-        routes = {
-            "/api/chat": play.chat,
-            "/api/generate": play.generate,
-            "/api/pull": play.pull,
-            "/api/embed": Handler._embed,
-            "/api/show": Handler._show,
-            "/_scripted/faults": Handler._order_fault,
-            "/v1/chat/completions": play.openai_chat,
-            "/v1/embeddings": other.openai_embed,
-            "/v1beta:generateContent": play.gemini_chat,
-            "/v1beta:streamGenerateContent": play.gemini_chat,
-            "/v1beta:batchEmbedContents": other.gemini_embed,
-        }
-        self.fault = None
-        route = routes.get(self.route)
-        if route is None:
-            self.send_json(404, {"error": "not found"})
-            return
-        try:
-            if self.path.startswith("/v1") and not other.let_in(self, body):
-                return
-            if route not in _PLAYED and (fault := self.desk.faults.take(self.route)):
-                dialect = other.dialect_of(self)
-                if play.break_before(self, fault, dialect):
-                    return
-            route(self, body)
-            if self.seen.outcome == "open":
-                self.seen.outcome = "done"
-        except (ClientGone, OSError):
-            self.close_connection = True
-            self.seen.outcome = "disconnected"
-            self.desk.count(disconnected=1)
-
-    # What play.py needs of a connection.
-
-    def send_json(self, status: int, data: Any, headers: dict[str, str] | None = None) -> None:
-        """One JSON answer."""
-        if status >= 400:
-            self.seen.outcome = "refused"
-        self._send(status, json.dumps(data).encode(), "application/json; charset=utf-8", headers)
-
-    def begin_stream(self, kind: str = "application/x-ndjson") -> None:
-        """Start a chunked answer."""
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header(RECORDED_HEADER, self.desk.scenario.name)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-
-    def send_raw(self, data: bytes) -> None:
-        """One chunk of a stream; a chunk for every byte when the fault wants it so."""
-        bytewise = self.fault is not None and self.fault.kind == "half_char"
-        for part in [data[at : at + 1] for at in range(len(data))] if bytewise else [data]:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
-
-    def fault_in_tail(self) -> None:
-        """Go silent between the reason of the end and the end, when the fault wants it so."""
-        if self.fault is not None and self.fault.kind == "silent_end":
-            self.wait(86_400.0)
+    def refuse(self, status: int, why: str, headers: dict[str, str] | None = None, *, reason: str = "") -> None:
+        """See `Player.refuse`."""
+        self.http.send_json(status, {"error": why}, headers)
 
     def send_line(self, data: dict[str, Any]) -> None:
-        """One JSON line of a stream."""
-        self.send_raw(as_json(data) + b"\n")
+        """One JSON line of the stream."""
+        self.http.send_chunk(as_json(data) + b"\n")
 
-    def end_stream(self) -> None:
-        """The last chunk."""
-        self.wfile.write(b"0\r\n\r\n")
+    def _head(self, text: str) -> dict[str, Any]:
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        return {"model": self.model, "created_at": now, "message": {"role": "assistant", "content": text}}
 
-    def hang_up(self) -> None:
-        """Close in the middle."""
-        self.close_connection = True
-        self.wfile.flush()
-        self.connection.shutdown(socket.SHUT_RDWR)
+    def _last(self, text: str, figures: Figures) -> dict[str, Any]:
+        return {
+            **self._head(text),
+            "done": True,
+            "done_reason": "length" if figures.cut else "stop",
+            "total_duration": _ns(figures.total_s),
+            "load_duration": 0,
+            "prompt_eval_count": figures.prompt,
+            "prompt_eval_duration": _ns(figures.reading_s),
+            "eval_count": figures.written,
+            "eval_duration": _ns(figures.writing_s),
+        }
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass; raises `ClientGone` as soon as the client hangs up or the server stops."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            if self.gone():
-                raise ClientGone
-            self.desk.stopping.wait(min(left, _LOOK_S)) if left > _LOOK_S else time.sleep(left)
 
-    def gone(self) -> bool:
-        """True when the other end closed, or this one is closing."""
-        if self.desk.stopping.is_set():
-            return True
-        readable, _, _ = select.select([self.connection], [], [], 0)
-        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+class OllamaHandler(Connection):
+    """Answers what an Ollama client asks."""
 
-    # Small answers.
+    def gets(self) -> dict[str, Callable[[], None]]:
+        """See `Connection.gets`."""
+        return {
+            "/": lambda: self.send_body(200, b"Ollama is running", "text/plain; charset=utf-8"),
+            "/api/version": self._version,
+            "/api/tags": lambda: self.send_json(200, {"models": [self._model()]}),
+            "/api/ps": self._ps,
+        }
 
-    def _read_body(self) -> dict[str, Any] | None:
-        """The JSON object sent, written down as seen; None when it was none and has been answered."""
-        self.seen = self.desk.saw("POST", self.path, {}, self.client_address[1])
-        length = self.headers.get("Content-Length") or "0"
-        if not length.isdecimal() or int(length) > _MAX_BODY:
-            self.close_connection = True
-            self.send_json(413, {"error": "request body too large"})
-            return None
-        raw = self.rfile.read(int(length))
-        try:
-            body = json.loads(raw or b"{}")
-        except (ValueError, RecursionError):
-            body = None
-        if not isinstance(body, dict):
-            self.send_json(400, {"error": "invalid JSON in the request body"})
-            return None
-        self.seen.body = body
-        return body
+    def posts(self) -> dict[str, Answer]:
+        """See `Connection.posts`."""
+        return {"/api/chat": self.chat, "/api/embed": self._embed, "/api/show": self._show}
 
-    def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header(RECORDED_HEADER, self.desk.scenario.name)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
+    def chat(self, body: dict[str, Any]) -> None:
+        """Play a reply."""
+        OllamaPlayer(self).play(body)
 
-    def _version(self) -> dict[str, Any]:
+    def _version(self) -> None:
         scenario = self.desk.scenario
-        return {"version": f"{VERSION}-recording", "recorded": True, "scenario": scenario.name, "title": scenario.title}
+        self.send_json(
+            200,
+            {
+                "version": f"{VERSION}-recording",
+                "recorded": True,
+                "scenario": scenario.name,
+                "title": scenario.title,
+            },
+        )
 
-    def _tags(self) -> dict[str, Any]:
+    def _model(self) -> dict[str, Any]:
         model = self.desk.scenario.model
-        return {"models": [{"name": model, "model": model, "size": 0, "digest": "recording", "details": _DETAILS}]}
+        return {"name": model, "model": model, "size": 0, "digest": "recording", "details": _DETAILS}
 
-    def _ps(self) -> dict[str, Any]:
-        if self.desk.loaded_window is None:
-            return {"models": []}
-        entry = {**self._tags()["models"][0], "size_vram": 0, "context_length": self.desk.loaded_window}
-        return {"models": [entry]}
-
-    def _requests(self) -> list[dict[str, Any]]:
-        with self.desk.lock:
-            return [vars(request) for request in self.desk.requests]
+    def _ps(self) -> None:
+        window = self.desk.loaded_window
+        models = [] if window is None else [{**self._model(), "size_vram": 0, "context_length": window}]
+        self.send_json(200, {"models": models})
 
     def _show(self, body: dict[str, Any]) -> None:
         if (body.get("model") or body.get("name")) != self.desk.scenario.model:
@@ -245,27 +130,9 @@ class Handler(BaseHTTPRequestHandler):
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             self.send_json(400, {"error": "invalid input type"})
             return
-        vectors = [embed(text) for text in texts]
-        count = sum(count_tokens(text) for text in texts)
-        self.send_json(
-            200, {"model": body.get("model"), "embeddings": vectors, "prompt_eval_count": count, "dims": EMBED_DIMS}
-        )
-
-    def _order_fault(self, body: dict[str, Any]) -> None:
-        try:
-            fault = Fault.from_json(body)
-        except (ValueError, TypeError) as error:
-            self.send_json(400, {"error": str(error)})
-            return
-        times = body.get("times", 1)
-        self.desk.faults.order(fault, times if isinstance(times, int) else 1)
-        self.send_json(200, {"ordered": fault.kind})
+        answer = {"model": body.get("model"), "embeddings": [embed(text) for text in texts], "dims": EMBED_DIMS}
+        self.send_json(200, {**answer, "prompt_eval_count": sum(map(count_tokens, texts))})
 
 
-_DETAILS = {
-    "family": "recording",
-    "families": ["recording"],
-    "format": "recording",
-    "parameter_size": "",
-    "quantization_level": "",
-}
+def _ns(seconds: float) -> int:
+    return max(1, int(seconds * 1e9))

@@ -13,8 +13,8 @@ from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import NO, WrongUse
 
 if TYPE_CHECKING:
-    from projects.services.chain import ChainReport
-    from projects.services.heads import Anchor, Heads
+    from projects.services.audit.chain import ChainReport
+    from projects.services.audit.checkpoints import Anchor, Heads
 
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SITE = "site"
@@ -28,7 +28,9 @@ def command() -> None:
 @command.command()
 @click.argument("run", type=int, required=False)
 @click.option("--head", metavar="HASH", help="A hash kept elsewhere (a commit's Audit-Head): it must be in the chain.")
-@click.option("--heads", "file", type=READABLE, help="A copy of the file of noted heads, instead of the one in force.")
+@click.option(
+    "--heads", "file", type=READABLE, help="A copy of the file of head hashes to use instead of this installation's."
+)
 @click.option(
     "--key", type=READABLE, help="The public key that file must be signed with; this installation's by default."
 )
@@ -40,8 +42,8 @@ def verify(run: int | None, head: str | None, file: Path | None, key: Path | Non
     commits. The first bad row is named.
     """
     django.start()
-    from projects.services import signing
-    from projects.services.heads import read_heads
+    from projects.services.audit import signing
+    from projects.services.audit.checkpoints import read_heads
 
     if head is not None and run is None:
         raise WrongUse("--head belongs to one run.", "Name the run: `aiswe audit verify RUN --head HASH`.")
@@ -66,7 +68,7 @@ def _one(run: int, head: str | None, noted: Heads, as_json: bool) -> int:
 
 def _all(noted: Heads, as_json: bool) -> int:
     from projects.models import Run
-    from projects.services.chain import missing_runs, verify_site
+    from projects.services.audit.chain import missing_runs, verify_site
 
     reports = {run: _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
     site, gone = verify_site(noted), missing_runs(noted)
@@ -77,20 +79,23 @@ def _all(noted: Heads, as_json: bool) -> int:
             _say(f"run {run}", report)
         _say("the site's trail", site)
         for trail in gone:
-            output.say(f"✕ {trail.replace(':', ' ')} was noted outside the database and is gone from it.")
+            output.say(f"✕ {trail.replace(':', ' ')} was recorded outside the database and is missing from it.")
         _say_heads(noted)
 
     document = {
-        "ok": ok, "runs": [{"run": run, **asdict(report)} for run, report in reports.items()], "site": asdict(site), "missing": gone,
+        "ok": ok,
+        "runs": [{"run": run, **asdict(report)} for run, report in reports.items()],
+        "site": asdict(site),
+        "missing": gone,
         "heads": _heads(noted),
-    }  # fmt: skip
+    }
     output.answer(document, as_json=as_json, people=people)
     return 0 if ok else NO
 
 
 def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
-    from projects.services.chain import verify_chain
-    from projects.services.heads import trail_of
+    from projects.services.audit.chain import verify_chain
+    from projects.services.audit.checkpoints import trail_of
 
     return verify_chain(run, head=head, anchors=[*noted.anchors.get(trail_of(run), ()), *_commits(run)])
 
@@ -98,9 +103,9 @@ def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
 def _commits(run: int) -> list[Anchor]:
     """What the commits of a run say of its trail; nothing when the repository is not there."""
     from agents.workspace.git import GitError
-    from projects.engine.places import repository_of
+    from projects.engine.paths import repository_of
     from projects.models import Run
-    from projects.services.heads import Anchor
+    from projects.services.audit.checkpoints import Anchor
 
     project = Run.objects.select_related("project").get(pk=run).project
     try:
@@ -121,9 +126,9 @@ def _say(name: str, report: ChainReport) -> None:
             f"Head {report.head_hash or '(empty)'}"
         )
     else:
-        output.say(f"✕ {name}: {report.problem} {report.events} events before it are proven.")
+        output.say(f"✕ {name}: {report.problem} {report.events} events before it are verified.")
     for intent in report.intents[:20]:
-        fate = "its outcome is not known, it was begun again later" if intent.again else "no outcome is on record yet"
+        fate = "its outcome is unknown; it was started again later" if intent.again else "no outcome is on record yet"
         output.say(f"  ! event {intent.seq} announced “{intent.summary}”: {fate}.")
 
 
@@ -131,16 +136,21 @@ def _say_heads(noted: Heads) -> None:
     if noted.problem:
         output.say(f"✕ {noted.problem}")
     elif not noted.lines:
-        output.note(f"No heads are noted in {noted.path} yet: `aiswe up` does it every minute, `aiswe audit note` now.")
+        output.note(
+            f"No head hashes are stored in {noted.path} yet: `aiswe up` does it every minute, `aiswe audit note` now."
+        )
 
 
 @command.command()
 @click.argument("trail", metavar="RUN|site")
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
 @click.option(
-    "--output", "-o", "target", type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write instead of stdout; its signature goes beside it as FILE.sig.",
-)  # fmt: skip
+    "--output",
+    "-o",
+    "target",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write instead of stdout; its signature is written to FILE.sig.",
+)
 @output.json_option
 def export(trail: str, form: str, target: Path | None, as_json: bool) -> None:
     """Print every event of a run, or of the site's own trail, with its hash, oldest first. With --json: one array.
@@ -149,7 +159,7 @@ def export(trail: str, form: str, target: Path | None, as_json: bool) -> None:
     """
     django.start()
     from projects.models import Run
-    from projects.services import exports, signing
+    from projects.services.audit import exports, signing
 
     if trail != SITE and not trail.isdecimal():
         raise WrongUse(f"{trail!r} is neither a run's number nor “site”.", "`aiswe history` lists the runs.")
@@ -188,12 +198,12 @@ def check_export(file: Path, signature: Path | None, key: Path, as_json: bool) -
 
     Of JSON lines every link of the chain is recomputed too.
     """
-    from projects.services import exports, signing
+    from projects.services.audit import exports, signing
 
     beside = signature or file.with_name(file.name + ".sig")
     if not beside.is_file():
         raise WrongUse(
-            f"There is no signature {beside}.", "Name the file that `aiswe audit export -o` wrote beside it."
+            f"There is no signature {beside}.", "Name the signature file that `aiswe audit export -o` wrote with it."
         )
     trusted = signing.read_public(key.read_text(encoding="utf-8", errors="replace"))
     with file.open("rb") as handle:
@@ -217,7 +227,7 @@ def check_export(file: Path, signature: Path | None, key: Path, as_json: bool) -
 def key(as_json: bool) -> None:
     """Print the public key with which exports and noted heads are signed. Keep a copy elsewhere."""
     django.start(migrate=False)
-    from projects.services import signing
+    from projects.services.audit import signing
 
     public = signing.private_key().public_key()
     pem, name = signing.public_pem(public), signing.fingerprint(public)
@@ -229,7 +239,7 @@ def key(as_json: bool) -> None:
 def note(as_json: bool) -> None:
     """Note the end of every trail in the file outside the database now; `aiswe up` does it every minute."""
     django.start()
-    from projects.services.heads import heads_path, note_heads
+    from projects.services.audit.checkpoints import heads_path, note_heads
 
     added = note_heads()
     document = {"path": str(heads_path()), "added": added}

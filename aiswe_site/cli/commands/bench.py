@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agents.llm.registry import DEFAULT_PROVIDER, model_servers
 from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import NO, Missing, WrongUse
 
 if TYPE_CHECKING:
     from agents.llm.base import Provider
     from agents.memory.base import LessonStore
-    from agents.trials.play import Outcome
-    from agents.trials.runs import ProviderOf
     from sandbox.base import Backend
+    from trials.play import TrialOutcome
+    from trials.runs import ProviderOf
 
 PARTS = "diagnosis, diversity, best, selection, memory, mutation, apis"
 
@@ -34,26 +35,32 @@ def command() -> None:
 )
 @click.option("--format", "format_", required=True, type=click.Choice(["humaneval", "mbpp", "folder"]))
 @click.option(
-    "--model", required=True, metavar="MODEL",
+    "--model",
+    required=True,
+    metavar="MODEL",
     help="reference, simulated:p=0.45,q=0.5,r=0.3,h=0,seed=1, or any model the product can build with: "
-    "ollama:NAME, openai:NAME, gemini:NAME, SERVER:NAME of models.toml, scripted:NAME.",
-)  # fmt: skip
+    f"{', '.join(f'{kind.name}:NAME' for kind in model_servers())}, SERVER:NAME of models.toml, scripted:NAME.",
+)
 @click.option("--strategy", type=click.Choice(["single", "retry", "best", "loop"]), default="loop", show_default=True)
 @click.option(
     "--samples", type=click.IntRange(1, 32), default=1, show_default=True, help="First versions, for best and loop."
 )
 @click.option("--limit", type=click.IntRange(1), help="Only the first N tasks.")
-@click.option("--parallel", type=click.IntRange(1, 32), help="Tasks at once; as many as processors, 1 with --memory.")
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 32),
+    help="Concurrent tasks; the number of processors by default, 1 with --memory.",
+)
 @click.option(
     "--budget", metavar="TOKENS|Nx", help="Tokens for a task, sent and written: a number, or 6x the first call."
 )
 @click.option("--off", metavar="PART,…", default="", help=f"Parts of the loop to switch off: {PARTS}.")
 @click.option(
-    "--memory", type=click.Path(file_okay=False, path_type=Path), help="Learn into this folder and from what is in it."
+    "--memory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep lessons in this folder and use those in it.",
 )
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), help="Keep results here, and go on from what is there."
-)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Keep results here and resume from them.")
 @click.option(
     "--mistakes", type=click.Path(file_okay=False, path_type=Path), help="Share what a simulated model gets wrong here."
 )
@@ -61,18 +68,31 @@ def command() -> None:
 @click.option("--gates", "with_gates", is_flag=True, help="Run the review gates too.")
 @output.json_option
 def tasks(
-    dataset: Path, format_: str, model: str, strategy: str, samples: int, limit: int | None, parallel: int | None, budget: str | None,
-    off: str, memory: Path | None, out: Path | None, mistakes: Path | None, backend: str, with_gates: bool, as_json: bool,
-) -> int:  # fmt: skip
+    dataset: Path,
+    format_: str,
+    model: str,
+    strategy: str,
+    samples: int,
+    limit: int | None,
+    parallel: int | None,
+    budget: str | None,
+    off: str,
+    memory: Path | None,
+    out: Path | None,
+    mistakes: Path | None,
+    backend: str,
+    with_gates: bool,
+    as_json: bool,
+) -> int:
     """Build every task of DATASET with the real loop, in the sandbox, and count.
 
     An interrupted run goes on with the same --out. Exit code 1 when a task was not resolved.
     """
-    from agents.trials.datasets import BadDataset, load_tasks
-    from agents.trials.play import Settings
-    from agents.trials.runs import BadBudget, Plan, described, digest_of, read_budget, run_plan
-    from agents.trials.session import OtherSession, Session
     from sandbox.base import SandboxUnavailable
+    from trials.datasets import BadDataset, load_tasks
+    from trials.play import Settings
+    from trials.runs import BadBudget, TrialPlan, described, digest_of, read_budget, run_plan
+    from trials.session import OtherSession, Session
 
     if samples > 1 and strategy not in ("best", "loop"):
         raise WrongUse(
@@ -89,10 +109,16 @@ def tasks(
     engine = _sandbox(backend)
     with tempfile.TemporaryDirectory(prefix="aiswe-trials-") as scratch, _memory(memory) as lessons:
         folder = out or Path(scratch) / "session"
-        plan = Plan(
-            found[:limit], settings, _providers(model, engine, mistakes or folder / "mistakes"), engine, Path(scratch),
-            _gates() if with_gates else None, lessons, parallel,
-        )  # fmt: skip
+        plan = TrialPlan(
+            found[:limit],
+            settings,
+            _providers(model, engine, mistakes or folder / "mistakes"),
+            engine,
+            Path(scratch),
+            _gates() if with_gates else None,
+            lessons,
+            parallel,
+        )
         about = described(
             plan, dataset=dataset, format_=format_, digest=digest_of(found), model=model, budget=budget, memory=memory
         )
@@ -115,7 +141,7 @@ def compare_(folders: tuple[Path, ...], as_json: bool) -> None:
 
     A folder is the --out of a session, or holds several such folders that differ in the seed alone.
     """
-    from agents.trials.compare import NotComparable, compare, load_side
+    from trials.compare import NotComparable, compare, load_side
 
     names = [folder.resolve().name for folder in folders]
     try:
@@ -126,7 +152,7 @@ def compare_(folders: tuple[Path, ...], as_json: bool) -> None:
         rows = compare(sides)
     except NotComparable as error:
         raise WrongUse(str(error)) from None
-    from agents.trials.tables import CAPTION, DIFFERENCES, FIGURES, differences, figures
+    from trials.tables import CAPTION, DIFFERENCES, FIGURES, differences, figures
 
     def people() -> None:
         # In parts, because a terminal is narrow.
@@ -140,7 +166,7 @@ def compare_(folders: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _parts(text: str) -> frozenset[str]:
-    from agents.trials.play import OFF
+    from trials.play import OFF
 
     switched = frozenset(filter(None, (part.strip() for part in text.split(","))))
     if unknown := sorted(switched - set(OFF)):
@@ -174,12 +200,12 @@ def _memory(folder: Path | None) -> Iterator[LessonStore]:
     from agents.memory.chroma import ChromaLessons
     from agents.memory.meaning import meaning_of
 
-    meaning = meaning_of(settings.OLLAMA_URL, settings.EMBED_MODEL) if settings.EMBED_MODEL else None
+    meaning = meaning_of(settings.MODEL_URLS[DEFAULT_PROVIDER], settings.EMBED_MODEL) if settings.EMBED_MODEL else None
     store = ChromaLessons(folder, settings.LESSON_THRESHOLD, meaning)
     try:
         known = len(store.all())
         if store.problem:
-            raise Missing(f"--memory {folder}: {store.problem}", "Wait for the other one, or name another folder.")
+            raise Missing(f"--memory {folder}: {store.problem}", "Wait for the other one, or choose another folder.")
         output.note(f"The memory in {folder} holds {known} {'lesson' if known == 1 else 'lessons'}.")
         yield store
         if store.hint:
@@ -197,14 +223,14 @@ def _gates() -> Any:
     return gates
 
 
-def _tell(outcome: Outcome, done: int, of: int) -> None:
+def _tell(outcome: TrialOutcome, done: int, of: int) -> None:
     words = "resolved" if outcome.resolved else outcome.problem or outcome.verdict
     output.note(f"{done}/{of} {outcome.id}: {words}"[:160])
 
 
 def _providers(model: str, backend: Backend, kept: Path) -> ProviderOf:
     """Task to provider: one that needs no server, or whatever the product builds with."""
-    from agents.trials.runs import own_provider
+    from trials.runs import own_provider
 
     try:
         own = own_provider(model, backend, kept)
@@ -225,7 +251,7 @@ def _served(model: str) -> Provider:
     from agents.llm.registry import make_provider
     from agents.llm.scripted_server import ScenarioError
     from projects.engine.choice import outside_hosts, provider_of, providers_in_force
-    from projects.engine.models import recording
+    from projects.engine.model_clients import recording
     from projects.models.project import RECORDING
 
     try:
@@ -244,7 +270,7 @@ def _served(model: str) -> Provider:
             words = f"--model {name}: {health.problem}"
             if not number:
                 # Else the model behind it would do the work, and be measured under this one's name.
-                raise Missing(words, f"{health.way_out} (reference and simulated:… need no server.)".strip())
+                raise Missing(words, f"{health.hint} (reference and simulated:… need no server.)".strip())
             output.note(f"{words} Nothing falls back to it.")
         if hosts := outside_hosts(model):
             output.note(f"The tasks leave this machine: {', '.join(hosts)}.")
@@ -260,17 +286,20 @@ def _people(found: dict[str, Any]) -> None:
     if rate is not None:
         low, high = found["intervals"]["self_correction_rate"]
         output.say(
-            f"self-corrected {found['repaired']}: {100 * rate:.1f} % of what failed first ({100 * low:.1f}–{100 * high:.1f} %)"
+            f"self-corrected {found['repaired']}: {100 * rate:.1f} % of what failed first "
+            f"({100 * low:.1f}–{100 * high:.1f} %)"
         )
     rounds, tokens, lessons = found["iterations"], found["tokens"], found["lessons"]
     output.say(f"iterations: mean {rounds['mean']:.2f}, p50 {rounds['p50']:g}, p95 {rounds['p95']:g}")
     output.say(
-        f"tokens: {tokens['sent']:,} sent, {tokens['uncached']:,} of them not reusable by a prefix cache, {tokens['generated']:,} written"
+        f"tokens: {tokens['sent']:,} sent, {tokens['uncached']:,} of them not reusable by a prefix cache, "
+        f"{tokens['generated']:,} written"
     )
     if found["memory"]:
         output.say(f"lessons: shown {lessons['shown']}, helped {lessons['helped']}, learned {lessons['learned']}")
     output.say(
-        f"{found['seconds']:.1f} s, engine {found['engine_cpu_s']:.1f} s of processor, sandbox {found['sandbox_s']:.1f} s"
+        f"{found['seconds']:.1f} s, engine {found['engine_cpu_s']:.1f} s of processor, sandbox "
+        f"{found['sandbox_s']:.1f} s"
     )
     for one in found["unresolved"][:20]:
         output.say(f"  ✕ {one['id']}: {' '.join(one['why'].split())[:120]}")

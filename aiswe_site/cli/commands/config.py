@@ -2,78 +2,66 @@
 
 from __future__ import annotations
 
-import os
+from typing import TYPE_CHECKING
 
 import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import CliError, WrongUse
 
-# setting → (environment variable, what it is). Secrets are never listed.
-SETTINGS: dict[str, tuple[str, str]] = {
-    "AISWE_HOME": ("AISWE_HOME", "where everything is written"),
-    "OLLAMA_URL": ("AISWE_OLLAMA_URL", "the model server"),
-    "MODEL": ("AISWE_MODEL", "the model"),
-    "MODEL_WINDOW": ("AISWE_MODEL_WINDOW", "its context window, in tokens"),
-    "MODEL_PARALLEL": ("AISWE_MODEL_PARALLEL", "conversations a model server takes at a time"),
-    "OPENAI_URL": ("AISWE_OPENAI_URL", "the server of openai: models"),
-    "GEMINI_URL": ("AISWE_GEMINI_URL", "the server of gemini: models"),
-    "MODELS_FILE": ("AISWE_MODELS_FILE", "which models do the work, by persona"),
-    "GUARD_MODEL": ("AISWE_GUARD_MODEL", "a second model that may tighten the firewall"),
-    "SANDBOX_BACKEND": ("AISWE_SANDBOX", "auto, docker or bubblewrap"),
-    "WORKER_CONCURRENCY": ("AISWE_WORKERS", "jobs at a time"),
-    "LEASE_SECONDS": ("AISWE_LEASE_SECONDS", "how long a dead worker's task waits"),
-    "DEMO_TOKENS_PER_S": ("AISWE_DEMO_TOKENS_PER_S", "speed of recorded replies"),
-    "DEBUG": ("AISWE_DEBUG", "for developers only"),
-    "HTTPS": ("AISWE_HTTPS", "behind a TLS proxy"),
-    "REQUIRE_SECOND_FACTOR": ("AISWE_REQUIRE_2FA", "everybody needs a second factor"),
-    "API_PER_MINUTE": ("AISWE_API_PER_MINUTE", "requests of one API token"),
-    "ALLOWED_HOSTS": ("AISWE_HOSTS", "host names that are served"),
-    "CSRF_TRUSTED_ORIGINS": ("AISWE_ORIGINS", "origins allowed to post"),
-}
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 
 @click.group()
 def command() -> None:
-    """Show the settings in force and where they come from."""
+    """Show the effective settings and their sources."""
 
 
 @command.command()
 @output.json_option
 def show(as_json: bool) -> None:
     """Every setting with its value and source. Secrets are not shown."""
-    django.start(migrate=False)
-    from django.conf import settings
+    from aiswe_site import configuration
 
+    values = configuration.load()
     document = [
         {
-            "setting": variable,
-            "value": _plain(getattr(settings, name)),
-            "source": "environment" if variable in os.environ else "default",
-            "about": about,
+            "setting": row.variables[0],
+            "value": "not shown" if row.secret and row.value(values) else row.value(values),
+            "source": row.source() or "default",
+            "default": row.default,
+            "allowed": row.allowed,
+            "about": row.about,
         }
-        for name, (variable, about) in SETTINGS.items()
+        for row in configuration.rows()
     ]
-    engine = settings.DATABASES["default"]["ENGINE"].rsplit(".", 1)[-1]
-    services = {"database": engine, "queue": "redis" if settings.REDIS_URL else "in memory"}
+    services = {
+        "database": "postgresql" if values.DATABASE_URL.startswith("postgres") else "sqlite3",
+        "queue": "redis" if values.REDIS_URL else "in memory",
+    }
 
     def people() -> None:
         output.table(
             ("Setting", "Value", "From", "What it is"),
-            [(row["setting"], row["value"], row["source"], row["about"]) for row in document],
+            [
+                (
+                    row["setting"],
+                    row["default"] if row["value"] in ("", []) else row["value"],
+                    row["source"],
+                    row["about"],
+                )
+                for row in document
+            ],
         )
         output.pairs(services)
 
     output.answer({"settings": document, **services}, as_json=as_json, people=people)
 
 
-def _plain(value: object) -> object:
-    return value if isinstance(value, bool | int | float | str | list) else str(value)
-
-
 @command.command()
 @click.argument("name")
-@click.password_option(envvar="AISWE_ADMIN_PASSWORD", help="Asked for when it is neither here nor in the environment.")
+@click.password_option(envvar="AISWE_ADMIN_PASSWORD", help="Prompted for when neither given nor in the environment.")
 @output.json_option
 def admin(name: str, password: str, as_json: bool) -> None:
     """Make NAME an administrator with a new password: the first one, or one who lost theirs.
@@ -95,15 +83,15 @@ def admin(name: str, password: str, as_json: bool) -> None:
     except ValidationError as problem:
         raise CliError(" ".join(problem.messages), "Choose another and try again.") from None
     user.save()
-    from projects.services.accounts import sign_out_everywhere
-    from projects.services.sitelog import note
+    from projects.services.accounts.users import sign_out_everywhere
+    from projects.services.audit.sitelog import note
 
     note("command line", "administrator.made", name)
     sign_out_everywhere(user)
     output.answer({"user": name}, as_json=as_json, people=lambda: output.say(f"{name} may sign in now."))
 
 
-def _person(name: str):  # type: ignore[no-untyped-def]
+def _person(name: str) -> User:
     from django.contrib.auth import get_user_model
 
     found = get_user_model().objects.filter(username=name).first()
@@ -118,30 +106,30 @@ def _person(name: str):  # type: ignore[no-untyped-def]
 def second_factor_off(name: str, as_json: bool) -> None:
     """Turn the second factor of NAME off: for somebody who lost the phone and the recovery codes."""
     django.start()
-    from projects.services import second_factor
+    from projects.services.accounts import second_factor
 
     user = _person(name)
     was_on = second_factor.turn_off(user, by="command line")
-    words = f"{name} signs in with the password alone now." if was_on else f"{name} had no second factor."
+    words = f"{name} now signs in with the password alone." if was_on else f"{name} had no second factor."
     output.answer({"user": name, "was_on": was_on}, as_json=as_json, people=lambda: output.say(words))
 
 
 @command.command()
 @click.argument("name")
 @click.option("--for", "label", required=True, metavar="WHAT", help="What will use it, e.g. CI.")
-@click.option("--scope", "scopes", multiple=True, default=["read"], show_default=True, help="May be given many times.")
-@click.option("--days", default=90, show_default=True, help="How long it lives.")
+@click.option("--scope", "scopes", multiple=True, default=["read"], show_default=True, help="Can be repeated.")
+@click.option("--days", default=90, show_default=True, help="How long it is valid.")
 @output.json_option
 def token(name: str, label: str, scopes: tuple[str, ...], days: int, as_json: bool) -> None:
     """Make an API token of user NAME and print it, this once."""
     django.start()
     from projects.errors import BadInput
-    from projects.services import api_tokens
+    from projects.services.accounts import api_tokens
 
     try:
         made, text = api_tokens.make_token(_person(name), name=label, scopes=scopes, days=days)
     except BadInput as wrong:
-        raise WrongUse(str(wrong), "`aiswe config token --help` says what there is.") from wrong
+        raise WrongUse(str(wrong), "See `aiswe config token --help`.") from wrong
     document = {"user": name, "id": made.public, "token": text, "scopes": made.scopes, "expires_at": made.expires_at}
     output.answer(document, as_json=as_json, people=lambda: output.say(text))
 
@@ -196,7 +184,7 @@ def revoke(ident: str, as_json: bool) -> None:
     """Revoke the API token with this ID (`aiswe config tokens` lists them)."""
     django.start()
     from projects.models import ApiToken
-    from projects.services import api_tokens
+    from projects.services.accounts import api_tokens
 
     found = ApiToken.objects.select_related("user").filter(public=ident).first()
     if found is None:

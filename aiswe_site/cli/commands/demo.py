@@ -26,9 +26,11 @@ LOOK_S = 0.5
 
 
 @click.command()
-@click.option("--headless", is_flag=True, help="Run to the end without a page and print what came of it.")
+@click.option("--headless", is_flag=True, help="Run to the end without the dashboard and print the result.")
 @output.json_option
-@click.option("--home", "folder", type=click.Path(file_okay=False, path_type=Path), help="Data folder; else a new one.")
+@click.option(
+    "--home", "folder", type=click.Path(file_okay=False, path_type=Path), help="Data folder; a new one by default."
+)
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port of the page; a free one by default.")
 @click.option(
     "--tokens-per-s", default=60.0, show_default=True, type=click.FloatRange(1), help="Speed of the recording."
@@ -44,11 +46,13 @@ def command(headless: bool, as_json: bool, folder: Path | None, port: int, token
     os.environ["AISWE_DEMO_TOKENS_PER_S"] = str(tokens_per_s)
     try:
         with HomeLock(home), listen("127.0.0.1", port) as listener:
+            output.note(f"Preparing the demo in {home.path}")
+            output.note("  Creating the database")
             supervisor = Supervisor(home, listener, output.note)
             django.start()
             return play(supervisor, as_json, timeout) if headless or as_json else show(supervisor)
     except HomeTaken as taken:
-        raise CliError(str(taken), "Stop it, or name another folder with --home.") from None
+        raise CliError(str(taken), "Stop it, or choose another folder with --home.") from None
     except PortBusy as busy:
         raise CliError(str(busy), "Choose another with --port.") from None
     except StartFailed as failed:
@@ -68,35 +72,38 @@ def use_home(folder: Path | None) -> Home:
 
 def show(supervisor: Supervisor) -> int:
     """Serve the page of the demo until stopped."""
+    output.note("  Creating the project and an account to watch it with")
     from aiswe_site.demo import story
-    from projects.services.accounts import create_first_admin, needs_first_admin
+    from projects.services.accounts.users import create_first_admin, needs_first_admin
 
-    words = "Sign in as you did before."
+    words = "Sign in as before"
     viewer = None
     if needs_first_admin():
         password = secrets.token_urlsafe(12)
         viewer = create_first_admin("demo", password)
         words = f"Sign in as demo with the password {password}"
-    planning = (story.open_demos() or [None])[0] or story.begin(viewer)
+    planning = next(iter(story.open_demos()), None) or story.begin(viewer)
     address = address_of(supervisor.listener)
 
     def ready(first: bool) -> None:
         if first:
-            output.say(f"The demo plays at {address}runs/{planning.pk} (planning)")
+            output.say(f"The demo is running: {address}runs/{planning.pk}")
+            output.say(f"{words}. Ctrl-C stops it; --home {supervisor.home.path} continues it.")
+            output.note("The recorded model is writing the plan; the build starts by itself when the plan is approved.")
             threading.Thread(target=announce_build, args=(planning, address), daemon=True).start()
-            output.say(f"{words}. Ctrl-C stops it; it goes on when started again with --home {supervisor.home.path}")
 
     supervisor.on_ready = ready
+    output.note("  Starting the server, the worker and the recorded model")
     return supervisor.run()
 
 
 def announce_build(planning: Run, address: str) -> None:
-    """Say where the build can be watched once it has begun."""
+    """Print where the build can be watched, once it has begun."""
     from aiswe_site.demo import story
 
     while (build := story.build_of(planning)) is None:
         time.sleep(LOOK_S)
-    output.say(f"The build plays at {address}runs/{build.pk}")
+    output.say(f"The build is running: {address}runs/{build.pk}")
 
 
 def play(supervisor: Supervisor, as_json: bool, timeout: float) -> int:
@@ -105,7 +112,7 @@ def play(supervisor: Supervisor, as_json: bool, timeout: float) -> int:
     from projects.models import Run
 
     started = time.monotonic()
-    output.note(f"Data folder: {supervisor.home.path}")
+    output.note("  Starting the server, the worker and the recorded model")
     # A demo that was interrupted in this folder goes on; else a new one begins.
     planning = Run.objects.filter(kind=Run.Kind.PLAN).order_by("pk").first() or story.begin()
     with serving(supervisor) as failure:
@@ -166,7 +173,7 @@ def watch(planning: Run, until: float, failure: list[BaseException]) -> str:
     """Tell on stderr what happens until the demo is over; returns why it stopped short, or ""."""
     from aiswe_site.demo import result
     from projects.models import Run
-    from projects.services.events import events_after
+    from projects.services.audit.events import events_after
 
     seen: dict[int, int] = {}
     while not failure:

@@ -22,8 +22,8 @@ def command(as_json: bool) -> int:
         for row in found:
             sign = {True: "✓", False: "✕" if row["needed"] else "!", None: "?"}[row["ok"]]
             output.say(f"{sign} {row['name']:<15} {row['detail']}")
-            if row["way_out"]:
-                output.say(f"  {'':<15} → {row['way_out']}")
+            if row["hint"]:
+                output.say(f"  {'':<15} → {row['hint']}")
             if row["blocks"]:
                 output.say(f"  {'':<15}   until then blocked: {row['blocks']}")
 

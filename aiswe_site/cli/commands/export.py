@@ -24,19 +24,20 @@ def command() -> None:
 
 @command.command()
 @click.argument("run", type=int, required=False)
-@click.option("--all", "everything", is_flag=True, help="Every build of the projects in which you may.")
+@click.option("--all", "everything", is_flag=True, help="All builds in projects where you have permission.")
 @click.option(
-    "--format", "form", type=click.Choice(["sft", "dpo", "grpo"]), required=True,
-    help="sft: chats that passed; dpo: a better and a worse answer; grpo: every answer with its reward.",
-)  # fmt: skip
+    "--format",
+    "form",
+    type=click.Choice(["sft", "dpo", "grpo"]),
+    required=True,
+    help="sft: chats that passed; dpo: a better and a worse reply; grpo: every reply with its reward.",
+)
 @click.option(
     "--output", "-o", "target", type=click.Path(dir_okay=False, path_type=Path), help="File to write instead of stdout."
 )
 @as_option
 @output.json_option
-def trajectories(
-    run: int | None, everything: bool, form: str, target: Path | None, user: str, as_json: bool
-) -> None:  # fmt: skip
+def trajectories(run: int | None, everything: bool, form: str, target: Path | None, user: str, as_json: bool) -> None:
     """Print the coder's rewarded tries as chats to fine-tune a model on, one JSON line each, as TRL reads them.
 
     Secrets are taken out. You need the right audit.export. With --json: one array.
@@ -46,15 +47,15 @@ def trajectories(
     django.start()
     from projects.errors import NotAllowed
     from projects.models import Run
-    from projects.services.trajectories import export_trajectories
+    from projects.services.insight.trajectories import export_trajectories
 
     who = django.acting_user(user)
     try:
         runs = _allowed(who) if run is None else [django.row(Run, run, "run")]
         lines = export_trajectories(runs, form, by=who)
     except NotAllowed as refusal:
-        way_out = "Name somebody who may with --as; `aiswe config admin NAME` makes one who may do everything."
-        raise CliError(str(refusal), way_out) from refusal
+        hint = "Name someone with permission using --as; `aiswe config admin NAME` creates an administrator."
+        raise CliError(str(refusal), hint) from refusal
     text = "[\n" + ",\n".join(lines) + "\n]\n" if as_json else "\n".join(lines) + "\n"
     if target is None:
         click.echo(text, nl=False)
@@ -63,21 +64,21 @@ def trajectories(
             target.write_text(text, encoding="utf-8")
         except OSError as wrong:
             raise WrongUse(
-                f"{target} cannot be written: {wrong.strerror}.", "Name a file in a folder that is there."
+                f"{target} cannot be written: {wrong.strerror}.", "Choose a file in an existing folder."
             ) from wrong
     recorded = [one.pk for one in runs if one.recording]
     output.note(f"{len(lines)} lines, {form}." + (f" In {target}." if target else ""))
     if recorded:
         names = ", ".join(map(str, recorded[:10]))
-        output.note(f"The words of run {names} are a recording, not a model's: its lines say recording: true.")
+        output.note(f"The words of run {names} are recorded, not written by a model: its lines have recording: true.")
 
 
 def _allowed(who: User) -> list[Run]:
     """The builds that this person may take away."""
     from projects.errors import NotAllowed
     from projects.models import Run
-    from projects.services.rights import can, roles_that_may
-    from projects.services.trajectories import RIGHT
+    from projects.services.accounts.rights import can, roles_that_may
+    from projects.services.insight.trajectories import RIGHT
 
     every = list(Run.objects.filter(kind=Run.Kind.BUILD).select_related("project").order_by("pk"))
     allowed = [run for run in every if can(who, run.project, RIGHT)]

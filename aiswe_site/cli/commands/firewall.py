@@ -13,12 +13,12 @@ from aiswe_site.cli.problems import NO
 
 @click.group()
 def command() -> None:
-    """Ask the firewall about commands, code, output and paths."""
+    """Check commands, code, output and paths with the firewall."""
 
 
 @command.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a verdict a line.")
-@click.option("--layers", is_flag=True, help="Also say what each layer found.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of one verdict per line.")
+@click.option("--layers", is_flag=True, help="Also show what each layer found.")
 def check(as_json: bool, layers: bool) -> int:
     """Judge JSON lines from stdin, {"kind": "command|code|output|path", "text": "…"}; print a verdict a line.
 
@@ -28,7 +28,7 @@ def check(as_json: bool, layers: bool) -> int:
 
     denied = False
     verdicts = []
-    for line in check_lines(click.get_text_stream("stdin", encoding="utf-8", errors="replace"), layers=layers):
+    for line in check_lines(click.open_file("-", encoding="utf-8", errors="replace"), layers=layers):
         verdict = json.loads(line) if isinstance(line, str) else line
         denied = denied or verdict.get("decision") == "deny"
         if as_json:

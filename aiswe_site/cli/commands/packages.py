@@ -21,8 +21,8 @@ def command() -> None:
 
 @command.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--offline", is_flag=True, help="Judge the names alone; ask no index.")
-@click.option("--project", metavar="SLUG", help="With what was added and approved for this project.")
+@click.option("--offline", is_flag=True, help="Check the names only; do not query an index.")
+@click.option("--project", metavar="SLUG", help="Include packages added and approved for this project.")
 @output.json_option
 def check(names: tuple[str, ...], offline: bool, project: str | None, as_json: bool) -> int:
     """Judge NAME, with versions or without (`requests>=2`, `npm:express@^4`).
@@ -46,7 +46,7 @@ def _supply(project: str | None) -> PackageSupply:
     django.start(migrate=project is not None)
     from django.conf import settings
 
-    from projects.engine.supply import allowlist_files, supply_of
+    from projects.engine.packages import allowlist_files, supply_of
     from projects.errors import BadInput
     from projects.models import Project
     from sandbox.packages import PackageSupply
@@ -65,9 +65,13 @@ def _judged(supply: PackageSupply, name: str, offline: bool) -> dict[str, Any]:
 
     verdict = supply.check(name)
     row: dict[str, Any] = {
-        "package": name, "ecosystem": verdict.ecosystem, "verdict": verdict.judgement.value, "reason": verdict.reason,
-        "look_alikes": list(verdict.look_alikes), "facts": None,
-    }  # fmt: skip
+        "package": name,
+        "ecosystem": verdict.ecosystem,
+        "verdict": verdict.judgement.value,
+        "reason": verdict.reason,
+        "look_alikes": list(verdict.look_alikes),
+        "facts": None,
+    }
     if offline or verdict.judgement is Judgement.REFUSED:
         return row
     try:

@@ -27,7 +27,7 @@ def command() -> None:
 @click.option("--prd", type=click.Path(exists=True, dir_okay=False), help="Also ask that its requirements are covered.")
 @output.json_option
 def validate(file: Path, prd: str | None, as_json: bool) -> int:
-    """Check the plan in FILE: cycles, unknown needs, repeated ids, tasks over an hour. Exit code 1 when it is invalid."""
+    """Check the plan in FILE: cycles, unknown needs, repeated ids, tasks over an hour. Exits with 1 if invalid."""
     from agents.planning.plan import content_hash, parse_plan, validate_plan
 
     problems: list[dict[str, Any]] = []
@@ -58,11 +58,11 @@ def validate(file: Path, prd: str | None, as_json: bool) -> int:
 def _read(file: Path) -> Any:
     """The JSON in a file, or a sentence on why it is none."""
     if file.stat().st_size > MOST_BYTES:
-        return f"{file.name} is larger than {MOST_BYTES // 1_000_000} MB: no plan needs that."
+        return f"{file.name} is larger than {MOST_BYTES // 1_000_000} MB: too large for a plan."
     try:
         read = json.loads(file.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
-        return f"{file.name} is not text in UTF-8."
+        return f"{file.name} is not UTF-8 text."
     except RecursionError:
         return f"{file.name} is nested too deeply to be a plan."
     except ValueError as error:
@@ -73,8 +73,8 @@ def _read(file: Path) -> Any:
 def _requirements(prd: str | None, plan: dict[str, Any]) -> dict[str, str]:
     """Key → kind: of the document when one is given, else those that the plan itself names."""
     if prd is not None:
-        from agents.documents import read_path
-        from agents.extraction import extract
+        from agents.requirements import extract
+        from agents.requirements.documents import read_path
 
         return {found.key: found.kind for found in extract(read_path(prd)).requirements}
     tasks = plan.get("tasks")
@@ -125,7 +125,7 @@ def approve(plan: int, digest: str | None, user: str, as_json: bool) -> None:
     """Say yes to plan PLAN as it is shown now. Nothing is built before."""
     django.start()
     from projects.models import Plan
-    from projects.services import plans
+    from projects.services.planning import plans
 
     by = django.acting_user(user)
     found = django.row(Plan, plan, "plan")

@@ -12,7 +12,7 @@ from aiswe_site.cli.problems import WrongUse
 
 @click.group()
 def command() -> None:
-    """Make a project from a requirements document."""
+    """Create a project from a requirements document."""
 
 
 @command.command()
@@ -25,14 +25,15 @@ def command() -> None:
 @output.json_option
 def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str, user: str, as_json: bool) -> None:
     """Make project NAME and have its document read: requirements first, then a plan to approve."""
-    from agents.documents import read_path
+    from agents.requirements.documents import read_path
 
     document = read_path(file)  # refused before anything is made
     rules = read_path(house_rules).text if house_rules else ""
     django.start()
     from django.db import transaction
 
-    from projects.services import documents, projects, runs
+    from projects.services.planning import documents, projects
+    from projects.services.work import runs
 
     by = django.acting_user(user)
     with transaction.atomic():
@@ -42,7 +43,7 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
     result = {"project": project.pk, "slug": project.slug, "document": stored.pk, "run": run.pk}
 
     def people() -> None:
-        output.say(f"Project {project.slug} made; run {run.pk} reads {document.name} and plans.")
+        output.say(f"Project {project.slug} created; run {run.pk} reads {document.name} and plans.")
         output.say(f"Next: aiswe run watch {run.pk}")
 
     output.answer(result, as_json=as_json, people=people)
@@ -63,16 +64,16 @@ def limits(project: str, changes: tuple[str, ...], user: str, as_json: bool) -> 
     for change in changes:
         name, _, number = change.partition("=")
         if not number.isdecimal():
-            raise WrongUse(f"{change!r} changes no limit.", "Write the limit and a whole number: task_tokens=800000")
+            raise WrongUse(f"{change!r} changes no limit.", "Give the limit and an integer: task_tokens=800000")
         wanted[name] = int(number)
     django.start()
     from projects.errors import BadInput
     from projects.models import Project
-    from projects.services import projects
+    from projects.services.planning import projects
 
     found = Project.objects.filter(slug=project).first()
     if found is None:
-        raise WrongUse(f"There is no project {project!r}.", "`aiswe history` lists what there is.")
+        raise WrongUse(f"There is no project {project!r}.", "`aiswe history` lists them.")
     if wanted:
         try:
             projects.update_settings(found, by=django.acting_user(user), limits=wanted)
@@ -80,6 +81,12 @@ def limits(project: str, changes: tuple[str, ...], user: str, as_json: bool) -> 
             raise WrongUse(str(wrong), f"`aiswe project limits {project}` shows them.") from wrong
 
     def people() -> None:
-        output.pairs(found.limits)
+        output.table(
+            ("Limit", "Value", "Possible", "What it is"),
+            [
+                (name, f"{found.limits[name]:,}", f"{spec.low:,} to {spec.high:,}", spec.label)
+                for name, spec in projects.LIMITS.items()
+            ],
+        )
 
     output.answer({"project": found.pk, "slug": found.slug, "limits": found.limits}, as_json=as_json, people=people)

@@ -12,8 +12,8 @@ from aiswe_site.cli import output
 @output.json_option
 def command(file: str, as_json: bool) -> None:
     """List every requirement in FILE with its lines, and every paragraph that is none. No model is needed."""
-    from agents.documents import read_path
-    from agents.extraction import extract
+    from agents.requirements import extract
+    from agents.requirements.documents import read_path
 
     found = extract(read_path(file))
 

@@ -30,7 +30,7 @@ def start(plan: int, user: str, as_json: bool) -> None:
     """Build the approved plan PLAN."""
     django.start()
     from projects.models import Plan
-    from projects.services import runs
+    from projects.services.work import runs
 
     run = runs.start_build(django.row(Plan, plan, "plan"), by=django.acting_user(user))
     _say(run, as_json, f"Next: aiswe run watch {run.pk}")
@@ -48,7 +48,7 @@ def watch(run: int, after: int, as_json: bool) -> int:
     """
     django.start()
     from projects.models import Run
-    from projects.services.events import events_after
+    from projects.services.audit.events import events_after
 
     current = django.row(Run, run, "run")
     tell = output.note if as_json else output.say
@@ -95,7 +95,7 @@ def cancel(run: int, user: str, as_json: bool) -> None:
 def _steer(verb: str, key: int, user: str, as_json: bool) -> None:
     django.start()
     from projects.models import Run
-    from projects.services import runs
+    from projects.services.work import runs
 
     by = django.acting_user(user)
     run = django.row(Run, key, "run")
@@ -108,7 +108,7 @@ def _steer(verb: str, key: int, user: str, as_json: bool) -> None:
 
 
 def _say(run: Run, as_json: bool, more: str = "") -> None:
-    from projects.services import runs
+    from projects.services.work import runs
 
     document: dict[str, Any] = {
         "run": run.pk,

@@ -1,4 +1,4 @@
-"""aiswe sandbox: run something in it, or probe its walls."""
+"""aiswe sandbox: run something in it, or test its isolation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKENDS = click.Choice(["auto", "docker", "bubblewrap"])
 
 @click.group()
 def command() -> None:
-    """Run a command in the sandbox, or probe its walls."""
+    """Run a command in the sandbox, or test its isolation."""
 
 
 @command.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -31,18 +31,19 @@ def command() -> None:
     help="More than this percent of lines and of branches.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1, 12), default=5, show_default=True, help="Answers of the model, at most."
+    "--rounds", type=click.IntRange(1, 12), default=5, show_default=True, help="Maximum number of model replies."
 )
 @click.option("--branch", default="", metavar="NAME", help="Commit them on this new branch, if the review gates pass.")
 @as_option
 @output.json_option
 def write(project: str, module: str, target: float, rounds: int, branch: str, user: str, as_json: bool) -> int:
-    """Write pytest files for MODULE (shop.cart, or shop/cart.py) of PROJECT (its short name) and show them as a diff.
+    """Write tests for MODULE (shop.cart, or shop/cart.py) of PROJECT (its short name) and show them as a diff.
 
     They pass in the sandbox, or are not shown. It stops when the target is met. Exit code 1 when it was not.
     """
     django.start()
-    from agents.testing.write import NoModule, SuiteFails
+    from agents.engine.module_tests.write import SuiteFails
+    from agents.languages.base import NoModule
     from projects.engine.testing import on_request
     from projects.errors import BadInput
     from projects.models import Project
@@ -56,12 +57,14 @@ def write(project: str, module: str, target: float, rounds: int, branch: str, us
     except (NoModule, BadInput) as unknown:
         raise WrongUse(str(unknown)) from None
     except SuiteFails as failing:
-        raise CliError(str(failing), "Repair them first: `python -m pytest` in the project shows them.") from None
+        raise CliError(str(failing), "Repair them first: a run of the project's tests shows them.") from None
     written, verdict = made.written, made.gates
     document: dict[str, Any] = written.to_json() | {
-        "project": found.slug, "run": made.run, "branch": branch if made.committed else "",
+        "project": found.slug,
+        "run": made.run,
+        "branch": branch if made.committed else "",
         "gates": {"verdict": verdict.verdict, "reasons": list(verdict.reasons)} if verdict else None,
-    }  # fmt: skip
+    }
     output.answer(document, as_json=as_json, people=lambda: _people(document))
     return 0 if document["met"] and (document["branch"] or not branch or not written.files) else NO
 
@@ -71,7 +74,7 @@ def _projects(by: User) -> str:
     from projects.models import Project
 
     names = list(Project.objects.visible_to(by).order_by("slug").values_list("slug", flat=True)[:20])
-    return f"There are: {', '.join(names)}." if names else "There is none yet: `aiswe project new` makes one."
+    return f"There are: {', '.join(names)}." if names else "There are no projects yet: `aiswe project new` creates one."
 
 
 def _many(count: int, word: str) -> str:
@@ -84,7 +87,8 @@ def _people(found: dict[str, Any]) -> None:
             output.say(line)
     now, before = found["covered"], found["before"]
     output.say(
-        f"{found['module']}: branches {before['branches']:.0f} → {now['branches']:.0f} %, lines {before['lines']:.0f} → {now['lines']:.0f} %"
+        f"{found['module']}: branches {before['branches']:.0f} → {now['branches']:.0f} %, lines "
+        f"{before['lines']:.0f} → {now['lines']:.0f} %"
     )
     if not found["files"]:
         output.say("Nothing had to be written." if found["met"] else "No tests that pass were written.")
@@ -92,12 +96,12 @@ def _people(found: dict[str, Any]) -> None:
         left_out = f"; {found['dropped']} that failed are left out" if found["dropped"] else ""
         output.say(f"{_many(found['passed'], 'test')} pass, after {_many(found['rounds'], 'answer')}{left_out}.")
     if found["mutants"]:
-        output.say(f"They notice {found['noticed']} of {found['mutants']} small mistakes.")
+        output.say(f"They catch {found['noticed']} of {found['mutants']} small mistakes.")
     if found["gates"] and not found["branch"]:
         output.say(f"Not committed: {'; '.join(found['gates']['reasons'][:5]) or found['gates']['verdict']}")
     elif found["branch"]:
         output.say(f"On the branch {found['branch']}.")
-    output.say(f"On record as run {found['run']}: `aiswe audit export {found['run']}`.")
+    output.say(f"Recorded as run {found['run']}: `aiswe audit export {found['run']}`.")
     if not found["met"]:
         output.say(
             f"The target of {found['target']:g} % is not met{': ' + found['problem'] if found['problem'] else ''}."

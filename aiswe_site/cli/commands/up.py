@@ -27,18 +27,21 @@ def command(host: str, port: int) -> None:
         with HomeLock(home), listen(host, port) as listener:
             address = address_of(listener)
             if host not in LOCAL:
-                output.note(f"Warning: {host} can be reached from other machines; put TLS in front (docs/security.md).")
+                output.note(
+                    f"Warning: {host} can be reached from other machines; put TLS in front "
+                    "(docs/explanation/security.md)."
+                )
 
             def ready(first: bool) -> None:
                 output.say(f"AI SWE is up: {address}" if first else f"AI SWE is up again: {address}")
                 if first and os.environ.get("AISWE_MODEL", "").startswith("scripted:"):
-                    output.note("AISWE_MODEL names a recording: no model works here, and every page says so.")
+                    output.note("AISWE_MODEL names a recording: no model is used, and every page says so.")
                 if first:
-                    output.say("Open it in a browser; the first visit makes the administrator. Ctrl-C stops it.")
+                    output.say("Open it in a browser; the first visit creates the administrator. Ctrl-C stops it.")
 
             Supervisor(home, listener, output.note, ready).run()
     except HomeTaken as taken:
-        raise CliError(str(taken), "Use that one, stop it, or set AISWE_HOME to another folder.") from None
+        raise CliError(str(taken), "Use it, stop it, or set AISWE_HOME to another folder.") from None
     except PortBusy as busy:
         raise CliError(str(busy), "Choose another with --port, or --port 0 for a free one.") from None
     except StartFailed as failed:

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
+from agents.languages.registry import language
 from agents.llm.base import Message
-from agents.provenance import Material, Source, as_turn, label, render
+from agents.prompts.provenance import Material, Source, as_turn, label, render
 
 
 def head(*, approach: int = 1, **texts: str) -> list[Message]:
     """System prompt and first message of a coder."""
     first = render(
         "task.head",
-        project="shop", key="T-01", title="Adding", approach=approach, step="code",
-        description=label(texts.get("description", ""), Source.MODEL), expects=label(texts.get("expects", ""), Source.MODEL),
-        files=["calc.py"], requirements=label(texts.get("requirements", ""), Source.DOCUMENT),
-        note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()), lessons=label(texts.get("lessons", ""), Source.MODEL),
+        project="shop",
+        key="T-01",
+        title="Adding",
+        approach=approach,
+        step="code",
+        description=label(texts.get("description", ""), Source.MODEL),
+        expects=label(texts.get("expects", ""), Source.MODEL),
+        files=["calc.py"],
+        requirements=label(texts.get("requirements", ""), Source.DOCUMENT),
+        note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()),
+        lessons=label(texts.get("lessons", ""), Source.MODEL),
         existing=label(texts.get("existing", ""), Source.REPOSITORY),
-        tests=label(texts.get("tests", ""), Source.MODEL), avoid=label(texts.get("avoid", ""), Source.TESTS),
-    )  # fmt: skip
-    return [as_turn("system", render("system.coder", house_rules=texts.get("rules", ""))), as_turn("user", first)]
+        tests=label(texts.get("tests", ""), Source.MODEL),
+        avoid=label(texts.get("avoid", ""), Source.TESTS),
+    )
+    return [
+        as_turn("system", render("system.coder", house_rules=texts.get("rules", ""), language=language().words)),
+        as_turn("user", first),
+    ]
 
 
 def repair(trace: str, said: str = "") -> Message:
     """The message that shows a failing run."""
     variables: dict[str, Any] = {
-        "lessons": "", "counts": "1 failed.", "trace": label(trace, Source.TESTS), "repeated": False, "undone": "", "unfounded": False,
-    }  # fmt: skip
+        "lessons": "",
+        "counts": "1 failed.",
+        "trace": label(trace, Source.TESTS),
+        "repeated": False,
+        "undone": "",
+        "unfounded": False,
+    }
     turn = as_turn("user", render("task.repair", **variables))
     if said:
         turn = {**turn, "content": f"{turn['content'].rstrip()}\n\nA person of the team says:\n- {said}\n"}

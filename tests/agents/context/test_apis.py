@@ -7,9 +7,9 @@ import pytest
 from agents.context.apis import ApiCheck
 from sandbox.base import ExecResult
 from sandbox.registry import open_backend
-from sandbox.scripted import ScriptedSandbox
+from tests.sandbox.fake_backend import FakeSandbox
 
-LOCAL = ("shop",)
+PATHS = ("shop/cart.py",)
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,9 @@ def box():
 
 
 def told(box, text, check=None):
-    return (check or ApiCheck()).problems({"a.py": text}, local=LOCAL, sandbox=lambda: box, scope="")
+    lines, unchecked = (check or ApiCheck()).problems({"a.py": text}, paths=PATHS, sandbox=lambda: box, scope="")
+    assert not unchecked
+    return lines
 
 
 @pytest.mark.bubblewrap
@@ -41,8 +43,8 @@ class TestInTheSandbox:
     def test_a_keyword_that_a_function_does_not_take_is_told_with_its_parameters(self, box):
         (line,) = told(box, "import shutil\nshutil.copyfile('a', 'b', overwrite=True)\nshutil.copyfile('a', dst='b')\n")
         assert (
-            line
-            == "a.py:2: shutil.copyfile takes no argument overwrite. It is shutil.copyfile(src, dst, *, follow_symlinks=…)."
+            line == "a.py:2: shutil.copyfile takes no argument overwrite. It is shutil.copyfile(src, dst, *, "
+            "follow_symlinks=…)."
         )
 
     def test_a_method_of_a_class_is_looked_up_too(self, box):
@@ -54,8 +56,10 @@ class TestInTheSandbox:
         [
             "import os.path\nimport xml.etree.ElementTree as E\nE.fromstring('<a/>').find('a')\nos.path.join('a')\n",
             "import xml\nxml.sax.parseString('x')\n",
-            "import math, re, itertools, functools\nmath.comb(3, 2)\nre.compile('a', flags=re.I)\nfunctools.lru_cache(maxsize=3)\n",
-            "from typing import Any, Self\nfrom dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass A:\n    x: int = 0\n",
+            "import math, re, itertools, functools\nmath.comb(3, 2)\nre.compile('a', "
+            "flags=re.I)\nfunctools.lru_cache(maxsize=3)\n",
+            "from typing import Any, Self\nfrom dataclasses import dataclass, "
+            "field\n@dataclass(frozen=True)\nclass A:\n    x: int = 0\n",
             "import not_installed_anywhere\nnot_installed_anywhere.run(x=1)\n",
             "import antigravity\nantigravity.fly()\n",
             "from shop.cart import nothing\nnothing(x=1)\n",
@@ -70,7 +74,7 @@ class TestInTheSandbox:
 def answering(*answers):
     calls = []
 
-    class Box(ScriptedSandbox):
+    class Box(FakeSandbox):
         def exec(self, argv, *, stdin=b"", **options):
             asked = json.loads(stdin)
             calls.append(asked["uses"])
@@ -92,7 +96,10 @@ def test_code_without_libraries_needs_no_sandbox():
     def never():
         raise AssertionError("nothing to ask")
 
-    assert ApiCheck().problems({"a.py": "x = 1\n", "b.md": "import json"}, local=(), sandbox=never, scope="") == []
+    assert ApiCheck().problems({"a.py": "x = 1\n", "b.md": "import json"}, paths=(), sandbox=never, scope="") == (
+        [],
+        [],
+    )
 
 
 @pytest.mark.parametrize(

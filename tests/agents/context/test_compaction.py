@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from agents.context.compaction import COMPACT_AT, compact
 from agents.llm.scripted_server.scenario import reply_file
 from agents.llm.tokens import count_messages
-from agents.provenance import as_turn
+from agents.prompts.provenance import as_turn
 from tests.agents.context.prompts import again, head, repair
 
 PINNED = ("description", "requirements", "note", "tests", "rules")

@@ -11,7 +11,7 @@ from agents.context.meaning import Meaning
 from agents.context.parts import parts_of
 from agents.context.retrieval import CHUNK_CHARS
 from agents.context.vectors import VectorStore
-from agents.provenance import Source
+from agents.prompts.provenance import Source
 from tests.agents.context.support import Embedder
 
 MANUAL = """# Payments library

@@ -2,9 +2,8 @@
 
 import pytest
 
-from agents.context import files, knowledge
+from agents.context import files
 from agents.context.files import FILES_CHARS, existing_files, nearness
-from agents.context.knowledge import Knowledge
 from agents.context.meaning import Meaning
 from agents.context.vectors import VectorStore
 from agents.llm.base import ModelUnavailable
@@ -42,12 +41,14 @@ def test_every_source_is_the_repository(tmp_path):
 
 
 @pytest.fixture
-def model(tmp_path, monkeypatch):
-    """An embedding model that this process uses."""
-    made = Embedder()
-    meaning = Meaning("m", made, VectorStore(tmp_path / "vectors.sqlite3"))
-    monkeypatch.setattr(knowledge, "_current", Knowledge(None, meaning))
-    return made
+def model():
+    """An embedding model."""
+    return Embedder()
+
+
+@pytest.fixture
+def meaning(tmp_path, model):
+    return Meaning("m", model, VectorStore(tmp_path / "vectors.sqlite3"))
 
 
 def padded(number):
@@ -58,45 +59,44 @@ def padded(number):
     }
 
 
-def test_code_is_found_whose_words_the_task_does_not_use(tmp_path, monkeypatch, model):
+def test_code_is_found_whose_words_the_task_does_not_use(tmp_path, meaning):
     repository, sha = repository_of(tmp_path, padded(40))
     about = "Customers want their pay back"
-    shown = existing_files(repository, sha, ["pad/filler_00.py"], about)
+    shown = existing_files(repository, sha, ["pad/filler_00.py"], about, meaning)
     assert (
         "def reimburse(order: str" in shown.partition("Code of other files that fits the task:")[2].partition("Map")[0]
     )
-    assert nearness(repository, sha, ["pad/filler_00.py"], about).problem == ""
-    monkeypatch.setattr(knowledge, "_current", Knowledge())
+    assert nearness(repository, sha, ["pad/filler_00.py"], about, meaning).problem == ""
     by_words = existing_files(repository, sha, ["pad/filler_00.py"], about)
     assert "return bool(order and cents)" not in by_words
     assert nearness(repository, sha, ["pad/filler_00.py"], about) is None
 
 
-def test_a_commit_embeds_the_functions_that_it_changed(tmp_path, model):
+def test_a_commit_embeds_the_functions_that_it_changed(tmp_path, model, meaning):
     repository, sha = repository_of(tmp_path, padded(40))
     about = "Customers want their pay back"
-    existing_files(repository, sha, ["pad/filler_00.py"], about)
+    existing_files(repository, sha, ["pad/filler_00.py"], about, meaning)
     before = len(model.texts)
     changed = commit(repository, {"zz/orders.py": "def refund(order: str) -> bool:\n    return bool(order)\n"})
-    shown = existing_files(repository, changed, ["pad/filler_00.py"], about)
+    shown = existing_files(repository, changed, ["pad/filler_00.py"], about, meaning)
     assert len(model.texts) == before + 1
     assert "def refund" in shown
 
 
-def test_without_an_answer_of_the_model_the_task_goes_on_by_words_and_keeps_its_bytes(tmp_path, model):
+def test_without_an_answer_of_the_model_the_task_goes_on_by_words_and_keeps_its_bytes(tmp_path, model, meaning):
     model.away = ModelUnavailable("no server")
     repository, sha = repository_of(tmp_path, padded(40))
-    shown = existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back")
+    shown = existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning)
     assert "def filler_33() -> str" in shown
-    assert nearness(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back").problem == "no server"
+    assert nearness(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning).problem == "no server"
     model.away = None
-    assert existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back") == shown
+    assert existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning) == shown
 
 
-def test_another_process_with_the_vectors_shows_the_same_bytes(tmp_path, model):
+def test_another_process_with_the_vectors_shows_the_same_bytes(tmp_path, model, meaning):
     repository, sha = repository_of(tmp_path, padded(40))
     about = "Customers want their pay back"
-    first = existing_files(repository, sha, ["pad/filler_00.py"], about)
+    first = existing_files(repository, sha, ["pad/filler_00.py"], about, meaning)
     files._known.clear()
     model.away = ModelUnavailable("no server")
-    assert existing_files(repository, sha, ["pad/filler_00.py"], about) == first
+    assert existing_files(repository, sha, ["pad/filler_00.py"], about, meaning) == first

@@ -4,17 +4,18 @@ import json
 
 import pytest
 
-from agents.context.libraries import TOKENS, Libraries, modules_of
+from agents.context.libraries import TOKENS, Libraries
+from agents.languages.registry import language
 from agents.llm.tokens import count_tokens
 from sandbox.base import ExecResult
 from sandbox.registry import open_backend
-from sandbox.scripted import ScriptedSandbox
+from tests.sandbox.fake_backend import FakeSandbox
 
 
 def answering(rows):
     calls = []
 
-    class Box(ScriptedSandbox):
+    class Box(FakeSandbox):
         def exec(self, argv, *, stdin=b"", **options):
             asked = json.loads(stdin)
             calls.append(asked["modules"])
@@ -25,7 +26,11 @@ def answering(rows):
 
 def test_modules_are_what_is_imported_or_named_and_neither_standard_nor_local_nor_a_test_tool():
     files = {"a.py": "import os, flask, pytest\nfrom shop.cart import add\n"}
-    assert modules_of(files, ["python-dateutil>=2", "argon2-cffi"], ["shop"]) == ["argon2", "dateutil", "flask"]
+    assert language().libraries(files, ["python-dateutil>=2", "argon2-cffi"], ["shop/cart.py"]) == [
+        "argon2",
+        "dateutil",
+        "flask",
+    ]
 
 
 @pytest.mark.bubblewrap
@@ -34,6 +39,7 @@ def test_what_the_files_use_comes_first_with_its_signature_and_words():
         lines = (
             Libraries()
             .signatures(
+                language(),
                 ["httpx"],
                 "stream a response",
                 {"a.py": "import httpx\nhttpx.get('x')\n"},
@@ -51,14 +57,14 @@ def test_a_module_is_asked_about_once_and_one_that_is_not_there_says_nothing():
     opened, calls = answering([None])
     libraries = Libraries()
     for _ in range(2):
-        assert libraries.signatures(["nowhere"], "words", {}, sandbox=opened, scope="") == ""
+        assert libraries.signatures(language(), ["nowhere"], "words", {}, sandbox=opened, scope="") == ""
     assert calls == [["nowhere"]]
 
 
 def test_what_fits_neither_files_nor_task_is_left_out_and_the_room_is_kept():
     rows = [[f"convert_money_{number}", "(amount: int)", "Convert money " + "x" * 150] for number in range(300)]
     opened, _ = answering([[*rows, ["other", "()", "Something else"], ["bad name", "()", ""], 7]])
-    shown = Libraries().signatures(["bank"], "convert money", {}, sandbox=opened, scope="")
+    shown = Libraries().signatures(language(), ["bank"], "convert money", {}, sandbox=opened, scope="")
     assert 1 <= len(shown.splitlines()) <= 8
     assert "other" not in shown
     assert count_tokens(shown) <= TOKENS
@@ -72,6 +78,6 @@ def test_what_fits_by_meaning_alone_is_shown_too():
         return [0.9 if "reimburse" in text else 0.1 for text in texts]
 
     libraries = Libraries()
-    assert libraries.signatures(["bank"], "refund a customer", {}, sandbox=opened, scope="") == ""
-    shown = libraries.signatures(["bank"], "refund a customer", {}, sandbox=opened, scope="", near=near)
+    assert libraries.signatures(language(), ["bank"], "refund a customer", {}, sandbox=opened, scope="") == ""
+    shown = libraries.signatures(language(), ["bank"], "refund a customer", {}, sandbox=opened, scope="", near=near)
     assert shown == "bank.reimburse(order): Gives the amount back"

@@ -3,11 +3,12 @@
 from agents.context.index import Indexer
 from agents.context.map import repository_map
 from agents.context.ranking import ranked, words_of
-from agents.context.symbols import language_of, read_symbols
+from agents.languages.registry import grammar_of
+from agents.languages.symbols import read_symbols
 from agents.llm.tokens import count_tokens
 from tests.agents.context.support import SHOP, commit, repository_of
 
-SYMBOLS = {path: read_symbols(text.encode(), language_of(path)) for path, text in SHOP.items()}
+SYMBOLS = {path: read_symbols(text.encode(), grammar_of(path)) for path, text in SHOP.items()}
 
 
 def test_a_commit_costs_only_the_files_it_changed(tmp_path):

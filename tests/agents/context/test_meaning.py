@@ -1,12 +1,12 @@
-"""Code and documentation are compared with a task by meaning, each text embedded once, and no task waits for a model."""
+"""Code and documents are compared with a task by meaning, each text embedded once, and no task waits for a model."""
 
 import pytest
 
 from agents.context.meaning import CHARS, MOST, REST_S, Asking, Meaning, meaning_of
 from agents.context.vectors import VectorStore
 from agents.llm.base import Cancelled, ModelUnavailable, Timeouts
-from agents.llm.scripted_server import ScriptedOllama
 from tests.agents.context.support import Embedder
+from tests.agents.llm.fake_servers import FakeModelServer
 
 TEXTS = ["def reimburse(order): ...", "def forecast(city): ...", "def login(user): ..."]
 
@@ -119,7 +119,7 @@ def server(tmp_path):
     (scenario / "scenario.toml").write_text(
         'name = "t"\ntitle = "t"\ndescription = "d"\nmodel = "m"\nrecorded = true\n'
     )
-    with ScriptedOllama(scenario, tokens_per_s=0) as url:
+    with FakeModelServer(scenario, tokens_per_s=0) as url:
         yield url
 
 

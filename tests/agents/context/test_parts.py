@@ -9,9 +9,15 @@ from agents.llm.tokens import count_messages
 from tests.agents.context.prompts import head, repair
 
 SIMPLE = {
-    "description": "Add up.", "requirements": "- FR-01: It adds.", "note": "Mind the cents.", "lessons": "- a → b",
-    "existing": "x = 1", "tests": "assert add(1, 1) == 2", "avoid": "try 1: failed", "rules": "Use Decimal.",
-}  # fmt: skip
+    "description": "Add up.",
+    "requirements": "- FR-01: It adds.",
+    "note": "Mind the cents.",
+    "lessons": "- a → b",
+    "existing": "x = 1",
+    "tests": "assert add(1, 1) == 2",
+    "avoid": "try 1: failed",
+    "rules": "Use Decimal.",
+}
 
 
 def named(message):
@@ -24,8 +30,15 @@ def test_every_stretch_of_the_first_message_has_its_name():
     assert "Use Decimal." in named(system)["house rules"]
     found = named(first)
     assert list(found) == [
-        "task", "requirements", "people", "lessons", "files", "tests", "failed before", "approach",
-    ]  # fmt: skip
+        "task",
+        "requirements",
+        "people",
+        "lessons",
+        "files",
+        "tests",
+        "failed before",
+        "approach",
+    ]
     for name, words in (
         ("task", "Add up."),
         ("requirements", "FR-01: It adds."),

@@ -1,7 +1,8 @@
 """Code that fits a task."""
 
 from agents.context.retrieval import CHUNK_CHARS, Chunk, bm25, pieces_of, retrieve
-from agents.context.symbols import language_of, read_symbols
+from agents.languages.registry import grammar_of
+from agents.languages.symbols import read_symbols
 from tests.agents.context.support import SHOP
 
 
@@ -9,7 +10,7 @@ def chunks(files):
     return [
         Chunk(path, piece)
         for path, text in sorted(files.items())
-        for piece in pieces_of(text, read_symbols(text.encode(), language_of(path)))
+        for piece in pieces_of(text, read_symbols(text.encode(), grammar_of(path)))
     ]
 
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from agents.asking import ask
 from agents.context.documents import HEADING
-from agents.llm.base import Completion, ContextTooLong, Timeouts, Usage
+from agents.engine.ask import Question, ask
+from agents.engine.contracts import TaskLimits
+from agents.llm.base import Completion, ContextTooLong, Timeouts, TokenUsage
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages
 from agents.personas import CODER
-from agents.ports import Limits
-from agents.provenance import Source, as_turn, joined, label
+from agents.prompts.provenance import Source, as_turn, joined, label
 from tests.agents.context.prompts import head, repair
-from tests.agents.nodes.support import MemorySpine
+from tests.agents.engine.nodes.support import MemoryEventLog
 
 WINDOW = 16_384
 PINNED = {
@@ -34,7 +34,7 @@ class Counting:
     async def stream(self, messages, **_):
         self.sent.append(list(messages))
         text = f"## Diagnosis\nCause: cause {len(self.sent)}\n\n```python path=a.py\n{'y = 1; ' * 400}\n```"
-        yield Completion(text, Usage(count_messages(messages), 900, 0.1, 0.1, "m"), "stop")
+        yield Completion(text, TokenUsage(count_messages(messages), 900, 0.1, 0.1, "m"), "stop")
 
     async def embed(self, texts):
         return []
@@ -53,12 +53,16 @@ def opening(files=12_000):
     material = joined(
         [
             label("old = 1\n" * (files // 8), Source.REPOSITORY, "path=a.py"),
-            "Code of other files that fits the task:", label("def near(): ...\n" * 100, Source.REPOSITORY),
-            "Map of the rest (signatures):", label("b.py:\n  def far()\n" * 60, Source.REPOSITORY),
-            HEADING, label("Sums are made with add(a, b).\n" * 60, Source.PACKAGE, "path=docs/sums.md section=Sums"),
-            "Library signatures:", label("sums.add(a, b)\n" * 40, Source.PACKAGE),
+            "Code of other files that fits the task:",
+            label("def near(): ...\n" * 100, Source.REPOSITORY),
+            "Map of the rest (signatures):",
+            label("b.py:\n  def far()\n" * 60, Source.REPOSITORY),
+            HEADING,
+            label("Sums are made with add(a, b).\n" * 60, Source.PACKAGE, "path=docs/sums.md section=Sums"),
+            "Library signatures:",
+            label("sums.add(a, b)\n" * 40, Source.PACKAGE),
         ]
-    )  # fmt: skip
+    )
     system, first = head(**PINNED, lessons="- rounding → use cents\n" * 20)
     at = first["content"].index("\nThe tests your code must pass")
     content = f"{first['content'][:at]}\nFiles that exist already:\n{material}\n{first['content'][at:]}"
@@ -66,21 +70,29 @@ def opening(files=12_000):
 
 
 def talk(runner, turns, messages):
-    spine, provider = MemorySpine(), Counting()
+    event_log, provider = MemoryEventLog(), Counting()
     for turn in range(turns):
         said = ask(
-            spine=spine, limits=Limits(), runner=runner, provider=provider, persona=CODER, messages=messages,
-            step="repair", key=f"k{turn}",
-        )  # fmt: skip
+            Question(
+                event_log=event_log,
+                limits=TaskLimits(),
+                runner=runner,
+                provider=provider,
+                persona=CODER,
+                messages=messages,
+                step="repair",
+                key=f"k{turn}",
+            )
+        )
         trace = f"E  failure number {turn}\n" + "E  more of it\n" * 60
         messages = [*messages, as_turn("assistant", said.text), repair(trace, f"word {turn}!" if turn % 4 == 0 else "")]
-    return spine, provider
+    return event_log, provider
 
 
 def test_every_call_fits_and_holds_what_is_pinned_word_for_word(runner):
-    spine, provider = talk(runner, 14, opening())
+    event_log, provider = talk(runner, 14, opening())
     assert len(provider.sent) == 14
-    shortenings = [event["payload"] for event in spine.of("context.compacted")]
+    shortenings = [event["payload"] for event in event_log.of("context.compacted")]
     assert len(shortenings) > 5
     for told in shortenings:
         assert all(before > after >= 0 for before, after in told["parts"].values())
@@ -100,22 +112,44 @@ def test_the_canary_has_its_place_in_the_window_too(runner):
     messages, provider = opening(), Counting()
     for turn in range(14):
         said = ask(
-            spine=MemorySpine(), limits=Limits(), runner=runner, provider=provider, persona=CODER, messages=messages,
-            step="repair", key=f"k{turn}", canary="aiswe-canary-" + "0f" * 16,
-        )  # fmt: skip
+            Question(
+                event_log=MemoryEventLog(),
+                limits=TaskLimits(),
+                runner=runner,
+                provider=provider,
+                persona=CODER,
+                messages=messages,
+                step="repair",
+                key=f"k{turn}",
+                canary="aiswe-canary-" + "0f" * 16,
+            )
+        )
         messages = [*messages, as_turn("assistant", said.text), repair("E  a failure\n" + "E  more of it\n" * 60)]
     assert all(count_messages(sent) + CODER.max_tokens <= WINDOW for sent in provider.sent)
     assert any("aiswe-canary-" in sent[0]["content"] for sent in provider.sent)
 
 
 def test_the_ledger_of_every_call_adds_up(runner):
-    spine, _ = talk(runner, 10, opening(files=4_000))
-    calls = [event["payload"] for event in spine.of("llm.usage")]
+    event_log, _ = talk(runner, 10, opening(files=4_000))
+    calls = [event["payload"] for event in event_log.of("llm.usage")]
     assert len(calls) == 10
     for call in calls:
         assert sum(call["filled_by"].values()) == call["prompt_tokens"]
-    everything = {"system", "house rules", "task", "requirements", "people", "lessons", "files", "retrieved", "map",
-                  "documentation", "libraries", "tests", "approach"}  # fmt: skip
+    everything = {
+        "system",
+        "house rules",
+        "task",
+        "requirements",
+        "people",
+        "lessons",
+        "files",
+        "retrieved",
+        "map",
+        "documentation",
+        "libraries",
+        "tests",
+        "approach",
+    }
     assert everything <= set(calls[0]["filled_by"])
     assert {"summary", "trace", "tests"} <= set(calls[-1]["filled_by"])
 
@@ -124,7 +158,15 @@ def test_what_cannot_be_shortened_enough_is_not_sent(runner):
     provider = Counting()
     with pytest.raises(ContextTooLong):
         ask(
-            spine=MemorySpine(), limits=Limits(), runner=runner, provider=provider, persona=CODER,
-            messages=head(tests="assert total([2, 3]) == 5\n" * 4_000), step="code", key="k",
-        )  # fmt: skip
+            Question(
+                event_log=MemoryEventLog(),
+                limits=TaskLimits(),
+                runner=runner,
+                provider=provider,
+                persona=CODER,
+                messages=head(tests="assert total([2, 3]) == 5\n" * 4_000),
+                step="code",
+                key="k",
+            )
+        )
     assert provider.sent == []

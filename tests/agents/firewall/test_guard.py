@@ -1,4 +1,6 @@
-"""The guard model may tighten, never loosen; whatever goes wrong with it asks a person. Asked over HTTP, as a real one is."""
+"""The guard model may tighten, never loosen; whatever goes wrong with it asks a person. Asked over HTTP, as a real one
+is.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agents.firewall import Verdict, inspect, judge
+from agents.firewall import FirewallVerdict, inspect, judge
 from agents.firewall.guard import ModelGuard, read_verdict
 from agents.llm.base import Timeouts
 from agents.llm.registry import make_provider
@@ -51,7 +53,8 @@ def guard(reply: str | None, status: int = 200) -> Iterator[tuple[ModelGuard, li
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    limits = Timeouts(connect=2.0, first_token=0.3, idle=0.3, total=1.0)
+    quiet = 0.3 if reply is None else 30.0
+    limits = Timeouts(connect=30.0, first_token=quiet, idle=quiet, total=60.0)
     provider = make_provider(
         "ollama", server=f"http://127.0.0.1:{server.server_address[1]}", model="g", window=32_768, timeouts=limits
     )
@@ -129,4 +132,6 @@ def test_every_layer_says_what_it_found() -> None:
     said = {layer.layer: layer.decision for layer in found.layers}
     assert said == {"leak": "allow", "path": "approve", "command": "approve", "code": "allow", "guard": "approve"}
     assert all(layer.reason for layer in found.layers if layer.decision != "allow")
-    assert found.verdict in [Verdict(layer.decision, layer.layer, layer.reason, layer.rule) for layer in found.layers]
+    assert found.verdict in [
+        FirewallVerdict(layer.decision, layer.layer, layer.reason, layer.rule) for layer in found.layers
+    ]

@@ -6,12 +6,12 @@ import string
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from agents.gates.secret_formats import FORMATS, find_known, is_placeholder
+from agents.secrets.formats import find_known, formats, is_placeholder
 
 
 def sample(kind: str, seed: int = 1) -> str:
     """A text of the kind that its own pattern finds and that is no placeholder."""
-    (entry,) = [entry for entry in FORMATS if entry.kind == kind]
+    (entry,) = [entry for entry in formats() if entry.kind == kind]
     source = random.Random(f"{kind}{seed}")
     for _ in range(200):
         text = _draw(parser.parse(entry.pattern.pattern), source)

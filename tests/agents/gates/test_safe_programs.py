@@ -35,6 +35,7 @@ def test_every_program_was_looked_at(report: GateReport) -> None:
     assert report.tools["semgrep"].files_scanned == len(PROGRAMS)
 
 
+@pytest.mark.slow
 def test_no_right_program_is_blocked(report: GateReport) -> None:
     alarms = [f for f in report.findings if f.severity >= Severity.MEDIUM and f.tool != "style"]
     assert [f"{f.path}:{f.line} {f.rule}" for f in alarms] == []

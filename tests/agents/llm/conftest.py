@@ -11,7 +11,7 @@ import pytest
 from agents.llm.base import Message, Timeouts
 from agents.llm.ollama import OllamaProvider
 from agents.llm.runner import ModelRunner
-from agents.llm.scripted_server import ScriptedOllama
+from tests.agents.llm.fake_servers import FakeModelServer
 
 MODEL = "qwen2.5-coder:7b"
 REPLY = "The sum was off by one.\n\n```python path=src/total.py\ndef total(items):\n    return sum(items)\n```\n"
@@ -42,15 +42,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(folder: Path) -> Iterator[ScriptedOllama]:
+def server(folder: Path) -> Iterator[FakeModelServer]:
     """A recording that plays as fast as it can."""
-    recording = ScriptedOllama(folder, tokens_per_s=0)
+    recording = FakeModelServer(folder, tokens_per_s=0)
     with recording:
         yield recording
 
 
 @pytest.fixture
-def provider(server: ScriptedOllama) -> OllamaProvider:
+def provider(server: FakeModelServer) -> OllamaProvider:
     return OllamaProvider(server.url, MODEL, timeouts=SHORT)
 
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm.catalog import Catalog, CatalogError, Choice, Server, split_models
-from agents.llm.gemini import KEY_VARIABLE as KEY_OF_GEMINI
-from agents.llm.openai import KEY_VARIABLE as KEY_OF_OPENAI
-from agents.redaction import Redactor, secrets_in
+from agents.llm.registry import PROVIDERS
+from agents.secrets.redaction import Redactor, secrets_in
 
 KNOWN = (
     Server("ollama", "ollama", "http://127.0.0.1:11434"),
@@ -77,7 +76,7 @@ def test_a_name_without_a_server_is_a_model_of_ollama(tmp_path, spec, server, mo
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[", "no TOML"),
+        ("[", "not valid TOML"),
         ("[colours]", "'colours' is not known"),
         ("personas = 3", "must be a table"),
         ("[personas.chef]", "no such persona"),
@@ -116,7 +115,17 @@ def test_a_list_in_one_line_keeps_its_order():
         split_models(",".join(f"m{n}" for n in range(9)))
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda part: st.lists(part) | st.dictionaries(st.sampled_from(["servers", "personas", "windows", "coder", "models", "kind", "url", "key", "x"]), part)))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda part: (
+            st.lists(part)
+            | st.dictionaries(
+                st.sampled_from(["servers", "personas", "windows", "coder", "models", "kind", "url", "key", "x"]), part
+            )
+        ),
+    )
+)
 def test_any_data_is_read_or_refused(data):
     if not isinstance(data, dict):
         return
@@ -125,7 +134,14 @@ def test_any_data_is_read_or_refused(data):
 
 
 @pytest.mark.parametrize(
-    "name", ["AISWE_STUDIO_API_KEY", "AISWE_STUDIO_TOKEN", "AISWE_STUDIO_SECRET", KEY_OF_OPENAI, KEY_OF_GEMINI]
+    "name",
+    [
+        "AISWE_STUDIO_API_KEY",
+        "AISWE_STUDIO_TOKEN",
+        "AISWE_STUDIO_SECRET",
+        PROVIDERS["openai"].key_variable,
+        PROVIDERS["gemini"].key_variable,
+    ],
 )
 def test_whatever_variable_may_hold_a_key_is_known_to_redaction(tmp_path, name):
     value = "abcd" * 8

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.asking import ask
+from agents.engine.ask import Question, ask
+from agents.engine.contracts import TaskLimits
 from agents.llm.base import Cancelled, ContextTooLong, ModelRefused, ModelUnavailable, Provider, ReplyTooLong, Timeouts
 from agents.llm.chain import ModelChain
 from agents.llm.ollama import OllamaProvider
 from agents.llm.openai import OpenAIProvider
 from agents.llm.runner import ModelRunner
-from agents.llm.scripted_server import ScriptedOllama
 from agents.personas import CODER
-from agents.ports import Limits
-from tests.agents.nodes.support import MemorySpine
+from tests.agents.engine.nodes.support import MemoryEventLog
+from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, talk
 
@@ -23,8 +23,8 @@ CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture
-def other(folder) -> Iterator[ScriptedOllama]:
-    server = ScriptedOllama(folder, tokens_per_s=0)
+def other(folder) -> Iterator[FakeModelServer]:
+    server = FakeModelServer(folder, tokens_per_s=0)
     with server:
         yield server
 
@@ -34,7 +34,7 @@ def chain(*members: Provider, outside: tuple[bool, ...] = (), **tuning) -> Model
 
 
 @pytest.fixture
-def both(server: ScriptedOllama, other: ScriptedOllama) -> ModelChain:
+def both(server: FakeModelServer, other: FakeModelServer) -> ModelChain:
     return chain(OllamaProvider(server.url, MODEL, timeouts=SHORT), OpenAIProvider(other.url, MODEL, timeouts=SHORT))
 
 
@@ -66,7 +66,7 @@ def test_a_server_known_to_be_down_is_not_asked_again(other):
 
 
 def test_a_missing_model_and_a_refused_key_fall_through(runner, server, folder):
-    with ScriptedOllama(folder, tokens_per_s=0, key="k" * 20) as locked:
+    with FakeModelServer(folder, tokens_per_s=0, key="k" * 20) as locked:
         trio = chain(
             OllamaProvider(server.url, "none:1b"), OpenAIProvider(locked, MODEL), OllamaProvider(server.url, MODEL)
         )
@@ -119,33 +119,66 @@ def test_parameters_of_the_choice_replace_the_usual_ones(runner, server):
 
 def test_secrets_are_kept_from_a_chain_that_may_lead_outside(runner, server):
     secret = "AKIA" + "IOSFODNN7EXAMPL2"
-    spine = MemorySpine()
+    event_log = MemoryEventLog()
     pair = chain(
         OllamaProvider(server.url, MODEL), OpenAIProvider("https://models.example.org/v1", "m"), outside=(False, True)
     )
     system, first = talk()
     messages = [system, {**first, "content": first["content"] + f"\nkey = '{secret}'\n", "sources": ["document"]}]
-    ask(spine=spine, limits=Limits(), runner=runner, provider=pair, persona=CODER, messages=messages, step="code", key="k")  # fmt: skip
+    ask(
+        Question(
+            event_log=event_log,
+            limits=TaskLimits(),
+            runner=runner,
+            provider=pair,
+            persona=CODER,
+            messages=messages,
+            step="code",
+            key="k",
+        )
+    )
     assert secret not in str(server.requests[-1].body)
     assert pair.server == "https://models.example.org/v1"
 
 
 def test_the_record_says_who_stood_in_and_why(runner, server, other):
     server.faults.add("status", times=5)
-    spine = MemorySpine()
+    event_log = MemoryEventLog()
     pair = chain(OllamaProvider(server.url, MODEL, timeouts=SHORT), OpenAIProvider(other.url, MODEL))
-    ask(spine=spine, limits=Limits(), runner=runner, provider=pair, persona=CODER, messages=talk(), step="code", key="k")  # fmt: skip
-    usage = next(event for event in spine.events if event["type"] == "llm.usage")
-    assert "stood in" in usage["summary"]
+    ask(
+        Question(
+            event_log=event_log,
+            limits=TaskLimits(),
+            runner=runner,
+            provider=pair,
+            persona=CODER,
+            messages=talk(),
+            step="code",
+            key="k",
+        )
+    )
+    usage = next(event for event in event_log.events if event["type"] == "llm.usage")
+    assert "answered instead" in usage["summary"]
     assert usage["payload"]["instead_of"][0].startswith(f"ollama:{MODEL} did not answer")
 
 
 def test_whoever_looks_on_sees_why_the_words_begin_again(runner, server, other, monkeypatch):
     server.faults.add("close", times=5, after=5)
-    spine, shown = MemorySpine(), []
-    monkeypatch.setattr(spine, "delta", lambda **delta: shown.append(delta["text"]))
+    event_log, shown = MemoryEventLog(), []
+    monkeypatch.setattr(event_log, "delta", lambda **delta: shown.append(delta["text"]))
     pair = chain(OllamaProvider(server.url, MODEL, timeouts=SHORT), OpenAIProvider(other.url, MODEL))
-    answer = ask(spine=spine, limits=Limits(), runner=runner, provider=pair, persona=CODER, messages=talk(), step="code", key="k")  # fmt: skip
+    answer = ask(
+        Question(
+            event_log=event_log,
+            limits=TaskLimits(),
+            runner=runner,
+            provider=pair,
+            persona=CODER,
+            messages=talk(),
+            step="code",
+            key="k",
+        )
+    )
     assert answer.text == REPLY
     assert "[The reply starts over: The connection to the model server broke off.]" in "".join(shown)
     assert "".join(shown).endswith(REPLY)

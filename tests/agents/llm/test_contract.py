@@ -26,7 +26,8 @@ from agents.llm.base import (
 )
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
-from agents.llm.scripted_server import ScriptedOllama
+from tests.agents.llm.fake_servers import FakeModelServer
+from tests.agents.llm.fake_servers.server import FakeHandler
 
 from .conftest import MODEL, REPLY, SHORT, eventually, talk
 
@@ -60,7 +61,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 
 @pytest.fixture
-def model(kind: Kind, server: ScriptedOllama) -> Provider:
+def model(kind: Kind, server: FakeModelServer) -> Provider:
     return kind.make(server.url)
 
 
@@ -103,7 +104,7 @@ def test_usage_is_what_the_server_counted(model, server):
 
 
 def test_the_speed_is_measured_from_the_first_word_on(kind, folder):
-    with ScriptedOllama(folder, tokens_per_s=100) as url:
+    with FakeModelServer(folder, tokens_per_s=100) as url:
         usage = ask(kind.make(url), talk())[-1].usage
     assert 40 < usage.tokens_per_s < 160
 
@@ -143,9 +144,9 @@ def test_a_schema_is_sent_and_the_reply_comes_as_text(model, server):
 @pytest.mark.parametrize("fault", ["half_char", "keep_alive"])
 def test_pieces_of_characters_and_comments_are_put_together(kind, folder, fault):
     (folder / "T-01" / "coder-code.md").write_text(UNICODE, encoding="utf-8")
-    with ScriptedOllama(folder, tokens_per_s=0) as url:
+    with FakeModelServer(folder, tokens_per_s=0) as url:
         provider = kind.make(url)
-        broken = ScriptedOllama(folder, tokens_per_s=0)
+        broken = FakeModelServer(folder, tokens_per_s=0)
         with broken as other:
             broken.faults.add(fault, path=kind.chat)
             assert ask(kind.make(other), talk())[-1].text == UNICODE
@@ -203,11 +204,11 @@ def test_a_missing_model_is_named(kind, server):
     with pytest.raises(ModelMissing, match="llama9") as caught:
         ask(kind.make(server.url, model="llama9-1b"), talk())
     assert caught.value.model == "llama9-1b"
-    assert caught.value.way_out
+    assert caught.value.hint
 
 
 def test_a_conversation_over_the_window_is_refused_by_the_server(kind, folder):
-    with ScriptedOllama(folder, tokens_per_s=0, window=64) as url, pytest.raises(ContextTooLong):
+    with FakeModelServer(folder, tokens_per_s=0, window=64) as url, pytest.raises(ContextTooLong):
         ask(kind.make(url), [*talk(), {"role": "assistant", "content": "word " * 500}])
 
 
@@ -232,7 +233,7 @@ def test_health_never_raises(kind, address):
     health = make_provider(kind.name, server=address, model=MODEL, timeouts=Timeouts(connect=0.5)).health()
     assert not health.ok
     assert health.problem
-    assert health.way_out
+    assert health.hint
 
 
 def test_health_tells_models_and_window(model):
@@ -244,7 +245,7 @@ def test_health_of_a_missing_model_says_so(kind, server):
     health = kind.make(server.url, model="other-1b").health()
     assert not health.ok
     assert "other-1b" in health.problem
-    assert health.way_out
+    assert health.hint
 
 
 def test_embeddings_come_in_the_order_of_the_texts(kind, server):
@@ -265,15 +266,12 @@ def test_embeddings_come_in_the_order_of_the_texts(kind, server):
 
 
 def test_a_redirect_is_not_followed_to_another_machine(kind, model, folder: Path, monkeypatch):
-    from agents.llm.scripted_server import play
-    from agents.llm.scripted_server.handler import Handler
+    with FakeModelServer(folder, tokens_per_s=0) as elsewhere:
 
-    with ScriptedOllama(folder, tokens_per_s=0) as elsewhere:
-
-        def away(http: Handler, *_: object) -> None:
+        def away(http: FakeHandler, *_: object) -> None:
             http.send_json(307, {}, {"Location": f"{elsewhere}{http.path}"})
 
-        monkeypatch.setattr(play, "_answer", away)
+        monkeypatch.setattr(FakeHandler, "chat", away)
         with pytest.raises(LLMError):
             ask(model, talk())
 
@@ -287,7 +285,7 @@ def test_proxy_settings_of_the_environment_are_not_used(model, monkeypatch):
 
 
 def test_a_call_stopped_in_mid_sentence_hangs_up(kind, runner, folder):
-    slow = ScriptedOllama(folder, tokens_per_s=5)
+    slow = FakeModelServer(folder, tokens_per_s=5)
     shown: list[str] = []
     with slow as url, pytest.raises(Cancelled):
         runner.complete(kind.make(url), talk(), on_delta=shown.append, cancelled=lambda: bool(shown))

@@ -8,14 +8,16 @@ import traceback
 import pytest
 
 from agents.llm.base import ModelRefused, ModelUnavailable
-from agents.llm.gemini import KEY_VARIABLE, GeminiProvider
+from agents.llm.gemini import GeminiProvider
 from agents.llm.gemini_schema import gemini_schema
-from agents.llm.scripted_server import ScriptedOllama
+from agents.llm.registry import PROVIDERS
+from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, talk
 from .test_contract import ask
 from .test_openai import odd as odd
 
+KEY_VARIABLE = PROVIDERS["gemini"].key_variable
 KEY = "AIza" + "Sy0123456789abcdefghijklmnopqrstuvw"[:35]
 
 
@@ -34,8 +36,8 @@ def test_system_words_and_turns_have_their_places(server):
 
 
 def test_the_key_goes_in_a_header_and_is_in_no_error(folder, monkeypatch):
-    with ScriptedOllama(folder, tokens_per_s=0, key=KEY) as url:
-        provider = GeminiProvider(url, MODEL, timeouts=SHORT)
+    with FakeModelServer(folder, tokens_per_s=0, key=KEY) as url:
+        provider = GeminiProvider(url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE)
         monkeypatch.setenv(KEY_VARIABLE, KEY)
         assert ask(provider, talk())[-1].text == REPLY
         monkeypatch.setenv(KEY_VARIABLE, "AIza-not-the-key")
@@ -43,12 +45,12 @@ def test_the_key_goes_in_a_header_and_is_in_no_error(folder, monkeypatch):
             ask(provider, talk())
         health = provider.health()
     assert "AIza-not" not in "".join(traceback.format_exception(caught.value)) + str(health)
-    assert KEY_VARIABLE in health.way_out
+    assert KEY_VARIABLE in health.hint
 
 
 def test_the_key_is_in_no_address(server, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, KEY)
-    provider = GeminiProvider(server.url, MODEL, timeouts=SHORT)
+    provider = GeminiProvider(server.url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE)
     ask(provider, talk())
     assert provider.health().ok
     assert all(KEY not in seen.path for seen in server.requests)
@@ -105,7 +107,13 @@ def test_a_schema_beyond_the_model_is_left_out_from_then_on(odd):
 
 def test_a_schema_is_put_into_the_words_that_are_known():
     schema = {
-        "$defs": {"Task": {"type": "object", "properties": {"id": {"type": "string", "format": "uri"}}, "required": ["id", "gone"]}},
+        "$defs": {
+            "Task": {
+                "type": "object",
+                "properties": {"id": {"type": "string", "format": "uri"}},
+                "required": ["id", "gone"],
+            }
+        },
         "type": "object",
         "additionalProperties": False,
         "properties": {
@@ -115,7 +123,7 @@ def test_a_schema_is_put_into_the_words_that_are_known():
             "done": {"type": ["boolean", "null"]},
         },
         "required": ["tasks"],
-    }  # fmt: skip
+    }
     assert gemini_schema(schema) == {
         "type": "OBJECT",
         "properties": {
@@ -188,6 +196,6 @@ def test_counts_on_the_way_are_replaced_by_the_last(odd):
 
 def test_a_call_without_a_key_is_refused_as_such(folder, monkeypatch):
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
-    with ScriptedOllama(folder, tokens_per_s=0, key="secret") as url, pytest.raises(ModelRefused) as caught:
-        ask(GeminiProvider(url, MODEL, timeouts=SHORT), talk())
+    with FakeModelServer(folder, tokens_per_s=0, key="secret") as url, pytest.raises(ModelRefused) as caught:
+        ask(GeminiProvider(url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE), talk())
     assert caught.value.status == 403

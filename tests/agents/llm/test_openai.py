@@ -12,20 +12,22 @@ from typing import Any
 import pytest
 
 from agents.llm.base import ContextTooLong, LLMError, ModelRefused, ModelTimeout, ModelUnavailable, Timeouts
-from agents.llm.openai import KEY_VARIABLE, OpenAIProvider
-from agents.llm.scripted_server import ScriptedOllama
+from agents.llm.openai import OpenAIProvider
+from agents.llm.registry import PROVIDERS
+from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, talk
 from .test_contract import ask
 
+KEY_VARIABLE = PROVIDERS["openai"].key_variable
 CHAT = "/v1/chat/completions"
 KEY = "sk-live-" + "q7Zt" * 8
 SCHEMA = {"type": "object", "properties": {"tasks": {"type": "array"}}}
 
 
 @pytest.fixture
-def model(server: ScriptedOllama) -> OpenAIProvider:
-    return OpenAIProvider(server.url, MODEL, timeouts=SHORT)
+def model(server: FakeModelServer) -> OpenAIProvider:
+    return OpenAIProvider(server.url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE)
 
 
 @pytest.fixture
@@ -71,30 +73,30 @@ def word(text: str, reason: str | None = None, **more: Any) -> dict[str, Any]:
 
 class TestKeys:
     @pytest.fixture
-    def guarded(self, folder) -> Iterator[ScriptedOllama]:
-        server = ScriptedOllama(folder, tokens_per_s=0, key=KEY)
+    def guarded(self, folder) -> Iterator[FakeModelServer]:
+        server = FakeModelServer(folder, tokens_per_s=0, key=KEY)
         with server:
             yield server
 
     def test_the_key_of_the_environment_opens_the_door(self, guarded, monkeypatch):
         monkeypatch.setenv(KEY_VARIABLE, f" {KEY}\n")
-        provider = OpenAIProvider(guarded.url, MODEL, timeouts=SHORT)
+        provider = OpenAIProvider(guarded.url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE)
         assert ask(provider, talk())[-1].text == REPLY
         assert provider.health().ok
 
     def test_a_missing_key_names_its_variable(self, guarded, monkeypatch):
         monkeypatch.delenv(KEY_VARIABLE, raising=False)
-        provider = OpenAIProvider(guarded.url, MODEL, timeouts=SHORT)
+        provider = OpenAIProvider(guarded.url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE)
         with pytest.raises(ModelRefused, match="refuses the key"):
             ask(provider, talk())
         health = provider.health()
         assert not health.ok
-        assert KEY_VARIABLE in health.way_out
+        assert KEY_VARIABLE in health.hint
 
     def test_a_refused_key_is_in_no_error(self, guarded, monkeypatch):
         wrong = "sk-live-" + "wrongWRONG" * 3
         monkeypatch.setenv(KEY_VARIABLE, wrong)
-        provider = OpenAIProvider(guarded.url, MODEL, timeouts=SHORT)
+        provider = OpenAIProvider(guarded.url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE)
         with pytest.raises(ModelRefused) as caught:
             ask(provider, talk())
         told = "".join(traceback.format_exception(caught.value)) + str(provider.health()) + repr(vars(provider))
@@ -119,7 +121,7 @@ class TestParameters:
         "refused", ["stream_options", "seed", "temperature", "max_tokens", "json_schema", "response_format"]
     )
     def test_a_parameter_that_the_server_refuses_is_left_out_from_then_on(self, folder, refused):
-        server = ScriptedOllama(folder, tokens_per_s=0, refuses=[refused])
+        server = FakeModelServer(folder, tokens_per_s=0, refuses=[refused])
         with server as url:
             provider = OpenAIProvider(url, MODEL, timeouts=SHORT)
             for _ in range(2):
@@ -129,7 +131,7 @@ class TestParameters:
         assert len(bodies) <= 2 + 2  # two calls, and at most two refusals in the first
 
     def test_the_newer_name_of_the_limit_is_found(self, folder):
-        server = ScriptedOllama(folder, tokens_per_s=0, refuses=['"max_tokens"'])
+        server = FakeModelServer(folder, tokens_per_s=0, refuses=['"max_tokens"'])
         with server as url:
             provider = OpenAIProvider(url, MODEL, timeouts=SHORT)
             assert ask(provider, talk(), max_tokens=4)[-1].truncated
@@ -271,7 +273,7 @@ class TestReplies:
 def test_comments_alone_are_silence(server):
     # What keeps the connection open is not a word of the model.
     server.faults.add("keep_alive", path=CHAT)
-    slow = ScriptedOllama(server.scenario.folder, tokens_per_s=1)
+    slow = FakeModelServer(server.scenario.folder, tokens_per_s=1)
     slow.faults.add("keep_alive", path=CHAT)
     with slow as url, pytest.raises(ModelTimeout):
         ask(OpenAIProvider(url, MODEL, timeouts=Timeouts(first_token=0.3, idle=0.3)), talk())

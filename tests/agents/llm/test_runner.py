@@ -10,7 +10,7 @@ import pytest
 from agents.llm.base import Cancelled, ContextTooLong, ModelTimeout, ModelUnavailable, ReplyTooLong, Timeouts
 from agents.llm.ollama import OllamaProvider
 from agents.llm.runner import ModelRunner
-from agents.llm.scripted_server import ScriptedOllama
+from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, eventually, talk
 
@@ -24,7 +24,7 @@ def test_a_call_gives_its_reply_and_shows_it_on_the_way(runner, provider):
 def test_deltas_are_gathered_into_few_pieces(runner, folder):
     (folder / "T-01" / "coder-code.md").write_text("word " * 2000)
     shown: list[str] = []
-    with ScriptedOllama(folder, tokens_per_s=0) as url:
+    with FakeModelServer(folder, tokens_per_s=0) as url:
         completion = runner.complete(OllamaProvider(url, MODEL), talk(), on_delta=shown.append)
     assert completion.usage.completion_tokens >= 2000
     assert len(shown) < 400
@@ -37,7 +37,7 @@ def test_callbacks_run_in_the_callers_thread(runner, provider):
 
 
 def test_a_call_stopped_in_mid_sentence_hangs_up(runner, folder):
-    slow = ScriptedOllama(folder, tokens_per_s=5)
+    slow = FakeModelServer(folder, tokens_per_s=5)
     shown: list[str] = []
     with slow as url, pytest.raises(Cancelled):
         runner.complete(OllamaProvider(url, MODEL), talk(), on_delta=shown.append, cancelled=lambda: bool(shown))
@@ -166,7 +166,7 @@ def test_a_restarted_server_is_found_again(runner, provider, server):
 
 
 def test_a_server_restarted_in_mid_reply_costs_one_retry(runner, folder):
-    slow = ScriptedOllama(folder, tokens_per_s=40)
+    slow = FakeModelServer(folder, tokens_per_s=40)
     errors: list[Exception] = []
     restarted: list[threading.Thread] = []
 

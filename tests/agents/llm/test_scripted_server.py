@@ -13,9 +13,10 @@ import httpx
 import pytest
 
 from agents.llm.scripted import ScriptedProvider
-from agents.llm.scripted_server import Scenario, ScenarioError, ScriptedOllama
+from agents.llm.scripted_server import Scenario, ScenarioError
 from agents.llm.scripted_server.pace import common_prefix, pieces
 from agents.llm.scripted_server.scenario import reply_file
+from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SCENARIO, eventually, talk
 
@@ -45,12 +46,6 @@ def test_without_streaming_the_reply_comes_whole(server):
     assert only["done"] is True
 
 
-def test_generate_plays_the_same_replies(server):
-    system, user = (message["content"] for message in talk())
-    body = {"model": MODEL, "system": system, "prompt": user, "stream": False}
-    assert httpx.post(f"{server.url}/api/generate", json=body).json()["response"] == REPLY
-
-
 def test_it_says_everywhere_that_it_is_a_recording(server):
     version = httpx.get(f"{server.url}/api/version")
     assert version.json()["recorded"] is True
@@ -65,15 +60,6 @@ def test_a_model_is_loaded_with_the_window_asked_for(server):
     assert httpx.get(f"{server.url}/api/ps").json() == {"models": []}
     chat(server.url, talk(), options={"num_ctx": 8192})
     assert httpx.get(f"{server.url}/api/ps").json()["models"][0]["context_length"] == 8192
-
-
-def test_pulling_streams_progress_and_an_unknown_model_is_an_error_line(server):
-    def pull(model: str) -> list[dict]:
-        answer = httpx.post(f"{server.url}/api/pull", json={"model": model})
-        return [json.loads(line) for line in answer.text.splitlines()]
-
-    assert pull(MODEL)[-1] == {"status": "success"}
-    assert "error" in pull("other")[-1]
 
 
 def test_show_knows_its_own_model_only(server):
@@ -102,22 +88,9 @@ def test_unknown_routes_are_not_found(server):
     assert httpx.post(f"{server.url}/nowhere", json={}).status_code == 404
 
 
-def test_faults_can_be_ordered_over_http(server):
-    order = {"kind": "status", "status": 429, "retry_after": 3, "times": 1}
-    assert httpx.post(f"{server.url}/_scripted/faults", json=order).status_code == 200
-    body = {"model": MODEL, "messages": talk()}
-    busy = httpx.post(f"{server.url}/api/chat", json=body)
-    assert busy.status_code == 429
-    assert busy.headers["Retry-After"] == "3"
-    assert httpx.post(f"{server.url}/api/chat", json=body).status_code == 200
-    assert httpx.post(f"{server.url}/_scripted/faults", json={"kind": "fire"}).status_code == 400
-    assert httpx.get(f"{server.url}/_scripted/stats").json()["chats"] == 1
-    assert len(httpx.get(f"{server.url}/_scripted/requests").json()) >= 4
-
-
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_calls_wait_for_a_slot_and_all_are_answered(folder, parallel):
-    slow = ScriptedOllama(folder, tokens_per_s=200, parallel=parallel)
+    slow = FakeModelServer(folder, tokens_per_s=200, parallel=parallel)
     with slow as url:
         threads = [threading.Thread(target=chat, args=(url, talk())) for _ in range(3)]
         for thread in threads:
@@ -150,7 +123,7 @@ def test_a_real_server_is_no_recording_to_the_scripted_provider(server, monkeypa
     provider = ScriptedProvider(server.url, model=MODEL)
     assert provider.recorded
     assert provider.health().ok
-    monkeypatch.setattr("agents.llm.ollama.RECORDED_HEADER", "X-Nothing")
+    monkeypatch.setattr("agents.llm.web.RECORDED_HEADER", "X-Nothing")
     health = provider.health()
     assert not health.ok
     assert "not a recording" in health.problem

@@ -1,22 +1,16 @@
-"""Token counts, the breaker, the mailbox, the registry and Retry-After."""
+"""Token counts, the breaker, the registry and Retry-After."""
 
 from __future__ import annotations
-
-import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from agents.llm.base import LLMError, ModelUnavailable
+from agents.llm.answers import error_text, retry_after_seconds
+from agents.llm.base import ModelUnavailable
 from agents.llm.breaker import Breaker
-from agents.llm.mailbox import Mailbox
-from agents.llm.ollama import OllamaProvider
-from agents.llm.registry import UnknownProvider, known_providers, make_provider
-from agents.llm.scripted import ScriptedProvider
 from agents.llm.tokens import count_messages, count_tokens
-from agents.llm.transport import retry_after_seconds
 
 
 class TestTokens:
@@ -74,26 +68,23 @@ class TestRetryAfter:
         assert seconds is None or 0 <= seconds <= 3600
 
 
-class TestRegistry:
-    def test_names_make_providers(self):
-        assert type(make_provider("ollama")) is OllamaProvider
-        assert type(make_provider("scripted", server="http://127.0.0.1:1")) is ScriptedProvider
-        assert known_providers() == ["gemini", "ollama", "openai", "scripted"]
-
-    def test_an_unknown_name_lists_the_known_ones(self):
-        with pytest.raises(UnknownProvider, match=r"'chatty'.*gemini, ollama, openai, scripted"):
-            make_provider("chatty")
-
-
-class TestMailbox:
-    def test_text_before_an_error_is_void_unless_taken(self):
-        box, error = Mailbox(threading.Condition()), LLMError("gone")
-        box.put("old ")
-        box.start_over(error)
-        box.put("new ")
-        box.put("text")
-        assert box.take() == ([error], "new text")
-        assert box.take() == ([], "")
+class TestErrorText:
+    @pytest.mark.parametrize(
+        ("body", "text"),
+        [
+            ({"error": "gone"}, "gone"),
+            ({"error": {"message": "gone"}}, "gone"),
+            ([{"error": {"message": "gone"}}], "gone"),
+            ({"error": '{"error": {"code": 400, "message": "gone"}}'}, "gone"),
+            ({"error": "{not JSON"}, "{not JSON"),
+            ({"detail": [{"msg": "gone"}]}, "gone"),
+            ({"error": {"code": 3}}, ""),
+            (7, ""),
+            (None, ""),
+        ],
+    )
+    def test_an_error_is_found_in_every_common_shape(self, body, text):
+        assert error_text(body) == text
 
 
 class BreakerMachine(RuleBasedStateMachine):

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.llm.sse import Event, EventReader, LineTooLong, NotEvents
+from agents.llm.sse import EventReader, LineTooLong, NotEvents, ServerSentEvent
 
 STREAM = (
     '\ufeff: hello\n\ndata: {"a": 1}\n\nevent: error\r\ndata: Größe 🚀\r\n\r\nid: 3\rdata:x\rdata: y\r\r'
     'retry: 10\n\n{"error": 1}\n\ndata\n\ndata: last'
 ).encode()
 EVENTS = [
-    Event("", '{"a": 1}'),
-    Event("error", "Größe 🚀"),
-    Event("", "x\ny"),
-    Event("", '{"error": 1}'),
-    Event("", ""),
-    Event("", "last"),
+    ServerSentEvent("", '{"a": 1}'),
+    ServerSentEvent("error", "Größe 🚀"),
+    ServerSentEvent("", "x\ny"),
+    ServerSentEvent("", '{"error": 1}'),
+    ServerSentEvent("", ""),
+    ServerSentEvent("", "last"),
 ]
 
 
-def read(pieces: list[bytes]) -> list[Event]:
+def read(pieces: list[bytes]) -> list[ServerSentEvent]:
     reader = EventReader(1_000)
     return [event for piece in pieces for event in reader.feed(piece)] + reader.end()
 

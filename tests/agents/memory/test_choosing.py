@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.memory.base import Lesson, Near, NoLessons, Showing, Track
 from agents.memory.choosing import find_lessons
-from agents.memory.chroma import ChromaLessons
 from agents.memory.weighing import HALF_LIFE, SHOWN_FROM, chance, state_of, weight
 
 NOW = 1_800_000_000.0
@@ -17,17 +15,19 @@ FAILURE = "TypeError: unsupported operand type(s) for +: Decimal and float"
 
 def lesson(name="one", **changes):
     made = Lesson(
-        id=name, signature="s1", cause="a price was a float", fix="make prices Decimal", reward=1.0, project="shop", task="T-01",
-        run="1", failure=FAILURE, topic="Totals of an order", learned_at=NOW,
-    )  # fmt: skip
+        id=name,
+        signature="s1",
+        cause="a price was a float",
+        fix="make prices Decimal",
+        reward=1.0,
+        project="shop",
+        task="T-01",
+        run="1",
+        failure=FAILURE,
+        topic="Totals of an order",
+        learned_at=NOW,
+    )
     return replace(made, **changes)
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = ChromaLessons(tmp_path / "chroma")
-    yield made
-    made.close()
 
 
 def find(store, **question):

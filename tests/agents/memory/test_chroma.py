@@ -4,8 +4,6 @@ import math
 import subprocess
 import sys
 
-import pytest
-
 from agents.memory.base import Lesson
 from agents.memory.chroma import ChromaLessons
 from agents.memory.embedding import DIMENSIONS, embed
@@ -13,16 +11,15 @@ from agents.memory.embedding import DIMENSIONS, embed
 
 def lesson(number, signature="s1", cause="sqlite3 connection was used in another thread", reward=1.0):
     return Lesson(
-        id=f"l{number}", signature=signature, cause=cause, fix="open a connection per request", reward=reward,
-        project="chores", task="T-02", run="1",
-    )  # fmt: skip
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = ChromaLessons(tmp_path / "chroma")
-    yield made
-    made.close()
+        id=f"l{number}",
+        signature=signature,
+        cause=cause,
+        fix="open a connection per request",
+        reward=reward,
+        project="chores",
+        task="T-02",
+        run="1",
+    )
 
 
 def test_a_lesson_is_found_by_its_signature_best_reward_first(store):

@@ -1,4 +1,4 @@
-"""Whatever lies in its folder or comes as a lesson: the memory answers, says what is wrong, and never stops the work."""
+"""Whatever is in its folder or comes as a lesson: the memory answers, reports what is wrong, and never stops work."""
 
 import math
 import threading
@@ -14,12 +14,21 @@ from agents.memory.chroma import ChromaLessons
 from agents.memory.embedding import embed
 from agents.memory.rows import LONGEST, cleaned, lesson_of
 from agents.memory.weighing import HALF_LIFE, SHOWN_FROM, weight
-from agents.redaction import configure
+from agents.secrets.redaction import configure
 
 NOW = 1_800_000_000.0
 LESSON = Lesson(
-    "one", "s1", "a price was a float", "make prices Decimal", 1.0, "shop", "T-01", "1", failure="TypeError: x", learned_at=NOW
-)  # fmt: skip
+    "one",
+    "s1",
+    "a price was a float",
+    "make prices Decimal",
+    1.0,
+    "shop",
+    "T-01",
+    "1",
+    failure="TypeError: x",
+    learned_at=NOW,
+)
 
 
 def use(store):

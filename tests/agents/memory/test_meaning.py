@@ -3,10 +3,10 @@
 import pytest
 
 from agents.llm.base import ModelUnavailable
-from agents.llm.scripted_server import ScriptedOllama
 from agents.memory.base import Lesson
 from agents.memory.chroma import ChromaLessons
-from agents.memory.meaning import Meaning, meaning_of
+from agents.memory.meaning import LessonMeaning, meaning_of
+from tests.agents.llm.fake_servers import FakeModelServer
 
 AXES = (("missing", "path", "file"), ("price", "total", "sum"))
 
@@ -31,7 +31,7 @@ def model():
 
 @pytest.fixture
 def store(tmp_path, model):
-    made = ChromaLessons(tmp_path / "chroma", meaning=Meaning("test/model:1", model.embed))
+    made = ChromaLessons(tmp_path / "chroma", meaning=LessonMeaning("test/model:1", model.embed))
     yield made
     made.close()
 
@@ -70,7 +70,7 @@ def test_a_model_server_gives_the_vectors_over_its_own_protocol(tmp_path):
     (scenario / "scenario.toml").write_text(
         'name = "t"\ntitle = "t"\ndescription = "d"\nmodel = "m"\nrecorded = true\n'
     )
-    with ScriptedOllama(scenario, tokens_per_s=0) as url:
+    with FakeModelServer(scenario, tokens_per_s=0) as url:
         store = ChromaLessons(tmp_path / "chroma", meaning=meaning_of(url, "embedder"))
         store.add(lesson("a", "the path was wrong"))
         assert [near.lesson.id for near in store.similar("the path was wrong\nsee there")] == ["a"]

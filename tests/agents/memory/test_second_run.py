@@ -1,4 +1,6 @@
-"""ACA-9: what was learned makes similar tasks shorter. The model is simulated: it uses a lesson only if its prompt holds one."""
+"""ACA-9: what was learned makes similar tasks shorter. The model is simulated: it uses a lesson only if its prompt
+holds one.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from agents.llm.base import Completion, Delta, Health, Message, Timeouts, Usage
+from agents.llm.base import Completion, Delta, Health, Message, Timeouts, TokenUsage
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages, count_tokens
 from agents.memory.chroma import ChromaLessons
-from agents.trials.datasets import TrialTask
-from agents.trials.play import Settings, play
 from sandbox.registry import load_backend
+from trials.datasets import TrialTask
+from trials.play import Settings, play
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -27,7 +29,10 @@ DIAGNOSIS = (
 
 def price_task(name: str, rate: str) -> TrialTask:
     """A function that takes a share of a price."""
-    good = f"from decimal import Decimal\n\n\ndef {name}(price: Decimal) -> Decimal:\n    return price * Decimal('{rate}')\n"
+    good = (
+        f"from decimal import Decimal\n\n\ndef {name}(price: Decimal) -> Decimal:\n    return price * "
+        f"Decimal('{rate}')\n"
+    )
     test = (
         f"from decimal import Decimal\n\nfrom {name} import {name}\n\n\ndef test_{name}():\n"
         f"    assert {name}(Decimal('100')) == 100 * Decimal('{rate}')\n"
@@ -61,7 +66,7 @@ class Forgetful:
         text = (DIAGNOSIS if turn else "") + text
         yield Delta(text)
         yield Completion(
-            text, Usage(count_messages(messages), count_tokens(text), 0.0, 0.1, self.model), "stop", recorded=True
+            text, TokenUsage(count_messages(messages), count_tokens(text), 0.0, 0.1, self.model), "stop", recorded=True
         )
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -86,10 +91,16 @@ def run(tmp_path):
         def iterations(tasks, *off):
             outcomes = [
                 play(
-                    task, Forgetful(task), Settings(off=frozenset(off)), backend=load_backend("bubblewrap"), runner=runner,
-                    lessons=store, folder=tmp_path / "work",
-                ) for task in tasks
-            ]  # fmt: skip
+                    task,
+                    Forgetful(task),
+                    Settings(off=frozenset(off)),
+                    backend=load_backend("bubblewrap"),
+                    runner=runner,
+                    lessons=store,
+                    folder=tmp_path / "work",
+                )
+                for task in tasks
+            ]
             assert all(outcome.resolved for outcome in outcomes), outcomes
             return [outcome.iterations for outcome in outcomes]
 

@@ -1,4 +1,6 @@
-"""What may become a lesson: explanations of code, not words that steer their reader, and not what a person switched off."""
+"""What may become a lesson: explanations of code, not words that steer their reader, and not what a person switched
+off.
+"""
 
 from dataclasses import replace
 
@@ -11,9 +13,17 @@ from agents.memory.chroma import ChromaLessons
 from agents.memory.trust import known_as, planted, switched_off
 
 LESSON = Lesson(
-    "one", "s1", "the parser splits a quoted field at its comma", "read rows with the csv module", 1.0, "shop", "T-01", "1",
-    disabled_by="ada", disabled_why="it is wrong",
-)  # fmt: skip
+    "one",
+    "s1",
+    "the parser splits a quoted field at its comma",
+    "read rows with the csv module",
+    1.0,
+    "shop",
+    "T-01",
+    "1",
+    disabled_by="ada",
+    disabled_why="it is wrong",
+)
 SAID_ANEW = "a quoted field was split at its comma by the parser\nread the rows with the csv module"
 
 

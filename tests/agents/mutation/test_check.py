@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from agents.languages.registry import language
 from agents.mutation.check import ENOUGH, MAX_MUTANTS, check, mutants_of
 from sandbox.registry import load_backend
 
@@ -47,12 +48,12 @@ def test_a_suite_that_notices_is_told_from_one_that_is_blind_and_the_code_is_put
     found = mutants_of(files, {}, seed="T-01")
     with load_backend("bubblewrap").open() as sandbox:
         sandbox.put({"shape.py": CODE.encode(), TESTS: GOOD.encode()})
-        sharp = check(sandbox, found, files, [TESTS])
+        sharp = check(language(), sandbox, found, files, [TESTS])
         assert sharp.noticed >= 1
         assert not sharp.blind
         assert sharp.ran >= ENOUGH
         sandbox.put({TESTS: BLIND.encode()})
-        blind = check(sandbox, found, files, [TESTS])
+        blind = check(language(), sandbox, found, files, [TESTS])
         assert blind.blind
         assert len(blind.survivors) == blind.ran == len(found)
         assert sandbox.get(["shape.py"]) == {"shape.py": CODE.encode()}
@@ -66,5 +67,5 @@ def test_a_mutant_that_loops_for_ever_counts_as_noticed(monkeypatch):
     test = "from c import count\n\n\ndef test_count():\n    assert count(3) == 3\n"
     with load_backend("bubblewrap").open() as sandbox:
         sandbox.put({"c.py": code.encode(), "tests/test_c.py": test.encode()})
-        result = check(sandbox, looping, {"c.py": code}, ["tests/test_c.py"])
+        result = check(language(), sandbox, looping, {"c.py": code}, ["tests/test_c.py"])
     assert (result.ran, result.noticed) == (1, 1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import networkx as nx
 from hypothesis import strategies as st
 
-from agents.planning import Plan, PlanTask
+from agents.planning import PlanDraft, PlanTask
 
 
-def plan_of(needs: dict[str, list[str]], minutes: dict[str, int] | None = None) -> Plan:
+def plan_of(needs: dict[str, list[str]], minutes: dict[str, int] | None = None) -> PlanDraft:
     """A plan that is fine except perhaps for its needs."""
-    return Plan(
+    return PlanDraft(
         tuple(
             PlanTask(
                 key=key,
@@ -25,7 +25,7 @@ def plan_of(needs: dict[str, list[str]], minutes: dict[str, int] | None = None) 
     )
 
 
-def graph_of(plan: Plan) -> nx.DiGraph:
+def graph_of(plan: PlanDraft) -> nx.DiGraph:
     """Edges lead from a task to what it needs."""
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(task.key for task in plan.tasks)
@@ -34,7 +34,7 @@ def graph_of(plan: Plan) -> nx.DiGraph:
 
 
 @st.composite
-def plans(draw: st.DrawFn, *, acyclic: bool = False) -> Plan:
+def plans(draw: st.DrawFn, *, acyclic: bool = False) -> PlanDraft:
     """Any graph of up to twelve tasks, without self-needs."""
     keys = [f"T-{number}" for number in range(draw(st.integers(1, 12)))]
     needs = {}

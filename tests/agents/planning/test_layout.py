@@ -8,14 +8,14 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.planning import Plan, layout
+from agents.planning import PlanDraft, layout
 from agents.planning.layout import CARD_HEIGHT, CARD_WIDTH, Layout
 from tests.agents.planning.strategies import plans
 
 _PATH = re.compile(r"^M-?[\d.]+ -?[\d.]+(?:C(?:-?[\d.]+ ){5}-?[\d.]+|H-?[\d.]+)+$")
 
 
-def drawn(plan: Plan) -> Layout:
+def drawn(plan: PlanDraft) -> Layout:
     return layout([t.key for t in plan.tasks], [(need, t.key) for t in plan.tasks for need in t.needs])
 
 
@@ -71,7 +71,7 @@ def test_a_thousand_tasks_with_a_hundred_thousand_edges_are_drawn() -> None:
 
 
 @given(plans())
-def test_cards_never_overlap_and_stay_inside(plan: Plan) -> None:
+def test_cards_never_overlap_and_stay_inside(plan: PlanDraft) -> None:
     found = drawn(plan)
     boxes = list(found.boxes.values())
     assert len(boxes) == len(plan.tasks)
@@ -86,12 +86,12 @@ def test_cards_never_overlap_and_stay_inside(plan: Plan) -> None:
 
 
 @given(plans(acyclic=True))
-def test_every_need_stands_to_the_left(plan: Plan) -> None:
+def test_every_need_stands_to_the_left(plan: PlanDraft) -> None:
     found = drawn(plan)
     for before, after, _ in found.edges:
         assert found.boxes[before][0] < found.boxes[after][0]
 
 
 @given(plans(), st.just(2))
-def test_the_same_plan_gives_the_same_picture(plan: Plan, times: int) -> None:
+def test_the_same_plan_gives_the_same_picture(plan: PlanDraft, times: int) -> None:
     assert len({json.dumps(dict(drawn(plan))) for _ in range(times)}) == 1

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.planning import PLAN_SCHEMA, Plan, PlanTask, parse_plan, with_unique_keys
-from agents.planning.plan import Problem
+from agents.planning import PLAN_SCHEMA, PlanDraft, PlanTask, parse_plan, with_unique_keys
+from agents.planning.plan import PlanProblem
 from tests.agents.planning.strategies import plans
 
 WHOLE: dict[str, Any] = {
@@ -43,7 +43,7 @@ def test_a_whole_plan_is_read_without_remark() -> None:
 
 def test_missing_values_get_placeholders_that_are_named() -> None:
     plan, problems = parse_plan({"tasks": [{"description": "Write the tests of notes", "kind": "test", "needs": None}]})
-    assert plan == Plan(
+    assert plan == PlanDraft(
         (PlanTask("T-01", "Write the tests of notes", "Write the tests of notes", "test", "tester", 30),)
     )
     assert [p.code for p in problems] == ["placeholder"]
@@ -101,7 +101,7 @@ def test_ten_thousand_wrong_tasks_are_told_in_a_hundred_lines() -> None:
 
 
 def test_repeated_keys_are_numbered_and_needs_mean_the_first() -> None:
-    plan = Plan((PlanTask("A", "a"), PlanTask("A", "b"), PlanTask("A-2", "c"), PlanTask("A", "d", needs=("A",))))
+    plan = PlanDraft((PlanTask("A", "a"), PlanTask("A", "b"), PlanTask("A-2", "c"), PlanTask("A", "d", needs=("A",))))
     unique, problems = with_unique_keys(plan)
     assert [t.key for t in unique.tasks] == ["A", "A-3", "A-2", "A-4"]
     assert unique.tasks[3].needs == ("A",)
@@ -110,7 +110,7 @@ def test_repeated_keys_are_numbered_and_needs_mean_the_first() -> None:
 
 
 @given(plans())
-def test_a_plan_survives_the_way_through_json(plan: Plan) -> None:
+def test_a_plan_survives_the_way_through_json(plan: PlanDraft) -> None:
     text = json.dumps(plan.to_json())
     jsonschema.validate(json.loads(text), PLAN_SCHEMA)
     assert parse_plan(json.loads(text)) == (plan, [])
@@ -132,4 +132,4 @@ JSON = st.recursive(
 def test_any_json_gives_a_plan_or_an_error(obj: object) -> None:
     plan, problems = parse_plan(obj)
     assert (plan is None) == any(p.severity == "error" for p in problems)
-    assert all(isinstance(p, Problem) for p in problems)
+    assert all(isinstance(p, PlanProblem) for p in problems)

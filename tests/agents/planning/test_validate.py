@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from agents.planning import Plan, PlanLimits, PlanTask, Problem, validate_plan
+from agents.planning import PlanDraft, PlanLimits, PlanProblem, PlanTask, validate_plan
 from tests.agents.planning.strategies import graph_of, plan_of, plans
 
 FINE = PlanTask(
@@ -16,8 +16,8 @@ FINE = PlanTask(
 REQUIREMENTS = {"FR-1": "functional"}
 
 
-def problems_of(*tasks: PlanTask, requirements: dict[str, str] | None = None) -> dict[str, Problem]:
-    return {p.code: p for p in validate_plan(Plan(tasks), REQUIREMENTS if requirements is None else requirements)}
+def problems_of(*tasks: PlanTask, requirements: dict[str, str] | None = None) -> dict[str, PlanProblem]:
+    return {p.code: p for p in validate_plan(PlanDraft(tasks), REQUIREMENTS if requirements is None else requirements)}
 
 
 def test_a_sound_plan_has_no_problems() -> None:
@@ -88,12 +88,12 @@ def test_tasks_without_requirement_or_expectation_warn() -> None:
 
 
 def test_errors_come_before_warnings() -> None:
-    severities = [p.severity for p in validate_plan(Plan((replace(FINE, expects="", minutes=99),)), REQUIREMENTS)]
+    severities = [p.severity for p in validate_plan(PlanDraft((replace(FINE, expects="", minutes=99),)), REQUIREMENTS)]
     assert severities == ["error", "warning"]
 
 
 def test_limits_are_named_with_figures() -> None:
-    many = Plan(tuple(replace(FINE, key=f"T-{n}") for n in range(1_001)))
+    many = PlanDraft(tuple(replace(FINE, key=f"T-{n}") for n in range(1_001)))
     (problem,) = validate_plan(many, REQUIREMENTS)
     assert "1,001 tasks; the limit is 1,000" in problem.message
     (problem,) = validate_plan(plan_of({"A": ["B", "C"]}), REQUIREMENTS, PlanLimits(max_needs=1))
@@ -102,7 +102,7 @@ def test_limits_are_named_with_figures() -> None:
 
 def test_a_thoroughly_broken_plan_stays_readable() -> None:
     tasks = tuple(replace(FINE, key=f"T-{n}", minutes=999, needs=("gone",)) for n in range(1_000))
-    found = validate_plan(Plan(tasks), REQUIREMENTS)
+    found = validate_plan(PlanDraft(tasks), REQUIREMENTS)
     assert len(found) == 102
     assert sum("950 more of the same" in p.message for p in found) == 2
 
@@ -115,7 +115,7 @@ def test_a_thousand_tasks_with_a_hundred_thousand_needs_are_checked() -> None:
 
 
 @given(plans())
-def test_a_graph_is_valid_exactly_when_it_has_no_circle(plan: Plan) -> None:
+def test_a_graph_is_valid_exactly_when_it_has_no_circle(plan: PlanDraft) -> None:
     import networkx as nx
 
     codes = {p.code for p in validate_plan(plan, REQUIREMENTS)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from agents.languages.registry import language
 from agents.repair.known import problem_of, problems_of, where_text
+
+PYTHON = language()
 
 KEY_ERROR = """\
     def test_price():
@@ -36,23 +39,25 @@ def failure(nodeid: str, trace: str) -> dict[str, str]:
 
 
 def test_the_place_is_the_deepest_one_in_the_projects_own_code() -> None:
-    found = problem_of(failure("tests/test_cart.py::test_price", KEY_ERROR))
+    found = problem_of(failure("tests/test_cart.py::test_price", KEY_ERROR), PYTHON)
     assert (found.place, found.kind, found.test) == ("shop/cart.py:3", "KeyError", "tests/test_cart.py::test_price")
 
 
 def test_an_import_that_fails_is_placed_at_the_import() -> None:
-    found = problem_of(failure("tests/test_bad.py", COLLECTING))
+    found = problem_of(failure("tests/test_bad.py", COLLECTING), PYTHON)
     assert (found.place, found.kind) == ("tests/test_bad.py:1", "ModuleNotFoundError")
 
 
 def test_code_that_does_not_compile_has_its_line() -> None:
-    found = problem_of({"nodeid": "calc.py", "message": "calc.py:7: SyntaxError: expected ':' (calc.py, line 7)"})
+    found = problem_of(
+        {"nodeid": "calc.py", "message": "calc.py:7: SyntaxError: expected ':' (calc.py, line 7)"}, PYTHON
+    )
     assert (found.place, found.kind) == ("calc.py:7", "SyntaxError")
 
 
 def test_the_coder_is_told_each_place_once() -> None:
     report = {"failures": [failure("a", KEY_ERROR), failure("b", COLLECTING), failure("c", KEY_ERROR)]}
-    assert where_text(report).splitlines() == [
+    assert where_text(report, PYTHON).splitlines() == [
         "Where: shop/cart.py:3 (KeyError), 2 tests",
         "Where: tests/test_bad.py:1 (ModuleNotFoundError)",
     ]
@@ -60,10 +65,10 @@ def test_the_coder_is_told_each_place_once() -> None:
 
 def test_of_many_places_the_first_are_told() -> None:
     report = {"failures": [failure("a", KEY_ERROR.replace("cart.py:3", f"cart.py:{line}")) for line in range(10, 18)]}
-    assert where_text(report).splitlines()[-1] == "Where: and 3 more places"
+    assert where_text(report, PYTHON).splitlines()[-1] == "Where: and 3 more places"
 
 
 def test_nothing_is_told_where_nothing_is_known() -> None:
-    assert where_text({"failures": [], "output": "Killed by somebody"}) == ""
-    assert where_text({"failures": [{"nodeid": "packages", "message": "Package x: refused"}]}) == ""
-    assert problems_of({}) == []
+    assert where_text({"failures": [], "output": "Killed by somebody"}, PYTHON) == ""
+    assert where_text({"failures": [{"nodeid": "packages", "message": "Package x: refused"}]}, PYTHON) == ""
+    assert problems_of({}, PYTHON) == []

@@ -19,8 +19,14 @@ FAILURES = {
     "jest": [("jest", "AssertionError", "test/cart.test.js:5"), ("jest", "TypeError", "lib/cart.js:7")],
     "mocha": [("mocha", "AssertionError", "test/cart.test.js:6"), ("mocha", "TypeError", "lib/cart.js:7")],
     "vitest": [("vitest", "AssertionError", "test/cart.test.js:6"), ("vitest", "TypeError", "lib/cart.js:7")],
-    "node_test_spec": [("node-test", "AssertionError", "test/cart.test.js:6"), ("node-test", "TypeError", "lib/cart.js:7")],
-    "node_test_tap": [("node-test", "AssertionError", "test/cart.test.js:6"), ("node-test", "TypeError", "lib/cart.js:7")],
+    "node_test_spec": [
+        ("node-test", "AssertionError", "test/cart.test.js:6"),
+        ("node-test", "TypeError", "lib/cart.js:7"),
+    ],
+    "node_test_tap": [
+        ("node-test", "AssertionError", "test/cart.test.js:6"),
+        ("node-test", "TypeError", "lib/cart.js:7"),
+    ],
     "node_uncaught": [("node", "TypeError", "lib/cart.js:7")],
     "node_rejection": [("node", "RangeError", "main.js:4")],
     "node_syntax": [("node", "SyntaxError", "lib/cart.js:4")],
@@ -107,7 +113,7 @@ FAILURES = {
     "pip_no_file": [("pip", "FileNotFound", "")],
     "pip_no_project": [("pip", "NotInstallable", "")],
     "pip_wheel": [("pip", "UnsupportedWheel", "")],
-}  # fmt: skip
+}
 
 
 def take(name: str, which: str) -> str:
@@ -160,7 +166,10 @@ def test_code_of_libraries_is_never_blamed():
 
 
 def test_a_report_without_failures_is_known_by_what_can_be_read_in_its_output():
-    said = "Traceback (most recent call last):\n  File \"/workspace/app.py\", line {}, in run\n    x()\nNameError: name 'x' is not defined\n"
+    said = (
+        'Traceback (most recent call last):\n  File "/workspace/app.py", line {}, in run\n    '
+        "x()\nNameError: name 'x' is not defined\n"
+    )
     assert signature_of({"output": said.format(3)}) == signature_of({"output": said.format(77)})
     assert signature_of({"output": said.format(3)}) != signature_of({"output": said.format(3).replace("'x'", "'y'")})
 

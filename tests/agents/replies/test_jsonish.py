@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
 from agents.replies import parse_json
 
@@ -29,20 +27,11 @@ SCHEMA = {
 }
 
 
-class Task(BaseModel):
-    id: str
-    title: str
-    minutes: int
-    kind: Literal["code", "test"] = "code"
-
-
-class Plan(BaseModel):
-    tasks: list[Task]
-
-
-class Judgement(BaseModel):
-    verdict: Literal["approve", "reject"]
-    reason: str
+JUDGEMENT = {
+    "type": "object",
+    "required": ["verdict", "reason"],
+    "properties": {"verdict": {"enum": ["approve", "reject"]}, "reason": {"type": "string"}},
+}
 
 
 @pytest.mark.parametrize(
@@ -61,9 +50,6 @@ class Judgement(BaseModel):
 )
 def test_sound_json_is_found_without_a_problem(text):
     assert parse_json(text, SCHEMA) == (PLAN, [])
-    plan, problems = parse_json(text, Plan)
-    assert plan == Plan.model_validate(PLAN)
-    assert problems == []
 
 
 @pytest.mark.parametrize(
@@ -94,15 +80,11 @@ def test_missing_values_are_filled_and_named():
     value, problems = parse_json('{"tasks": [{"id": "T-01"}]}', SCHEMA)
     assert value == {"tasks": [{"id": "T-01", "title": "", "minutes": 0}]}
     assert problems == ["tasks[0].title is missing.", "tasks[0].minutes is missing."]
-    plan, same = parse_json('{"tasks": [{"id": "T-01"}]}', Plan)
-    assert plan is not None
-    assert plan.tasks[0].title == ""
-    assert same == problems
 
 
 def test_a_missing_choice_is_never_guessed():
-    value, problems = parse_json('{"reason": "fine"}', Judgement)
-    assert value is None
+    value, problems = parse_json('{"reason": "fine"}', JUDGEMENT)
+    assert value.get("verdict") not in ("approve", "reject")
     assert any("verdict" in problem for problem in problems)
 
 
@@ -110,9 +92,6 @@ def test_a_wrong_type_is_a_problem_that_names_the_place():
     value, problems = parse_json('{"tasks": [{"id": "T-01", "title": "x", "minutes": "soon"}]}', SCHEMA)
     assert value["tasks"][0]["minutes"] == "soon"
     assert problems == ["tasks[0].minutes: 'soon' is not of type 'integer'"]
-    plan, problems = parse_json('{"tasks": [{"id": "T-01", "title": "x", "minutes": "soon"}]}', Plan)
-    assert plan is None
-    assert problems[0].startswith("tasks[0].minutes")
 
 
 def test_a_bare_list_is_put_under_its_key():
@@ -122,9 +101,8 @@ def test_a_bare_list_is_put_under_its_key():
 
 
 def test_a_wrong_choice_is_refused():
-    value, problems = parse_json('{"verdict": "perhaps", "reason": "x"}', Judgement)
-    assert value is None
-    assert problems
+    _, problems = parse_json('{"verdict": "perhaps", "reason": "x"}', JUDGEMENT)
+    assert problems == ["verdict: 'perhaps' is not one of ['approve', 'reject']"]
 
 
 def test_not_a_number_becomes_nothing():
@@ -160,12 +138,12 @@ def test_json_comes_back_as_it_was_in_a_fence_or_out_of_it(value):
 @given(JSON)
 @settings(max_examples=150)
 def test_any_value_is_judged_by_any_schema_without_an_exception(value):
-    for schema in (SCHEMA, Plan, Judgement):
+    for schema in (SCHEMA, JUDGEMENT):
         found, problems = parse_json(json.dumps(value), schema)
         assert problems or found is not None
 
 
 @given(st.integers(0, len(TEXT)))
 def test_json_cut_anywhere_never_raises(at):
-    value, problems = parse_json(TEXT[:at], Plan)
+    value, problems = parse_json(TEXT[:at], SCHEMA)
     assert value is not None or problems

@@ -161,22 +161,18 @@ def test_half_an_edit_is_refused_whole(missing):
     reply = parse_reply(f"{F}python path=a.py\n{EDIT}{EDIT.replace(missing, '')}{F}")
     assert reply.edits == []
     assert reply.files == []
-    assert "not whole" in reply.problems[0]
-
-
-def test_a_diff_says_what_to_send_instead():
-    reply = parse_reply(f"{F}diff path=a.py\n@@ -1 +1 @@\n-x\n+y\n{F}")
-    assert reply.files == []
-    assert "whole file" in reply.problems[0]
+    assert "is incomplete" in reply.problems[0]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "## Diagnosis\nCause: the sum starts at one\nEvidence: got 7, want 6\nHypothesis: start at 0\nPlan: change it\n",
+        "## Diagnosis\nCause: the sum starts at one\nEvidence: got 7, want 6\nHypothesis: start at "
+        "0\nPlan: change it\n",
         "**Diagnosis**\n- **Cause:** the sum starts at one\n- **Evidence**: got 7, want 6\n"
         "- *Hypothesis*: start at 0\n- Plan: change it\n",
-        "Diagnosis:\n1. Cause: the sum starts at one\n2. Evidence: got 7, want 6\n3. Hypothesis: start at 0\n4. Plan: change it",
+        "Diagnosis:\n1. Cause: the sum starts at one\n2. Evidence: got 7, want 6\n3. Hypothesis: start at "
+        "0\n4. Plan: change it",
         "### Diagnosis\n\n#### Cause\nthe sum\nstarts at one\n\n#### Evidence\ngot 7, want 6\n"
         "#### Hypothesis\nstart at 0\n#### Plan\nchange it\n",
         "Cause: the sum starts at one\nEvidence: got 7, want 6\nHypothesis: start at 0\nPlan: change it",

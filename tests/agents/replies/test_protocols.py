@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.languages.python.text import without_talk
 from agents.replies import apply_reply, parse_reply
-from agents.replies.tails import without_talk, without_tokens
-from agents.replies.types import PROTOCOLS, EditBlock, FileBlock, Wish
+from agents.replies.trailing_noise import without_tokens
+from agents.replies.types import REPLY_FORMATS, EditBlock, FileBlock, Wish
 from benchmarks.replies import count, used, verdict
 from benchmarks.reply_shapes import Shape, shapes
 
@@ -27,7 +28,7 @@ class TestShapes:
 
     def test_all_are_read_and_nearly_all_as_meant(self):
         found = count(used)
-        for protocol in PROTOCOLS:
+        for protocol in REPLY_FORMATS:
             of = sum(number for (name, _), number in found.items() if name == protocol)
             assert found[protocol, "right"] / of > 0.98, protocol
             assert found[protocol, "wrong"] / of < 0.01, protocol
@@ -49,7 +50,7 @@ class TestShapes:
             )
         )
         read_every_way(text[:start] + middle + text[end:])
-        for protocol in PROTOCOLS:
+        for protocol in REPLY_FORMATS:
             reply = parse_reply(text[:start], truncated=True, protocol=protocol)
             assert len(reply.problems) <= 30
 
@@ -95,18 +96,30 @@ class TestTags:
         assert parse_reply("<file>\nx\n</file>\n").files == []
 
     def test_a_path_outside_is_refused_as_ever(self):
-        applied = apply_reply(parse_reply("<<WRITE: ../../etc/passwd>>\nroot\n<</WRITE>>\n<<WRITE: tests/t.py>>\nx\n<</WRITE>>"), {}, read_only=["tests/*"])  # fmt: skip
+        applied = apply_reply(
+            parse_reply("<<WRITE: ../../etc/passwd>>\nroot\n<</WRITE>>\n<<WRITE: tests/t.py>>\nx\n<</WRITE>>"),
+            {},
+            read_only=["tests/*"],
+        )
         assert applied.files == {}
         assert len(applied.refused) == 2
 
 
 class TestJson:
     def test_reasons_in_json_are_reasons(self):
-        reply = parse_reply(json.dumps({
-            "thought": "I see.", "diagnosis": {"cause": "off by one", "evidence": "E", "hypothesis": "bound", "plan": "fix"},
-            "decisions": [{"choice": "a", "rejected": "b", "reason": "c", "requirements": ["FR-01"]}], "packages": ["httpx"],
-            "verdict": "code", "reason": "the test is right", "files": [{"path": "a.py", "content": "x = 1"}],
-        }))  # fmt: skip
+        reply = parse_reply(
+            json.dumps(
+                {
+                    "thought": "I see.",
+                    "diagnosis": {"cause": "off by one", "evidence": "E", "hypothesis": "bound", "plan": "fix"},
+                    "decisions": [{"choice": "a", "rejected": "b", "reason": "c", "requirements": ["FR-01"]}],
+                    "packages": ["httpx"],
+                    "verdict": "code",
+                    "reason": "the test is right",
+                    "files": [{"path": "a.py", "content": "x = 1"}],
+                }
+            )
+        )
         assert reply.protocol == "json"
         assert reply.diagnosis is not None
         assert (reply.diagnosis.cause, reply.diagnosis.plan) == ("off by one", "fix")

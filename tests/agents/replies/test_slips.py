@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.replies import apply_reply, parse_reply
-from agents.replies.mends import clean_path, is_pattern, mended, without_plus
+from agents.replies.normalize import clean_path, is_pattern, mended, without_plus
 from agents.replies.types import EditBlock, FileBlock
 from benchmarks.replies import slip_verdict
 from benchmarks.reply_slips import SLIPS, Slip
@@ -17,9 +17,12 @@ CODE = "def f():\n    return 1\n"
 
 # These are asked for again: nothing is used of them.
 ASKED_AGAIN = {
-    "single quotes as fence", "two backticks", "rst", "pre code", "heredoc tee", "edit: dashes as divider", "call: python call",
-    "json: smart delimiters", "json: yaml", "json: yaml in a fence", "tags: path inside", "tags: path: inside", "tags: no brackets",
-    "tags: python:", "tags: new line in the tag", "above: colon and dash", "above: sentence with a dot", "above: table", "call: python kwargs call", "tags: round", "tags: curly", "json: yaml like keys",
+    "single quotes as fence", "two backticks", "rst", "pre code", "heredoc tee", "edit: dashes as divider",
+    "call: python call",
+    "json: smart delimiters", "json: yaml", "json: yaml in a fence", "tags: path inside", "tags: path: inside",
+    "tags: no brackets",
+    "tags: python:", "tags: new line in the tag", "above: colon and dash", "above: sentence with a dot", "above: table",
+    "call: python kwargs call", "tags: round", "tags: curly", "json: yaml like keys",
 }  # fmt: skip
 # Used, but not to the letter: blanks at line ends, a first line that stood in the fence, tags around nothing.
 NEARLY = {"trailing spaces everywhere", "no newline after info", "tag: write then fence outside"}
@@ -53,9 +56,12 @@ def test_any_two_of_them_torn_and_mixed_are_read_without_an_exception(slip: Slip
 @pytest.mark.parametrize(
     "unit",
     [
-        "`", "<<", "{", "[[WRITE: a]]", "<path>a.py</path><content>", "<a.py>\n", "*** Add File: a.py\n+x\n", "cat > a.py <<EOF\n",
-        f'{F}python path=a.py\n"""\n{F}\n', f"{F}markdown\n{F}python path=a.py\n", "<thinking>", "<|im_start|>user\n", "Human: x\n", "> ",
-        "1 | x\n", "# a/b.py\n\nx = 1\n\n", "<<<<<<< SEARCH\n", "[search]\n", "x ```python path=a\n", "+x\n", "&lt;", "“", '{"a": "x" +\n',
+        "`", "<<", "{", "[[WRITE: a]]", "<path>a.py</path><content>", "<a.py>\n", "*** Add File: a.py\n+x\n",
+        "cat > a.py <<EOF\n",
+        f'{F}python path=a.py\n"""\n{F}\n', f"{F}markdown\n{F}python path=a.py\n", "<thinking>", "<|im_start|>user\n",
+        "Human: x\n", "> ",
+        "1 | x\n", "# a/b.py\n\nx = 1\n\n", "<<<<<<< SEARCH\n", "[search]\n", "x ```python path=a\n", "+x\n", "&lt;",
+        "“", '{"a": "x" +\n',
     ],
 )  # fmt: skip
 def test_much_of_anything_is_read_in_bounded_time(unit: str):
@@ -115,10 +121,14 @@ class TestOtherForms:
 
 
 ASIDES = [
-    "See `b.py` for the helper:", "Inside `b.py` you will find:", "Currently `b.py` holds:", "The error is in `b.py`:", "Then, in your `b.py`:",
-    "Assuming `b.py` contains:", "For reference, `b.py`:", "Before the fix, `b.py` was:", "It is imported by `b.py`:", "A test could look like this (`b.py`):",
-    "The output of `b.py`:", "Given `b.py`:", "The old `b.py`:", "An excerpt of `b.py`:", "At the end of `b.py`:", "Extend `b.py` with:",
-    "In `b.py`, add this line at the top:", "Also update the imports in `b.py`:", "You may set in `b.py`:", "Replace the function `f` in `b.py`:",
+    "See `b.py` for the helper:", "Inside `b.py` you will find:", "Currently `b.py` holds:", "The error is in `b.py`:",
+    "Then, in your `b.py`:",
+    "Assuming `b.py` contains:", "For reference, `b.py`:", "Before the fix, `b.py` was:", "It is imported by `b.py`:",
+    "A test could look like this (`b.py`):",
+    "The output of `b.py`:", "Given `b.py`:", "The old `b.py`:", "An excerpt of `b.py`:", "At the end of `b.py`:",
+    "Extend `b.py` with:",
+    "In `b.py`, add this line at the top:", "Also update the imports in `b.py`:", "You may set in `b.py`:",
+    "Replace the function `f` in `b.py`:",
 ]  # fmt: skip
 
 
@@ -129,7 +139,8 @@ def test_a_sentence_that_speaks_of_a_file_does_not_give_it(sentence):
 
 @pytest.mark.parametrize(
     "sentence",
-    ["Create `b.py`:", "New file `b.py`:", "Write `b.py`:", "Full code of `b.py`:", "The final `b.py`:", "Here is the updated `b.py`:", "In `b.py`:", "And `b.py`:"],
+    ["Create `b.py`:", "New file `b.py`:", "Write `b.py`:", "Full code of `b.py`:", "The final `b.py`:",
+    "Here is the updated `b.py`:", "In `b.py`:", "And `b.py`:"],
 )  # fmt: skip
 def test_a_sentence_that_gives_a_file_gives_it(sentence):
     assert files(f"{sentence}\n\n{F}python\n{CODE}{F}\n") == {"b.py": CODE}
@@ -139,8 +150,10 @@ class TestMends:
     @pytest.mark.parametrize(
         ("given", "path"),
         [
-            ("`a/b.py`", "a/b.py"), ("a/b.py,", "a/b.py"), ("a/b.py (new file)", "a/b.py"), ("/workspace/a/b.py", "a/b.py"), ("a\\b.py", "a/b.py"),
-            ('"a/b.py', "a/b.py"), ("<a/b.py>", "a/b.py"), ("a/b c.py", "a/b c.py"), ("../a.py", "../a.py"), ("/etc/passwd", "/etc/passwd"),
+            ("`a/b.py`", "a/b.py"), ("a/b.py,", "a/b.py"), ("a/b.py (new file)", "a/b.py"), ("/workspace/a/b.py",
+            "a/b.py"), ("a\\b.py", "a/b.py"),
+            ('"a/b.py', "a/b.py"), ("<a/b.py>", "a/b.py"), ("a/b c.py", "a/b c.py"), ("../a.py", "../a.py"),
+            ("/etc/passwd", "/etc/passwd"),
             ("C:\\a.py", "C:\\a.py"), ("a (1).py", "a (1).py"),
         ],
     )  # fmt: skip

@@ -10,9 +10,9 @@ import pytest
 from agents.llm.base import LLMError
 from agents.llm.chain import ModelChain
 from projects.engine import choice
-from projects.engine import models as engine
+from projects.engine import model_clients as engine
 from projects.models import Run
-from tests.agents.nodes.support import MemorySpine
+from tests.agents.engine.nodes.support import MemoryEventLog
 from tests.factories import make_project
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def book(settings: Any, tmp_path: Path) -> Path:
     """A file of models of our own, empty at first."""
     settings.MODELS_FILE = str(tmp_path / "models.toml")
-    settings.OPENAI_URL = "http://127.0.0.1:9/v1"
+    settings.MODEL_URLS = {**settings.MODEL_URLS, "openai": "http://127.0.0.1:9/v1"}
     return tmp_path / "models.toml"
 
 
@@ -90,13 +90,13 @@ def test_no_server_outside_is_asked_that_no_list_names(book: Path) -> None:
 
 
 def test_a_run_that_may_send_data_away_says_so(book: Path, settings: Any) -> None:
-    spine = MemorySpine()
-    engine.announce(Run.objects.create(project=make_project()), spine)
-    assert spine.events == []
-    settings.OPENAI_URL = "https://models.example.org/v1"
+    event_log = MemoryEventLog()
+    engine.announce(Run.objects.create(project=make_project()), event_log)
+    assert event_log.events == []
+    settings.MODEL_URLS = {**settings.MODEL_URLS, "openai": "https://models.example.org/v1"}
     run = Run.objects.create(project=make_project(model="openai:big"))
-    engine.announce(run, spine)
-    engine.announce(run, spine)
-    (event,) = spine.events
+    engine.announce(run, event_log)
+    engine.announce(run, event_log)
+    (event,) = event_log.events
     assert "Data leaves this machine" in event["summary"]
     assert event["payload"]["servers"] == ["https://models.example.org/v1"]

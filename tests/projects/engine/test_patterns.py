@@ -1,7 +1,7 @@
 """House patterns come from the project and from files that the operator lays down."""
 
 from projects.engine.patterns import rules_of, with_patterns
-from projects.services.projects import MAX_RULES
+from projects.services.planning.projects import MAX_RULES
 
 
 class Shop:

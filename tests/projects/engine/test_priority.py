@@ -3,7 +3,7 @@
 import pytest
 
 from projects.engine.priority import longest_first
-from projects.services.tasks import ready_tasks
+from projects.services.work.tasks import ready_tasks
 from tests.factories import bare_run, make_task
 
 pytestmark = pytest.mark.django_db

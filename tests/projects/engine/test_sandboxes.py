@@ -9,18 +9,18 @@ import pytest
 
 from projects.engine import sandboxes
 from projects.errors import BadInput
-from projects.services import projects
+from projects.services.planning import projects
 from sandbox.pool import Fitted, ReadyPool
-from sandbox.scripted import ScriptedBackend
 from tests.factories import make_project, owner_of
+from tests.sandbox.fake_backend import FakeBackend
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def keeping(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[ScriptedBackend]:
+def keeping(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[FakeBackend]:
     """A process that keeps sandboxes ready, of a backend that passes for a real one."""
-    backend = ScriptedBackend()
+    backend = FakeBackend()
     backend.name = "bubblewrap"
     monkeypatch.setattr(sandboxes, "open_backend", lambda name: backend)
     settings.SANDBOX_READY = 1
@@ -43,7 +43,7 @@ def test_a_project_sets_what_its_sandboxes_may_use():
     projects.update_settings(project, by=owner_of(project), limits=limits)
     found = sandboxes.limits_of(project)
     assert (found.memory_mb, found.seconds, found.cpus, found.disk_mb, found.processes) == (512, 60.0, 2.0, 64, 128)
-    with pytest.raises(BadInput, match="sandbox_memory_mb must be a whole number from 128"):
+    with pytest.raises(BadInput, match="sandbox_memory_mb is 1; it must be an integer from 128"):
         projects.update_settings(project, by=owner_of(project), limits={"sandbox_memory_mb": 1})
 
 
@@ -63,7 +63,7 @@ def test_a_worker_hands_over_what_stands_ready(keeping):
 
 
 def test_a_single_command_keeps_none_ready():
-    backend = ScriptedBackend()
+    backend = FakeBackend()
     backend.name = "bubblewrap"
     assert sandboxes.fitted(backend, make_project())._backend is backend
 

@@ -7,9 +7,9 @@ from django.db import DatabaseError, connection, transaction
 
 from projects.models import Blob, Event, SiteEvent, Transition
 from projects.models.insert_only import create_statements, missing_triggers, run_statements
-from projects.services.events import emit
-from projects.services.sitelog import note
+from projects.services.audit.sitelog import note
 from tests.factories import make_task
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,94 @@
+"""Why a task is handed to a person, as a page they can act on: what was tried, what is known, what is left to do."""
+
+from __future__ import annotations
+
+from agents.engine.state import TaskState
+from agents.languages.registry import language_of_task
+from agents.prompts.render import fence
+from agents.repair.feedback import counts_text
+from agents.repair.known import problems_of
+
+MOST_TRIES = 20
+MOST_PROBLEMS = 5
+
+
+def escalation_text(state: TaskState, why: str) -> str:
+    """Markdown. The first line is `why`: lists and headlines show it alone."""
+    parts = [why.strip()]
+    for title, lines in (
+        ("What was tried", tried(state)),
+        ("What is known", known(state)),
+        ("Best attempt", best(state)),
+    ):
+        if lines:
+            parts.append("\n".join([f"**{title}**", "", *(f"- {line}" for line in lines)]))
+    parts.append("\n".join(["**What you can do**", "", *(f"- {line}" for line in ways_out(state))]))
+    return "\n\n".join(parts)
+
+
+def tried(state: TaskState) -> list[str]:
+    """One line for each failed try, oldest first; of very many the first and the last."""
+    lines = [_plain(line, 400) for line in state["failures"]]
+    if len(lines) > MOST_TRIES:
+        half = MOST_TRIES // 2
+        lines = [*lines[:half], f"… {len(lines) - 2 * half} more …", *lines[-half:]]
+    return lines
+
+
+def known(state: TaskState) -> list[str]:
+    """Where the newest run failed and how, and what the last diagnosis held for the cause."""
+    report = state["report"]
+    if not report or report.get("ok"):
+        return []
+    lines = [f"The last run: {counts_text(report)}"]
+    found = problems_of(report, language_of_task(state["task"]))
+    for one in found[:MOST_PROBLEMS]:
+        at = f" at {_code(one.place)}" if one.place else ""
+        test = f", seen by {_code(one.test)}" if one.test and one.test != one.file else ""
+        lines.append(f"{_code(one.kind)}{at}{test}")
+    if len(found) > MOST_PROBLEMS:
+        lines.append(f"and {len(found) - MOST_PROBLEMS} more failures")
+    if len(set(state["signatures"])) == 1 and len(state["signatures"]) > 1:
+        lines.append(f"The last {len(state['signatures'])} tries of this approach failed in the same way.")
+    if state["adjudications"]:
+        times = "once" if state["adjudications"] == 1 else f"{state['adjudications']} times"
+        lines.append(f"Whether the test or the code is wrong was argued from the requirement {times}.")
+    if argued := state.get("argued"):
+        lines.append(f"The tester held the test to be right: {_plain(argued, 400)}")
+    if cause := state["diagnosis"].get("cause"):
+        doubt = "; the line it named as evidence is not in the trace" if state.get("unfounded") else ""
+        lines.append(f"The last diagnosis, which its run did not confirm{doubt}: {_plain(cause, 600)}")
+    return lines
+
+
+def best(state: TaskState) -> list[str]:
+    """The try that came furthest; its files are attached to the event."""
+    kept = state["best"]
+    if not kept:
+        return []
+    of = f" of {kept['ran']}" if kept.get("ran") else ""
+    files = ", ".join(_code(path) for path in sorted(kept.get("files", {}))[:20])
+    return [f"Try {kept['attempt']}: {kept['passed']}{of} tests passed. Its files are attached: {files or 'none'}."]
+
+
+def ways_out(state: TaskState) -> list[str]:
+    """What a person can do now."""
+    keys = ", ".join(_plain(str(one.get("key", "")), 40) for one in state["task"].get("requirements", []))
+    return [
+        "Retry it with a note on what the agents overlooked; they see it verbatim.",
+        "Raise the limit in the project's limits, then retry.",
+        f"Make the requirement clearer ({keys or 'none is linked'}) and plan again, "
+        "when code and tests read it differently.",
+        "Skip it: tasks that need it go on without it.",
+    ]
+
+
+def _plain(text: str, limit: int) -> str:
+    """One line of somebody else's words that is no Markdown of its own."""
+    line = " ".join(text.split())[:limit]
+    return "".join(f"\\{mark}" if mark in "\\`*_[]<>#|!~" else mark for mark in line)
+
+
+def _code(text: str) -> str:
+    marks = fence(text)[2:] if "`" in text else "`"
+    return f"{marks}{' '.join(text.split())[:300]}{marks}"

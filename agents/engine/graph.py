@@ -1,0 +1,180 @@
+"""The map of one task's work, read like a table of contents.
+
+recall → write tests → code → apply → verify ─ pass → mutants → gates → review → merge → learn
+                         ▲        fail → repair (2) → adjudicate on a repeat → fresh approach → … → escalate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from agents.engine.contracts import Runtime, TaskContext
+from agents.engine.nodes import coder, ending, merger, mutation, recall, reviewer, search, tester, verify
+from agents.engine.policy import short_of_tokens
+from agents.engine.state import TaskState
+
+if TYPE_CHECKING:
+    from langgraph.graph import StateGraph
+
+END = "__end__"  # langgraph.graph.END
+REPAIRS_HERE = 2  # most of the gain is in the first two; then a fresh sample beats a third repair
+RECURSION_LIMIT = 200  # node runs of one task; the iteration limit ends it long before
+
+
+def after_files(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "escalate"]:
+    """Files were written, or none could be used."""
+    return "escalate" if state["verdict"] == "escalate" else "apply"
+
+
+def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["code", "sample", "escalate"]:
+    """Without tests there is no code; with a limit of several samples the first version is chosen from them."""
+    if state["verdict"] == "escalate":
+        return "escalate"
+    return "sample" if runtime.context.limits.samples > 1 else "code"
+
+
+def after_verify(
+    state: TaskState, runtime: Runtime[TaskContext]
+) -> Literal["gates", "mutate", "repair", "fresh", "adjudicate", "escalate"]:
+    """Passed goes on; a failure is repaired, argued about or approached anew until a limit is reached."""
+    if state["verdict"] == "pass":
+        return "mutate" if mutation.due(state, runtime.context) else "gates"
+    limits = runtime.context.limits
+    if state["repairs"] >= limits.max_retries or state["iteration"] >= limits.max_iterations:
+        return "escalate"
+    if "diversity" in runtime.context.switched_off:
+        return "repair"
+    signatures = state["signatures"]
+    if len(signatures) > 1 and signatures[-1] == signatures[-2]:
+        # Tests that were given with the task are not the tester's to judge.
+        settled = signatures[-1] in state["adjudicated"] or state["task"].get("tests_given")
+        return "fresh" if settled else "adjudicate"
+    if state["exhausted"] or state["repairs_here"] >= REPAIRS_HERE:
+        return "fresh"
+    return "fresh" if short_of_tokens(state, limits, runtime.context.event_log.spent()) else "repair"
+
+
+def after_mutation(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["gates", "strengthen"]:
+    """Tests that notice nothing go back to who wrote them."""
+    return "strengthen" if state["verdict"] == "weak" else "gates"
+
+
+def after_adjudication(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "fresh"]:
+    """A corrected test is run at once; if the code is wrong, the same failure twice forces another approach."""
+    return "apply" if state["verdict"] == "test" else "fresh"
+
+
+def after_gates(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["review", "fix_findings", "escalate"]:
+    """Nothing passes a gate by default."""
+    if state["verdict"] == "pass":
+        return "review"
+    return "fix_findings" if state["verdict"] == "findings" else "escalate"
+
+
+def after_review(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["merge", "answer_review", "escalate"]:
+    """Approved work is merged."""
+    if state["verdict"] == "pass":
+        return "merge"
+    return "answer_review" if state["verdict"] == "rejected" else "escalate"
+
+
+def after_merge(
+    state: TaskState, runtime: Runtime[TaskContext]
+) -> Literal["learn", "resolve", "repair", "fresh", "adjudicate", "escalate", "gates", "mutate"]:
+    """A conflict goes to the coder, a suite that broke on the new base is repaired like any failure."""
+    if state["verdict"] == "merged":
+        return "learn"
+    if state["verdict"] == "conflict":
+        return "escalate" if state["iteration"] >= runtime.context.limits.max_iterations else "resolve"
+    return after_verify(state, runtime)
+
+
+class TaskNode(Protocol):
+    """A step of the task's work: returns the parts of the state that it changed."""
+
+    def __call__(self, state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]: ...
+
+
+NODES: Mapping[str, TaskNode] = {
+    "recall": recall.recall,
+    "write_tests": tester.write_tests,
+    "code": coder.code,
+    "sample": search.sample,
+    "apply": verify.apply,
+    "verify": verify.verify,
+    "mutate": mutation.mutate,
+    "strengthen": tester.strengthen,
+    "repair": coder.repair,
+    "adjudicate": tester.adjudicate,
+    "fresh": coder.fresh,
+    "gates": reviewer.gates,
+    "fix_findings": coder.fix_findings,
+    "review": reviewer.review,
+    "answer_review": coder.answer_review,
+    "merge": merger.merge,
+    "resolve": coder.resolve,
+    "learn": ending.learn,
+    "escalate": ending.escalate,
+}
+FIRST = "recall"
+NEXT: Mapping[str, str | Callable[[TaskState, Runtime[TaskContext]], str]] = {
+    "recall": "write_tests",
+    "write_tests": after_tests,
+    "code": after_files,
+    "sample": after_files,
+    "apply": "verify",
+    "verify": after_verify,
+    "mutate": after_mutation,
+    "strengthen": "apply",
+    "repair": after_files,
+    "adjudicate": after_adjudication,
+    "fresh": after_files,
+    "gates": after_gates,
+    "fix_findings": after_files,
+    "review": after_review,
+    "answer_review": after_files,
+    "merge": after_merge,
+    "resolve": after_files,
+    "learn": END,
+    "escalate": END,
+}
+
+
+def build_graph() -> StateGraph[TaskState, TaskContext, Any, Any]:
+    """The task graph for LangGraph, uncompiled; the caller compiles it with a checkpointer."""
+    # Imported on use: with what it brings (a tracing client among it) it takes longer than everything else of the
+    # engine.
+    from langgraph.graph import START, StateGraph
+
+    graph: StateGraph[TaskState, TaskContext, Any, Any] = StateGraph(TaskState, context_schema=TaskContext)
+    for name, node in NODES.items():
+        graph.add_node(name, node)
+    graph.add_edge(START, FIRST)
+    for name, successor in NEXT.items():
+        if isinstance(successor, str):
+            graph.add_edge(name, successor)
+        else:
+            graph.add_conditional_edges(name, successor)
+    return graph
+
+
+@dataclass(frozen=True)
+class _Unsaved:
+    context: TaskContext
+
+
+def run_unsaved(state: TaskState, context: TaskContext) -> None:
+    """Run a task from its start without checkpoints, for trials: what is cut off cannot be resumed.
+
+    `state` is updated after each node. Raises what nodes raise, and RuntimeError after RECURSION_LIMIT of them.
+    """
+    runtime, name = _Unsaved(context), FIRST
+    for _ in range(RECURSION_LIMIT):
+        state.update(NODES[name](state, runtime))  # type: ignore[typeddict-item]  # a node returns parts of the state
+        successor = NEXT[name]
+        name = successor if isinstance(successor, str) else successor(state, runtime)
+        if name == END:
+            return
+    raise RuntimeError(f"The task did not end within {RECURSION_LIMIT} steps.")

@@ -1,0 +1,190 @@
+"""Write tests for one module: ask, run, show what fails or is not covered, until the figure is met or the rounds are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agents.context import files_text
+from agents.engine.contracts import OverBudget, TaskContext
+from agents.engine.module_tests.record import covered_so, noticed_so, run_suite, wrote
+from agents.engine.nodes.common import request_files, system_turn
+from agents.engine.state import TaskState, start_state
+from agents.languages.base import Covered
+from agents.languages.registry import language_of_task
+from agents.llm.base import LLMError, Message
+from agents.mutation.check import check, mutants_of
+from agents.personas import TESTER
+from agents.prompts.provenance import Source, as_turn, label, render
+from agents.repair.feedback import counts_text, trace_text
+from sandbox.base import Sandbox
+from sandbox.package_index.names import base_packages, plain_name
+
+ROUNDS = 5
+TARGET = 80.0
+KEY = "TESTS"
+AGAIN = 100  # a step of its own for the tests that passed, so that both runs are on record
+SHOWN_LINES = 40  # of those not covered, in a prompt
+
+
+class SuiteFails(ValueError):
+    """The tests that are there already fail: coverage would prove nothing."""
+
+
+@dataclass
+class Written:
+    """What came of it. `files` are new test files that pass; empty when nothing had to, or could, be written."""
+
+    module: str
+    target: float
+    before: Covered
+    covered: Covered
+    files: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    passed: int = 0
+    dropped: int = 0  # tests that failed and were left out
+    mutants: int = 0
+    noticed: int = 0
+    problem: str = ""
+
+    @property
+    def met(self) -> bool:
+        """True when lines and branches of the module are covered as far as was asked."""
+        return self.covered.meets(self.target)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self) | {"met": self.met}
+
+
+def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds: int = ROUNDS) -> Written:
+    """Tests for `module` on top of the newest commit, which stays as it is.
+
+    When the model fails or the budget ends after some tests passed, those are handed out and `problem` says why there are
+    no more. Raises NoModule, SuiteFails, and what asking and running raise (LLMError, OverBudget, SandboxUnavailable).
+    """
+    base = ctx.repository.head()
+    there = ctx.repository.files(base)
+    language = language_of_task({"files": [module]})
+    path = language.find_module(module, there)
+    source = ctx.repository.read(base, path) or ""
+    language.need_code(path, source, there)
+    listing = language.listed(ctx.repository.read(base, language.manifest) or "")
+    packages = [line for line in listing if plain_name(line) not in base_packages()]
+    state = start_state(
+        {"key": KEY, "title": path, "requirements": [], "files": [path], "packages": packages, "generation": 1}
+    )
+    state["base"] = base
+    before = _before(state, ctx, path, any(map(language.is_test, there)))
+    best = Written(path, target, before, before)
+    if best.met:
+        return best
+    prompt = render(
+        "task.module", project=ctx.project, key=KEY, path=path, imported=language.import_name(path), target=f"{target:g}",
+        language=language.words,
+        source=files_text({path: source}, Source.REPOSITORY), missing=_missing(source, before),
+        others=label("\n".join(filter(language.is_test, there)), Source.REPOSITORY),
+    )  # fmt: skip
+    messages: list[Message] = [
+        system_turn(TESTER, ctx, state["task"]), as_turn("user", prompt),
+    ]  # fmt: skip
+    taken = frozenset(there)
+    for number in range(1, rounds + 1):
+        best.rounds = number
+        one: TaskState = {**state, "step": number}
+        try:
+            messages, _, applied = request_files(
+                one, ctx, TESTER, messages, step="module" if number == 1 else "module-again",
+                accept=lambda name: language.is_test(name) and name not in taken, current=state["tests"],
+            )  # fmt: skip
+        except (LLMError, OverBudget) as trouble:
+            if not best.files:
+                raise
+            best.problem = str(trouble)
+            break
+        if applied.refused:
+            best.problem = f"the answers could not be used: {applied.refused[0][1]}"
+            break
+        wrote(one, ctx, state["tests"], applied.files)
+        state["tests"] = one["tests"] = state["tests"] | applied.files
+        again = _judge(one, ctx, path, source, best)
+        if best.met:
+            break
+        messages = [*messages, as_turn("user", again)]
+    if best.files:
+        _mutants(state, ctx, path, source, best)
+    return best
+
+
+def _before(state: TaskState, ctx: TaskContext, path: str, tested: bool) -> Covered:
+    if not tested:
+        return Covered()
+    sandbox = _stand(state, ctx, {})
+    report = run_suite(state, ctx, sandbox)
+    if not report.ok and report.problem != "no tests were found":
+        what = counts_text(asdict(report))
+        first = next((f"{one.nodeid}: {one.message}" for one in report.failures), report.problem)
+        raise SuiteFails(
+            f"The tests that are there do not pass, so coverage would prove nothing: {what} {' '.join(first.split())[:300]}".rstrip()
+        )
+    return language_of_task(state["task"]).measure(sandbox, path)
+
+
+def _stand(state: TaskState, ctx: TaskContext, tests: Mapping[str, str]) -> Sandbox:
+    tree = ctx.repository.worktree(ctx.worktree_name, state["base"])
+    tree.write(tests)
+    sandbox = ctx.sandbox(state["packages"])
+    sandbox.mirror(tree.path)
+    return sandbox
+
+
+def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Written) -> str:
+    """Run the suite with these tests, keep those that pass when they cover more, and say what is still to do."""
+    report = run_suite(state, ctx, _stand(state, ctx, state["tests"]))
+    counts = counts_text(asdict(report))
+    if report.ok:
+        covered = _keep(state, ctx, path, best, state["tests"], report.passed)
+        return render(
+            "task.module-again", counts=counts, trace="", lines=f"{covered.lines:.0f}", branches=f"{covered.branches:.0f}",
+            missing=_missing(source, covered),
+        )  # fmt: skip
+    failing = [one.nodeid for one in report.failures]
+    passing = language_of_task(state["task"]).without_tests(state["tests"], failing)
+    # Those that pass may be enough; the model is asked to correct the others only if they are not.
+    if passing and passing != state["tests"]:
+        pruned: TaskState = {**state, "step": state["step"] + AGAIN}
+        again = run_suite(pruned, ctx, _stand(pruned, ctx, passing))
+        if again.ok:
+            _keep(pruned, ctx, path, best, passing, again.passed, len(failing))
+    best.problem = "" if best.files else f"the tests that were written do not pass: {counts}"
+    trace = label(trace_text(asdict(report)), Source.TESTS)
+    return render("task.module-again", counts=counts, trace=trace, lines="", branches="", missing="")
+
+
+def _keep(
+    state: TaskState, ctx: TaskContext, path: str, best: Written, tests: Mapping[str, str], passed: int, dropped: int = 0
+) -> Covered:  # fmt: skip
+    """Measure tests that just passed; the better ones are handed out."""
+    covered = language_of_task(state["task"]).measure(ctx.at_hand(), path)
+    covered_so(state, ctx, path, covered)
+    if not best.files or (covered.branches, covered.lines) > (best.covered.branches, best.covered.lines):
+        best.files, best.covered, best.passed, best.dropped, best.problem = dict(tests), covered, passed, dropped, ""
+    return covered
+
+
+def _mutants(state: TaskState, ctx: TaskContext, path: str, source: str, best: Written) -> None:
+    """High coverage with tests that notice nothing is worth nothing: say how many small mistakes they notice."""
+    found = mutants_of({path: source}, {}, seed=path)
+    if found:
+        result = check(
+            language_of_task(state["task"]), _stand(state, ctx, best.files), found, {path: source}, sorted(best.files)
+        )
+        noticed_so(state, ctx, result)
+        best.mutants, best.noticed = result.ran, result.noticed
+
+
+def _missing(source: str, covered: Covered) -> str:
+    lines = source.splitlines()
+    shown = [f"{number}: {lines[number - 1]}" for number in covered.missing[:SHOWN_LINES] if 0 < number <= len(lines)]
+    return label("\n".join(shown), Source.REPOSITORY)

@@ -1,0 +1,214 @@
+"""What nodes share: the opening of a conversation, requests for files, reading messages from people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from agents.context import existing_files, files_text, requirements_text
+from agents.engine.ask import Question, ask
+from agents.engine.contracts import TaskContext
+from agents.engine.nodes.firewall_check import screen
+from agents.engine.nodes.keys import key_of as key_of
+from agents.engine.nodes.libraries import absent, offered
+from agents.engine.state import TaskState
+from agents.events.effects import ErrorRaised
+from agents.events.reasoning import DecisionMade
+from agents.languages.registry import language_of_task
+from agents.llm.base import Message, ReplyTooLong
+from agents.personas import FRESH_TEMPERATURE, Persona
+from agents.prompts.provenance import Material, Source, as_turn, joined, label, render, sources_in
+from agents.repair.feedback import clip
+from agents.replies import Applied, Reply, apply_reply, parse_reply
+
+ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
+UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
+
+
+def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **more: Any) -> list[Message]:
+    """System prompt and first message of a conversation: byte-stable, so that the model's cache is reused."""
+    task = state["task"]
+    existing = existing_files(
+        ctx.repository, state["base"], task.get("files", []), about_of(task), ctx.knowledge.meaning
+    )
+    if persona.name == "coder":
+        existing = joined([existing, offered(state, ctx, about_of(task), own_files(state, ctx))])
+    first = render(
+        "task.head",
+        project=ctx.project, key=task["key"], title=task["title"], approach=state["approach"], step=step,
+        description=label(task.get("description", ""), Source.MODEL), expects=label(task.get("expects", ""), Source.MODEL),
+        files=task.get("files", []), requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+        note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()), lessons=lessons_text(state.get("lessons", [])),
+        existing=existing,
+        tests=more.get("tests", ""), avoid=label(more.get("avoid", ""), Source.TESTS),
+    )  # fmt: skip
+    return [system_turn(persona, ctx, task), as_turn("user", first)]
+
+
+def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> Message:
+    """Who the model is to be, and its rules in the language of the task."""
+    words = language_of_task(task).words
+    return as_turn("system", render(f"system.{persona.name}", house_rules=ctx.house_rules, language=words))
+
+
+def own_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:
+    """Text of the task's files as they stand at its base; those that are not there yet are left out."""
+    return {
+        path: text
+        for path in state["task"].get("files", [])
+        if (text := ctx.repository.read(state["base"], path)) is not None
+    }
+
+
+def about_of(task: Mapping[str, Any]) -> str:
+    """The task in words, for finding code that fits it."""
+    wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
+    return f"{task['title']}\n{task.get('description', '')}\n{task.get('expects', '')}\n{wanted}"
+
+
+def lessons_text(lessons: list[dict[str, Any]]) -> Material:
+    """Lessons as lines; a model wrote them, in this project or another."""
+    return label(
+        "\n".join(f"- {one_line(lesson['cause'])} → {one_line(lesson['fix'])}" for lesson in lessons), Source.MODEL
+    )
+
+
+def question(
+    state: TaskState, ctx: TaskContext, persona: Persona, messages: list[Message], step: str, turn: int = 0
+) -> Question:
+    """A question for files; `turn` counts the questions of one request."""
+    fresh = persona.name == "coder" and state["approach"] > 1
+    return Question(
+        event_log=ctx.event_log,
+        limits=ctx.limits,
+        runner=ctx.runner,
+        provider=ctx.provider(persona.name),
+        persona=persona,
+        messages=messages,
+        step=step,
+        key=key_of(state, f"{persona.name}-{step}/{turn}"),
+        attempt=state["attempt"],
+        temperature=FRESH_TEMPERATURE if fresh else None,
+        canary=ctx.canary,
+    )
+
+
+def request_files(
+    state: TaskState,
+    ctx: TaskContext,
+    persona: Persona,
+    messages: list[Message],
+    *,
+    step: str,
+    accept: Callable[[str], bool],
+    current: Mapping[str, str],
+    need_files: bool = True,
+) -> tuple[list[Message], Reply, Applied]:
+    """Ask for files until the answer can be used, at most ASK_AGAIN times more.
+
+    `accept` says which paths this persona may write. Returns the longer conversation, the reply and what it changes;
+    when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
+    """
+    name, language = f"{persona.name}-{step}", language_of_task(state["task"])
+    for turn in range(ASK_AGAIN + 1):
+        try:
+            answer = ask(question(state, ctx, persona, messages, step, turn))
+        except ReplyTooLong as endless:
+            # There is nothing to answer to: the same question, sampled anew.
+            if turn == ASK_AGAIN:
+                raise
+            unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
+            continue
+        reply = parse_reply(answer.text, truncated=answer.truncated)
+        applied = apply_reply(reply, current, read_only=lambda path: not accept(path))
+        messages = [*messages, as_turn("assistant", answer.text)]
+        reasons = [f"{path}: {reason}" for path, reason in applied.refused]
+        if persona.name == "coder":
+            reasons += [
+                f"{path}: {why}" for path, text in applied.files.items() if (why := language.steers_tests(path, text))
+            ]
+        reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn)
+        if persona.name == "coder" and not turn and not reasons:
+            # Said once: after that the test run judges.
+            reasons = absent(state, ctx, applied)
+        # The same files again are an answer too: the writer holds on to what was judged.
+        if not (applied.files or reply.files or reply.edits) and need_files and not reasons:
+            reasons = [*reply.problems, "no file was found in it"]
+        if not reasons:
+            break
+        unusable(state, ctx, persona, reasons, f"{name}/{turn}")
+        if turn == ASK_AGAIN:
+            applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
+            break
+        # What could not be used is not worth its place in the window: enough stays to see what is meant.
+        again: list[Message] = [
+            as_turn("assistant", clip(answer.text, UNUSABLE_CHARS)),
+            as_turn(
+                "user", render("task.refused", step="again", reasons=[one_line(reason) for reason in reasons[:12]])
+            ),
+        ]
+        messages = [*messages[:-1], *again]
+    record_decisions(state, ctx, persona, reply)
+    return messages, reply, applied
+
+
+def unusable(state: TaskState, ctx: TaskContext, persona: Persona, reasons: list[str], name: str) -> None:
+    """Put on the record why an answer was not taken."""
+    error = ErrorRaised(
+        summary=f"The {persona.name}'s answer could not be used: {reasons[0]}",
+        role=persona.name,
+        message="; ".join(reasons)[:2000],
+        tool="reply",
+        next_steps=["retry", "adjust", "skip", "escalate"],
+    )
+    ctx.event_log.emit(error, attempt=state["attempt"], key=key_of(state, f"{name}:unusable"))
+
+
+def crowded(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
+    """Reasons against files that stand where the repository or the tests have a folder, or below one of their files."""
+    there = {*ctx.repository.files(state["base"]), *state["tests"], *state["files"]} if applied.files else set()
+    folders = {path[:cut] for path in there for cut in range(len(path)) if path[cut] == "/"}
+    reasons = []
+    for path in applied.files:
+        above = [path[:cut] for cut in range(len(path)) if path[cut] == "/" and path[:cut] in there]
+        if path in folders:
+            reasons.append(f"{path}: there is a folder of this name; choose another name.")
+        elif above:
+            reasons.append(f"{path}: {above[0]} is a file, so nothing can be below it.")
+    return reasons
+
+
+def hear(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[list[Message], int]:
+    """Add messages from people since the last turn to the newest message; returns how many words are now heard."""
+    words = list(ctx.task_store.words())
+    new = words[state.get("heard", 0) :]
+    if not new:
+        return messages, len(words)
+    said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])
+    last = messages[-1]
+    told: Message = {
+        "role": last["role"],
+        "content": f"{last['content'].rstrip()}\n\nA person of the team says:\n{said}\n",
+        "sources": sorted({*sources_in(last), Source.PERSON.value}),
+    }
+    return [*messages[:-1], told], len(words)
+
+
+def record_decisions(state: TaskState, ctx: TaskContext, persona: Persona, reply: Reply) -> None:
+    """Decisions with their requirement go on the record (SWE-US-05)."""
+    for number, decision in enumerate(reply.decisions[:8]):
+        aim = f" → {', '.join(decision.requirements)}" if decision.requirements else ""
+        event = DecisionMade(summary=f"chose {decision.choice}{aim}", role=persona.name, **asdict(decision))
+        key = key_of(state, f"{persona.name}/decision{number}")
+        ctx.event_log.emit(event, attempt=state["attempt"], key=key)
+
+
+def one_line(text: str) -> str:
+    """Words that stand outside of a fence: one line, not long enough to argue in."""
+    return " ".join(text.split())[:400]
+
+
+def tests_text(state: TaskState) -> Material:
+    """The tests, whole."""
+    return files_text(state["tests"])

@@ -1,0 +1,67 @@
+"""Do the tests notice anything? Small mistakes in the code that just passed tell; a suite that lets all through is sent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.engine.contracts import Runtime, TaskContext
+from agents.engine.effects import effect
+from agents.engine.nodes.common import key_of
+from agents.engine.nodes.verify import REWARD_LINT, close_attempt, write_candidate
+from agents.engine.state import TaskState
+from agents.events.effects import EffectAnnounced, MutationChecked
+from agents.languages.registry import language_of_task
+from agents.mutation.check import Result, check, mutants_of
+
+SHOWN = 5  # survivors that the tester is shown
+
+
+def due(state: TaskState, ctx: TaskContext) -> bool:
+    """True for tests that a persona wrote and that were not checked yet; given ones are nobody's to change."""
+    if "mutation" in ctx.switched_off or state["task"].get("tests_given"):
+        return False
+    return not state.get("mutation", {}).get("done")
+
+
+def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Run mutants of the changed lines against the task's tests; "weak" once when not one is noticed."""
+    ctx = runtime.context
+    known = dict(state.get("mutation") or {})
+    base = {path: text for path in state["files"] if (text := ctx.repository.read(state["base"], path)) is not None}
+    found = mutants_of(state["files"], base, seed=state["task"]["key"])
+    changed: dict[str, Any] = {"step": state["step"] + 1, "verdict": "pass", "mutation": known | {"done": True}}
+    if not found:  # nothing that can be got wrong in small: data, pages, plain constants
+        return changed
+    tree = write_candidate(state, ctx)
+    key, number = key_of(state, "mutation"), state["attempt"]
+    announcement = EffectAnnounced(
+        summary=f"tries up to {len(found)} small mistakes …", role="tester", effect="mutation", mutants=len(found)
+    )
+    with effect(ctx.event_log, announcement, key=key, attempt=number):
+        sandbox = ctx.sandbox(state["packages"])
+        sandbox.mirror(tree.path)
+        result = check(language_of_task(state["task"]), sandbox, found, state["files"], list(state["tests"]))
+    ctx.event_log.emit(mutation_checked(result), attempt=number, key=key)
+    again = result.blind and not known.get("rounds") and state["iteration"] < ctx.limits.max_iterations
+    if not again:
+        return changed
+    close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
+    return changed | {
+        "verdict": "weak",
+        "mutation": {"rounds": 1, "survivors": [mutant.diff for mutant in result.survivors[:SHOWN]]},
+    }
+
+
+def mutation_checked(result: Result) -> MutationChecked:
+    """How many small mistakes the tests noticed."""
+    number = f"{result.noticed} of {result.ran} small mistakes"
+    return MutationChecked(
+        summary=f"The tests notice {number}" if result.ran else "No small mistake could be tried in time",
+        outcome="fail" if result.blind else "ok",
+        duration_ms=int(result.seconds * 1000),
+        effect="mutation",
+        mutants=result.ran,
+        noticed=result.noticed,
+        survived=[{"path": mutant.path, "diff": mutant.diff} for mutant in result.survivors[:SHOWN]],
+        seconds=round(result.seconds, 2),
+    )

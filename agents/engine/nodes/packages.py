@@ -1,0 +1,249 @@
+"""Packages: what the code needs is found, judged, fetched, and written into the repository (SWE-FR-05, SWE-NFR-04)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.engine.contracts import ApprovalAnswer, TaskContext
+from agents.engine.nodes.common import key_of
+from agents.engine.state import TaskState
+from agents.engine.waiting import Waiting, WaitReason
+from agents.events.effects import ErrorRaised, SystemNotice
+from agents.languages.registry import languages
+from sandbox.base import PackageRefused, PackageSet
+from sandbox.package_index.names import NPM, plain_name
+from sandbox.packages import Judgement, NoSuchPackage, PackageUnlisted, base_packages
+
+ROUNDS = 12  # of finding dependencies that a person must be asked about
+WORDS = 600
+
+
+@dataclass
+class PackageDecision:
+    """Packages to install, files to write beside the candidate, and refusals the coder must hear of."""
+
+    packages: list[str]
+    files: dict[str, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """A requirement that nobody has judged yet."""
+
+    plain: str
+    line: str
+    reason: str
+    look_alikes: tuple[str, ...]
+
+
+@dataclass
+class _Needs:
+    """What the task wants, by plain name, and by language what of it no manifest names yet."""
+
+    wanted: dict[str, str]
+    unlisted: dict[str, list[str]]
+
+
+def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> PackageDecision:
+    """Decide what the sandbox gets, and fetch it.
+
+    A name that the index does not know goes back to the coder without asking anybody: a model made it up. Raises
+    Waiting while a person has not answered for an unknown name, and IndexUnavailable while no index answers.
+    """
+    needs = _needs(state, ctx)
+    settled, unknown = PackageDecision(packages=[]), []
+    for plain, line in sorted(needs.wanted.items()):
+        verdict = ctx.supply.check(line)
+        if verdict.judgement is Judgement.REFUSED:
+            settled.refused.append(f"Package {line}: {verdict.reason}")
+        elif verdict.judgement is Judgement.ALLOWED:
+            settled.packages.append(line)
+        else:
+            unknown.append(_Unknown(plain, line, verdict.reason, verdict.look_alikes))
+    settled.packages += _ask(state, ctx, attempt, settled, unknown)
+    if not settled.refused:
+        fetched = _fetch(state, ctx, attempt, settled)
+        if fetched is not None:
+            _write_lists(state, ctx, attempt, needs, settled, fetched)
+    return settled
+
+
+def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
+    everything = {**state["tests"], **state["files"]}
+    # A module that the task was to write and did not is a failing test, and no package.
+    paths = {*everything, *ctx.repository.files(state["base"]), *state["task"].get("files", [])}
+    given = {plain_name(name): name for name in state["packages"]}
+    needs = _Needs(dict(given), {})
+    for language in languages():
+        found = language.needs(everything, paths, _text_of(state, ctx, language.manifest), given)
+        needs.wanted |= found.wanted
+        needs.unlisted[language.name] = found.unlisted
+    base = base_packages()
+    needs.wanted = {plain: line for plain, line in needs.wanted.items() if plain not in base}
+    return needs
+
+
+def _text_of(state: TaskState, ctx: TaskContext, path: str) -> str:
+    """A file as the candidate has it; "" when there is none."""
+    return state["files"].get(path, ctx.repository.read(state["base"], path) or "") if path else ""
+
+
+def _ask(
+    state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDecision, unknown: Sequence[_Unknown]
+) -> list[str]:
+    """Ask people about unknown names; the lines that they allowed.
+
+    Nobody is asked when one of the names was refused or made up: the coder will write something else. All questions are
+    put before the first answer is waited for. Raises Waiting and IndexUnavailable.
+    """
+    known = [(one, _facts(state, ctx, attempt, settled, one)) for one in unknown]
+    if settled.refused:
+        return [one.line for one, facts in known if facts is not None]  # judged again with the next try
+    allowed, waiting = [], []
+    for one, facts in known:
+        answer = _answer(state, ctx, one, facts)
+        if answer == "approved":
+            allowed.append(one.line)
+        elif answer == "pending":
+            waiting.append(one.line)
+        else:
+            settled.refused.append(f"Package {one.line}: a person refused it; do without it")
+    if waiting:
+        raise Waiting(WaitReason.PACKAGE_CONSENT, ", ".join(waiting))
+    return allowed
+
+
+def _facts(state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDecision, one: _Unknown) -> Any:
+    """What the index knows; None, with a word for the coder, for a made-up name."""
+    try:
+        return ctx.supply.look_up(one.line)
+    except NoSuchPackage:
+        settled.refused.append(_made_up(one.line, one.look_alikes))
+        error = ErrorRaised(
+            summary=f"There is no package {one.line}: the coder is told",
+            message=f"The index knows no package {one.line}. A model made it up.",
+            tool="packages",
+            next_steps=[],
+        )
+        ctx.event_log.emit(error, attempt=attempt, key=key_of(state, f"made-up/{one.plain}"))
+    except PackageRefused as refusal:
+        settled.refused.append(f"Package {refusal}")
+    return None
+
+
+def _answer(state: TaskState, ctx: TaskContext, one: _Unknown, facts: Any) -> ApprovalAnswer:
+    task = state["task"]
+    return ctx.task_store.ask(
+        kind="package", subject=one.plain, title=f"Install the package {one.line}?"[:200],
+        why=" ".join([f"{task['key']} wants it. {_sentence(one.reason)}", *facts.warnings()]),
+        on_yes="It is fetched and unpacked without running any of its code, and given to this project's sandboxes.",
+        on_no="The coder is told to continue without it.",
+        payload={
+            "package": one.line, "ecosystem": "npm" if one.plain.startswith(NPM) else "Python",
+            "look_alikes": list(one.look_alikes), "facts": facts.to_json(), "wanted": _wanted_by(state, one.plain),
+        },
+    )  # fmt: skip
+
+
+def _made_up(line: str, look_alikes: tuple[str, ...]) -> str:
+    hint = f" Did you mean {', '.join(look_alikes)}?" if look_alikes else ""
+    return f"Package {line}: there is no such package; do not invent names.{hint} Use what exists, or the standard library; a module of your own needs its file."
+
+
+def _sentence(reason: str) -> str:
+    return reason[:1].upper() + reason[1:] + "."
+
+
+def _wanted_by(state: TaskState, plain: str) -> dict[str, Any]:
+    """Why a package is wanted: the task, its requirements, and the model's own words, which nobody should believe blindly."""
+    task = state["task"]
+    rows = [
+        {"key": row.get("key", ""), "text": str(row.get("text", ""))[:300]} for row in task.get("requirements", [])[:5]
+    ]
+    said = next((str(turn["content"]) for turn in reversed(state["coder"]) if turn["role"] == "assistant"), "")
+    prose = re.sub(r"```.*?(```|\Z)", " ", said, flags=re.DOTALL)
+    name = plain.removeprefix(NPM)
+    about = [line.strip() for line in prose.splitlines() if name.lower() in line.lower()]
+    return {
+        "task": f"{task['key']} {task['title']}", "requirements": rows,
+        "words": " ".join(" ".join(about or [prose]).split())[:WORDS],
+    }  # fmt: skip
+
+
+def _fetch(state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDecision) -> PackageSet | None:
+    """Fetch what was settled; asks about dependencies that are on no list. None when something was refused, or nothing is needed."""
+    asked: set[str] = set()
+    for _ in range(ROUNDS if settled.packages else 0):
+        named: set[str] = set()
+        try:
+            return ctx.packages(settled.packages)
+        except PackageUnlisted as unlisted:
+            new = [name for name in unlisted.names if name not in asked]
+            asked.update(new)
+            reason = f"{unlisted.reason} ({', '.join(settled.packages)} needs it)"
+            if not new:
+                settled.refused.append(f"Package {unlisted}")
+            unknown = [_Unknown(name, name, reason, ctx.supply.check(name).look_alikes) for name in new]
+            _ask(state, ctx, attempt, settled, unknown)
+        except PackageRefused as refusal:
+            settled.refused.append(f"Package {refusal}")
+            named = {plain_name(name) for name in refusal.name.split(", ")}
+        if settled.refused:
+            settled.packages = _without(state, settled.packages, named)
+            return None
+    if settled.packages:
+        names = ", ".join(settled.packages)
+        settled.refused.append(f"Packages {names}: they pull in too many unlisted packages")
+        settled.packages = _without(state, settled.packages, set())
+    return None
+
+
+def _without(state: TaskState, packages: Sequence[str], named: set[str]) -> list[str]:
+    """What the next try begins with: what cannot be had is not wanted again unless its code names it again.
+
+    A refusal that names none of them is of what they bring along; then only what the plan asked for stays.
+    """
+    kept = [line for line in packages if plain_name(line) not in named]
+    planned = {plain_name(name) for name in state["task"].get("packages", [])}
+    return kept if len(kept) < len(packages) else [line for line in packages if plain_name(line) in planned]
+
+
+def _write_lists(
+    state: TaskState, ctx: TaskContext, attempt: int, needs: _Needs, settled: PackageDecision, fetched: PackageSet
+) -> None:
+    """Add what only the imports named to the manifests."""
+    added: list[str] = []
+    for language in languages():
+        if unlisted := needs.unlisted[language.name]:
+            manifest = _text_of(state, ctx, language.manifest)
+            text, names = language.with_packages(manifest, unlisted, fetched.locks.get(language.lock, ""))
+            if names:
+                settled.files[language.manifest] = text
+                added += names
+    if added:
+        notice = SystemNotice(
+            summary=f"{' and '.join(sorted(settled.files, reverse=True))}: added {', '.join(added)}",
+            text="Found by the code's imports.",
+            details={"added": added},
+        )
+        ctx.event_log.emit(notice, attempt=attempt, key=key_of(state, "requirements"))
+
+
+def lock_files(state: TaskState, ctx: TaskContext, base: str) -> dict[str, str | None]:
+    """What the commit holds as lock files: all of the base and what this task fetched, with hashes; None for none.
+
+    They are the product's to write: whatever the candidate holds under these names is replaced.
+    """
+    locks = ctx.packages(state["packages"]).locks if state["packages"] else {}
+    found: dict[str, str | None] = {}
+    for language in languages():
+        if language.lock:
+            old = found[language.lock] = ctx.repository.read(base, language.lock)
+            if language.lock in locks:
+                manifest = state["files"].get(language.manifest, ctx.repository.read(base, language.manifest) or "")
+                found[language.lock] = language.merged_lock(old or "", locks[language.lock], manifest)
+    return found

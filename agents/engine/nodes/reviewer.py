@@ -1,0 +1,169 @@
+"""The reviewer: scanners first, deny by default, then a judgement on the change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.context import requirements_text
+from agents.engine.ask import Question, ask
+from agents.engine.contracts import Runtime, TaskContext
+from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, key_of, one_line, unusable
+from agents.engine.nodes.consent import consent
+from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
+from agents.engine.state import TaskState
+from agents.engine.waiting import Waiting, WaitReason
+from agents.events.reasoning import DecisionMade
+from agents.gates.feedback import feedback_text, gate_judged
+from agents.llm.base import ReplyTooLong
+from agents.personas import REVIEWER
+from agents.prompts.provenance import Source, as_turn, label, render
+from agents.repair.feedback import clip, counts_text
+from agents.replies.jsonish import parse_json
+
+GATE_ROUNDS = 2  # chances for the coder before a person is asked
+REVIEW_ROUNDS = 2
+DIFF_CHARS = 24_000
+VERDICT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reasons": {"type": "array", "items": {"type": "string"}}},
+    "required": ["approved", "reasons"],
+}
+
+
+def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Scan the change; anything that blocks goes back to the coder, then to a person."""
+    ctx = runtime.context
+    tree = write_candidate(state, ctx)
+    paths = sorted({*state["files"], *state["tests"]})
+    report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
+    if report.verdict != "pass" and not any(finding.tool != "style" for finding in report.findings):
+        # Nothing was found, so a scanner stumbled (a machine out of memory, a slow disk): once more before a person is asked.
+        report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
+    number, round_ = state["attempt"], state["gate_rounds"]
+    ctx.task_store.record_findings(report, number)
+    passed = report.verdict == "pass"
+    ctx.event_log.emit(gate_judged(report), attempt=number, key=key_of(state, "verdict"))
+    style = any(finding.tool == "style" for finding in report.findings)
+    changed: dict[str, Any] = {"step": state["step"] + 1}
+    if passed:
+        agreed, about = consent(state, ctx)
+        if agreed != "approved":
+            close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
+            return changed | _unwanted(state, about)
+        reward = REWARD_LINT if style else REWARD_CLEAN
+        close_attempt(state, ctx, state["report"], "passed", reward, tree.diff(state["base"]))
+        return changed | {"verdict": "pass", "reward": reward}
+    close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
+    fixable = [finding for finding in report.findings if finding.tool != "style"]
+    if fixable and round_ < GATE_ROUNDS:
+        feedback = feedback_text(report)
+        return changed | {
+            "verdict": "findings",
+            "gate_rounds": round_ + 1,
+            "report": state["report"] | {"gate_feedback": feedback},
+        }
+    task = state["task"]
+    names = ",".join(sorted(finding.fingerprint[:12] for finding in fixable)) or "scanners"
+    subject = f"{task['key']}#{task.get('generation', 1)}:{names}"[:200]
+    answer = ctx.task_store.ask(
+        kind="gate", subject=subject, title=f"{task['key']} failed the security gate",
+        why="; ".join(report.reasons)[:2000], on_yes="The gate runs again with what you decided about each finding.",
+        on_no="The task is escalated.", payload={"reasons": list(report.reasons)[:20]},
+    )  # fmt: skip
+    if answer == "pending":
+        raise Waiting(WaitReason.SECURITY_GATE)
+    return changed | {
+        "verdict": "escalate",
+        "escalation": f"The security gate failed: {'; '.join(report.reasons)[:800]}",
+    }
+
+
+def _unwanted(state: TaskState, about: str) -> dict[str, Any]:
+    """A person does not want what the code reaches for: back to the coder, who is not asked for ever."""
+    if state["gate_rounds"] >= GATE_ROUNDS:
+        return {"verdict": "escalate", "escalation": f"A person refused what the code reaches for: {about[:800]}"}
+    return {
+        "verdict": "findings",
+        "gate_rounds": state["gate_rounds"] + 1,
+        "report": state["report"]
+        | {"gate_feedback": f"A person of the team does not want this; do without it:\n{about}"},
+    }
+
+
+def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Ask the reviewer whether the change answers the requirement. No readable verdict means no."""
+    ctx = runtime.context
+    changed: dict[str, Any] = {"step": state["step"] + 1}
+    if not ctx.needs_review:
+        return changed | {"verdict": "pass"}
+    tree = write_candidate(state, ctx)
+    task = state["task"]
+    messages: Any = [
+        as_turn("system", render("system.reviewer", house_rules=ctx.house_rules)),
+        as_turn("user", render(
+            "task.review", project=ctx.project, key=task["key"], title=task["title"], counts=counts_text(state["report"]),
+            requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+            diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
+        )),
+    ]  # fmt: skip
+    verdict, problems = _verdict(state, ctx, messages)
+    if verdict is None:
+        # Sending the coder off to change something would be a guess: nobody said what.
+        return changed | {
+            "verdict": "escalate",
+            "escalation": f"The reviewer's verdict could not be read: {problems[0]}",
+        }
+    approved = verdict["approved"]
+    reasons = [str(reason) for reason in verdict["reasons"]][:8]
+    if not approved and not reasons:
+        reasons = ["the reviewer gave no reason"]
+    decision = DecisionMade(
+        summary=f"{'Approved' if approved else 'Not approved'}: {'; '.join(reasons) or 'no reasons'}",
+        role="reviewer",
+        outcome="ok" if approved else "fail",
+        choice="approve" if approved else "reject",
+        rejected=[],
+        reason="; ".join(reasons),
+        requirements=[requirement["key"] for requirement in task.get("requirements", [])],
+    )
+    ctx.event_log.emit(decision, attempt=state["attempt"], key=key_of(state, "judgement"))
+    if approved:
+        return changed | {"verdict": "pass"}
+    if state["review_rounds"] >= REVIEW_ROUNDS:
+        return changed | {
+            "verdict": "escalate",
+            "escalation": f"The reviewer does not accept it: {'; '.join(reasons)[:800]}",
+        }
+    return changed | {
+        "verdict": "rejected",
+        "review_rounds": state["review_rounds"] + 1,
+        "report": state["report"] | {"review": reasons},
+    }
+
+
+def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[str, Any] | None, list[str]]:
+    """Ask until the answer is a verdict that fits the schema, at most ASK_AGAIN times more; None and why when it never is."""
+    problems: list[str] = []
+    for turn in range(ASK_AGAIN + 1):
+        name = "review" if not turn else f"review/{turn}"
+        try:
+            answer = ask(Question(
+                canary=ctx.canary, event_log=ctx.event_log, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
+                messages=messages, step="review", key=key_of(state, name), attempt=state["attempt"], schema=VERDICT_SCHEMA,
+            ))  # fmt: skip
+        except ReplyTooLong as endless:
+            problems = [str(endless)]
+            unusable(state, ctx, REVIEWER, problems, name)
+            continue
+        verdict, problems = parse_json(answer.text, VERDICT_SCHEMA)
+        if isinstance(verdict, dict) and not problems:
+            return verdict, []
+        problems = problems or ["it is not a JSON object"]
+        unusable(state, ctx, REVIEWER, problems, name)
+        again = render("task.unreadable", problems=[one_line(problem) for problem in problems[:8]])
+        messages = [
+            *messages,
+            as_turn("assistant", clip(answer.text, UNUSABLE_CHARS)),
+            as_turn("user", again),
+        ]
+    return None, problems

@@ -1,0 +1,177 @@
+"""Best of N: several samples of the first version, each run against the tests; the best of them goes on.
+
+As many are asked for at the same time as the model's server answers; then they are run one after the other, in the order
+of their numbers, so the choice does not depend on which reply came first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.engine.ask import Question, ask_together
+from agents.engine.contracts import OverBudget, Runtime, TaskContext
+from agents.engine.nodes.common import key_of, opening, own_files, question, request_files, tests_text
+from agents.engine.nodes.lessons import ids
+from agents.engine.nodes.verify import run_tests, write_candidate
+from agents.engine.policy import left_of, prices
+from agents.engine.sampling.selection import Sample, agreeing, enough, select
+from agents.engine.state import TaskState
+from agents.events.reasoning import SampleSelected
+from agents.languages.registry import language_of_task
+from agents.llm.base import Message, ReplyTooLong
+from agents.personas import CODER
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A sample that was run, with what is needed to go on from it."""
+
+    judged: Sample
+    messages: list[Message]
+    files: dict[str, str]
+    packages: list[str]
+
+
+def sample(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Draw samples until they agree, the limit of samples is reached or the tokens run short; the best becomes the candidate."""
+    ctx = runtime.context
+    drawing = _Drawing(state, ctx)
+    drawing.draw()
+    count = drawing.count
+    changed: dict[str, Any] = {
+        # A sample's keys hold its step: no later node may have one that a sample had, or could have had before a kill.
+        "step": state["step"] + ctx.limits.samples + 1,
+        "iteration": state["iteration"] + drawing.asked, "strategy": "first", "diagnosis": {}, "verdict": "",
+        "approach": state["approach"] + max(0, count - 1), "heard": len(ctx.task_store.words()),
+    }  # fmt: skip
+    if not drawing.drawn:
+        return changed | {
+            "verdict": "escalate",
+            "escalation": f"The coder's answers could not be used: {drawing.unusable or drawing.why}",
+        }
+    samples = [each.judged for each in drawing.drawn]
+    best = samples[0] if "selection" in ctx.switched_off else select(samples)
+    rows = [
+        {
+            "number": each.number,
+            "ok": each.ok,
+            "passed": each.passed,
+            "failed": len(each.failing),
+            "agree": agreeing(each, samples),
+        }
+        for each in samples
+    ]
+    like = f"{best.passed} tests passed, {agreeing(best, samples)} behave the same"
+    selected = SampleSelected(
+        summary=f"Sample {best.number} of {count} goes on: {like}; {drawing.why}",
+        chosen=best.number,
+        why=drawing.why,
+        at_once=drawing.at_once,
+        unneeded=drawing.asked - count,
+        samples=rows,
+    )
+    ctx.event_log.emit(selected, attempt=state["attempt"], key=key_of(state, "selected"))
+    taken = next(each for each in drawing.drawn if each.judged is best)
+    return changed | {
+        "coder": taken.messages, "files": taken.files, "packages": taken.packages, "shown": ids(state["lessons"]),
+    }  # fmt: skip
+
+
+@dataclass
+class _Drawing:
+    """The samples drawn so far, and why no more are drawn."""
+
+    state: TaskState
+    ctx: TaskContext
+    drawn: list[_Drawn] = field(default_factory=list)  # those that could be run
+    count: int = 0  # samples drawn, usable or not
+    asked: int = 0  # samples that the model was asked for
+    at_once: int = 1  # most of them at the same time
+    why: str = ""  # no more are drawn
+    unusable: str = ""  # why the last unusable one could not be used
+
+    def draw(self) -> None:
+        """Draw until it is enough; raises OverBudget when there is not one sample."""
+        while not self._ends():
+            if self.count == self.asked:
+                self._ask()
+            self.count += 1
+            try:
+                self._draw(self.count)
+            except ReplyTooLong as endless:
+                self.unusable = str(endless)
+            except OverBudget:
+                if not self.drawn:
+                    raise
+                self.why = "a limit is used up"
+                return
+
+    def _ends(self) -> bool:
+        limits, state, given = self.ctx.limits, self.state, bool(self.state["task"].get("tests_given"))
+        if enough([each.judged for each in self.drawn], tests_given=given):
+            self.why = "it passes the given tests" if given else "enough of them agree"
+            return True
+        if self.count < self.asked:
+            return False  # its reply is on record
+        if self.count >= limits.samples:
+            self.why = f"all {limits.samples} samples are drawn"
+        elif state["iteration"] + self.count >= limits.max_iterations:
+            self.why = "the limit of iterations is reached"
+        elif self.drawn and self._left() < prices({**state, "coder": self.drawn[-1].messages}).fresh:
+            self.why = "the tokens run short"
+        return bool(self.why)
+
+    def _left(self) -> int:
+        return left_of(self.ctx.limits, self.ctx.event_log.spent())
+
+    def _ask(self) -> None:
+        """Ask for as many samples as the server answers at a time and the tokens left pay for."""
+        provider: Any = self.ctx.provider(CODER.name)
+        limits, server = self.ctx.limits, getattr(provider, "members", (provider,))[0].server
+        wanted = min(limits.samples, limits.max_iterations - self.state["iteration"]) - self.count
+        together = min(wanted, self.ctx.runner.limit.free(server))
+        if together > 1:
+            first = self._question(self.count + 1)
+            together = max(1, min(together, self._left() // first.tokens))
+        if together > 1:
+            ask_together([first, *(self._question(self.count + number) for number in range(2, together + 1))])
+        self.asked += together
+        self.at_once = max(self.at_once, together)
+
+    def _state_of(self, number: int) -> TaskState:
+        """Keys are made of the step, so each sample has one of its own: after a kill none is paid for twice."""
+        state = self.state
+        return {**state, "step": state["step"] + number - 1, "approach": state["approach"] + number - 1, "files": {}}
+
+    def _opening(self, one: TaskState) -> list[Message]:
+        return opening(one, self.ctx, CODER, "code", tests=tests_text(one))
+
+    def _question(self, number: int) -> Question:
+        one = self._state_of(number)
+        return question(one, self.ctx, CODER, self._opening(one), "code")
+
+    def _draw(self, number: int) -> None:
+        """Take one sample's files and run them; whatever it has asked before is answered from the record."""
+        ctx, one = self.ctx, self._state_of(number)
+        language = language_of_task(one["task"])
+        messages, reply, applied = request_files(
+            one, ctx, CODER, self._opening(one), step="code", accept=lambda path: not language.is_test(path),
+            current=own_files(one, ctx),
+        )  # fmt: skip
+        if applied.refused:
+            self.unusable = applied.refused[0][1]
+            return
+        # Packages that a sample wants are settled when it is taken; here it runs with those the task already has.
+        candidate: TaskState = {**one, "files": applied.files}
+        report = run_tests(candidate, ctx, write_candidate(candidate, ctx), f"sample{number}")
+        failing = frozenset(str(failure.get("nodeid", "")) for failure in report.get("failures") or [])
+        if report.get("problem"):
+            failing |= {str(report["problem"])}
+        ok, shown = bool(report.get("ok")), ""
+        if ok:
+            calls = language.calls_of(candidate["tests"], applied.files)
+            shown = language.behaviour(ctx.sandbox(candidate["packages"]), calls)
+        judged = Sample(number, ok, bool(report.get("compiles")), int(report.get("passed", 0)), failing, shown)
+        packages = sorted({*one["packages"], *reply.packages})
+        self.drawn.append(_Drawn(judged, messages, applied.files, packages))

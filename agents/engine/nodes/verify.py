@@ -1,0 +1,267 @@
+"""Verify: put the candidate in the worktree, run the tests in the sandbox, say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agents.engine.best_try import best_here
+from agents.engine.contracts import Runtime, TaskContext
+from agents.engine.effects import effect
+from agents.engine.nodes.common import key_of
+from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
+from agents.engine.nodes.packages import settle_packages
+from agents.engine.repeats import already_tried, remembered
+from agents.engine.state import TaskState
+from agents.events.effects import (
+    CommandRan,
+    CoverageMeasured,
+    EffectAnnounced,
+    EffectDone,
+    ErrorRaised,
+    FileChanged,
+    TestsRan,
+)
+from agents.events.reasoning import AttemptRepeated
+from agents.languages.base import Language
+from agents.languages.registry import language_of, language_of_task
+from agents.repair.feedback import counts_text
+from agents.repair.known import problem_of
+from agents.repair.signature import error_kind, signature_of
+from agents.workspace.repository import Worktree
+from sandbox.base import PackageRefused
+from sandbox.test_report import TestReport
+
+TEST_SECONDS = 120.0
+# SWE-MEM-3
+REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
+
+
+def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Write tests and candidate on a clean base; show each file's change; find the packages it needs."""
+    ctx = runtime.context
+    number = state["attempt"] + 1
+    written = sorted({*state["tests"], *state["files"]})
+    name, paths, key = "files.apply", written[:100], key_of(state, "apply")
+    announcement = EffectAnnounced(summary=f"writes {len(written)} files …", role="coder", effect=name, paths=paths)
+    with effect(ctx.event_log, announcement, key=key, attempt=number):
+        tree = write_candidate(state, ctx)
+    done = EffectDone(summary=f"wrote {len(written)} files", role="coder", effect=name, paths=paths)
+    ctx.event_log.emit(done, attempt=number, key=key)
+    ctx.task_store.start_attempt(number, state["strategy"], state["diagnosis"] or None)
+    settled = settle_packages(state, ctx, number)
+    if settled.files:
+        tree.write(settled.files)
+    for change in tree.changes(state["base"]):
+        event = FileChanged(
+            summary=f"{change.path} +{change.added} −{change.removed}",
+            blobs={"diff": change.diff},
+            path=change.path,
+            added=change.added,
+            removed=change.removed,
+        )
+        ctx.event_log.emit(event, attempt=number, key=key_of(state, f"diff/{change.path}"))
+    changed: dict[str, Any] = {
+        "step": state["step"] + 1,
+        "attempt": number,
+        "packages": settled.packages,
+        "files": {**state["files"], **settled.files},
+        "verdict": "",
+    }
+    if settled.refused:
+        report = _pseudo_report("packages", "\n".join(settled.refused))
+        return changed | {"report": report, "verdict": "refused"}
+    return changed
+
+
+def write_candidate(state: TaskState, ctx: TaskContext) -> Worktree:
+    """The worktree with exactly base + tests + candidate: running it twice gives the same tree."""
+    return ctx.repository.candidate(ctx.worktree_name, state["base"], {**state["tests"], **state["files"]})
+
+
+def _pseudo_report(where: str, message: str) -> dict[str, Any]:
+    return {
+        "passed": 0, "failed": 0, "errors": 1, "skipped": 0, "output": message, "exit_code": None, "seconds": 0.0,
+        "branch_coverage": None, "failures": [{"nodeid": where, "message": message, "traceback": message}],
+    }  # fmt: skip
+
+
+def syntax_errors(files: dict[str, str]) -> list[str]:
+    """Source files that do not compile, each with line and reason."""
+    found = (language.syntax_error(path, text) for path, text in files.items() if (language := language_of(path)))
+    return [error for error in found if error]
+
+
+def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> dict[str, Any]:
+    """Run the whole suite in the sandbox and record it; returns the report as plain data."""
+    number, language = state["attempt"], language_of_task(state["task"])
+    broken = syntax_errors({**state["tests"], **state["files"]})
+    if broken:
+        report = _pseudo_report(broken[0].split(":")[0], "\n".join(broken)) | {"compiles": False}
+    else:
+        argv = list(language.test_command)
+        try:
+            sandbox = ctx.sandbox(state["packages"])
+        except PackageRefused as refusal:
+            # A name that does not exist is the model's invention: it must hear of it.
+            return _refused_package(state, ctx, refusal, name)
+        key = key_of(state, f"{name}/cmd")
+        announcement = CommandRan(summary=f"{' '.join(argv)} …", effect="command", argv=argv)
+        with effect(ctx.event_log, announcement, key=key, attempt=number):
+            sandbox.mirror(tree.path)
+            found = language.run_tests(sandbox, seconds=TEST_SECONDS, measured=True)
+        report = asdict(found) | {
+            "compiles": True,
+            "ok": found.ok,
+            "failures": [asdict(failure) for failure in found.failures],
+        }
+        ctx.event_log.emit(command_ran(argv, found, sandbox.backend), attempt=number, key=key)
+    signature = "" if report.get("ok") else signature_of(report)
+    branch = report.get("branch_coverage")
+    summary = str(report.get("problem") or "").capitalize() or counts_text(report).rstrip(".")
+    tests = TestsRan(
+        summary=summary + (f" · branch {branch:.0f} %" if branch is not None else ""),
+        outcome="ok" if report.get("ok") else "fail",
+        error_signature=signature,
+        **{part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")},
+        problem=report.get("problem", ""),
+        failures=[_failure_row(failure, language) for failure in (report.get("failures") or [])[:20]],
+    )
+    ctx.event_log.emit(tests, attempt=number, key=key_of(state, f"{name}/tests"))
+    if branch is not None:
+        uncovered = report.get("uncovered", {})
+        measured = CoverageMeasured(summary=f"branch coverage {branch:.0f} %", branch=branch, uncovered=uncovered)
+        ctx.event_log.emit(measured, attempt=number, key=key_of(state, f"{name}/coverage"))
+    return report | {"signature": signature}
+
+
+def command_ran(argv: Sequence[str], found: TestReport, backend: str) -> CommandRan:
+    """The outcome of a test command."""
+    return CommandRan(
+        summary=f"{' '.join(argv)} → exit {found.exit_code} · {found.seconds:.1f} s",
+        outcome="ok" if found.ok else "fail",
+        duration_ms=int(found.seconds * 1000),
+        argv=argv,
+        exit_code=found.exit_code,
+        seconds=round(found.seconds, 2),
+        tail=found.output[-4000:],
+        timed_out=found.timed_out,
+        backend=backend,
+    )
+
+
+def _failure_row(failure: dict[str, Any], language: Language) -> dict[str, Any]:
+    known, message = problem_of(failure, language), str(failure.get("message", ""))[:1000]
+    return {"nodeid": failure.get("nodeid", ""), "message": message, "kind": known.kind, "place": known.place}
+
+
+def _refused_package(state: TaskState, ctx: TaskContext, refusal: PackageRefused, name: str) -> dict[str, Any]:
+    refused = ErrorRaised(
+        summary=f"Package refused: {refusal}", message=str(refusal), tool="packages", next_steps=["adjust", "escalate"]
+    )
+    ctx.event_log.emit(refused, attempt=state["attempt"], key=key_of(state, f"{name}/package"))
+    report = _pseudo_report("packages", f"Package {refusal}. Do without it.") | {"compiles": True}
+    return report | {"signature": signature_of(report)}
+
+
+def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+    """Run the tests; judge the diagnosis that led here; keep the best try."""
+    ctx = runtime.context
+    earlier = already_tried(state) if state["verdict"] != "refused" else None
+    if earlier is not None:
+        return _repeated(state, ctx, earlier)
+    if state["verdict"] == "refused":
+        report = state["report"] | {"signature": signature_of(state["report"]), "compiles": True}
+        tree = ctx.repository.open(ctx.worktree_name)
+    else:
+        tree = write_candidate(state, ctx)
+        report = run_tests(state, ctx, tree, "verify")
+    number, passed = state["attempt"], bool(report.get("ok"))
+    judge(state, ctx, passed)
+    reward = REWARD_CLEAN if passed else REWARD_TESTS_FAIL if report.get("compiles") else REWARD_NO_COMPILE
+    if not passed:  # a try that passes is closed by the gates, which have the last word on it
+        close_attempt(state, ctx, report, "failed", reward, tree.diff(state["base"]))
+    changed: dict[str, Any] = {"step": state["step"] + 1, "report": report, "verdict": "pass" if passed else "fail"}
+    best = state["best"]
+    rank = (reward, report.get("passed", 0))
+    if not best or rank > (best["reward"], best["passed"]):
+        changed["best"] = {
+            "reward": reward,
+            "passed": report.get("passed", 0),
+            "ran": sum(int(report.get(part, 0)) for part in ("passed", "failed", "errors")),
+            "files": state["files"],
+            "tests": state["tests"],
+            "attempt": number,
+        }
+    if passed:
+        return changed | {"best_here": {}, "learned": confirmed(state) or state.get("learned", {})}
+    changed["best_here"] = best_here(state, report)
+    failure = failure_line(report)
+    return changed | {
+        "signatures": [*state["signatures"], report["signature"]],
+        "failures": [*state["failures"], f"try {number} ({state['strategy']}): {failure}"],
+        "tried": remembered(state, report, failure),
+        "unhelpful_lessons": unhelpful_lessons(state),
+    }
+
+
+def _repeated(state: TaskState, ctx: TaskContext, earlier: dict[str, Any]) -> dict[str, Any]:
+    """The very candidate of an earlier try: its failure is known, so it is not run; the approach is given up."""
+    number, before = state["attempt"], earlier["attempt"]
+    words = f"the very code of try {before}, which failed with {earlier['failure']}; it was not run again"
+    repeated = AttemptRepeated(
+        summary=f"Try {number} is {words}",
+        error_signature=earlier["signature"],
+        of=before,
+        hash=earlier["hash"],
+        failure=earlier["failure"],
+    )
+    ctx.event_log.emit(repeated, attempt=number, key=key_of(state, "repeat"))
+    judge(state, ctx, False)
+    report = earlier["tests"] | {
+        "signature": earlier["signature"],
+        "failures": [{"nodeid": f"try {before}", "message": words, "traceback": ""}],
+    }
+    reward = REWARD_TESTS_FAIL if earlier["compiles"] else REWARD_NO_COMPILE
+    close_attempt(state, ctx, report, "failed", reward, ctx.repository.open(ctx.worktree_name).diff(state["base"]))
+    return {
+        "step": state["step"] + 1,
+        "verdict": "fail",
+        "exhausted": True,
+        "signatures": [*state["signatures"], earlier["signature"]],
+        "failures": [*state["failures"], f"try {number} ({state['strategy']}): {words}"],
+        "unhelpful_lessons": unhelpful_lessons(state),
+    }
+
+
+def failure_line(report: dict[str, Any]) -> str:
+    """What went wrong, in one line: the first failure, or why there is no proper result."""
+    failures = report.get("failures") or []
+    if not failures:
+        return str(report.get("problem") or "no test ran")
+    first = failures[0]
+    kind = error_kind(str(first.get("traceback", "")))
+    return f"{kind} in {first.get('nodeid') or 'collection'}: {' '.join(str(first.get('message', '')).split())[:160]}"
+
+
+def close_attempt(
+    state: TaskState, ctx: TaskContext, report: dict[str, Any], outcome: str, reward: float, diff: str
+) -> None:
+    """Write down what came of the try."""
+    tests = {part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")}
+    ctx.task_store.finish_attempt(
+        state["attempt"], outcome, error_signature=report.get("signature", ""), reward=reward, diff=diff,
+        tests=tests | {"failures": list(report.get("failures") or [])[:20], "uncovered": report.get("uncovered", {})},
+        branch_coverage=report.get("branch_coverage"),
+    )  # fmt: skip
+
+
+def judge(state: TaskState, ctx: TaskContext, passed: bool) -> None:
+    """Confirmed when the failure it explained is gone, refuted when the same one came back or another superseded it.
+
+    The lessons that the try was shown are judged with it.
+    """
+    judged(state, ctx, passed)
+    if state["diagnosis"]:
+        ctx.task_store.judge_diagnosis(state["attempt"], "confirmed" if passed else "refuted")

@@ -1,0 +1,52 @@
+"""What a task or a run waits for: a value that code decides on. The sentence people read is made where it is shown."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class WaitReason(StrEnum):
+    """Why work does not go on at the moment. Each has a sentence in `projects.models.waiting`."""
+
+    MODEL = "model"
+    DISK_SPACE = "disk_space"
+    PACKAGE_INDEX = "package_index"
+    SANDBOX = "sandbox"
+    DATABASE = "database"
+    RETRY = "retry"
+    RESTING_TASKS = "resting_tasks"  # a run: every ready task waits for one of the above
+    DEPENDENCY = "dependency"  # a task behind one that was not solved
+    CONFIRMATION = "confirmation"
+    NO_REQUIREMENTS = "no_requirements"
+    SECURITY_GATE = "security_gate"
+    GUARD_MODEL = "guard_model"
+    PACKAGE_CONSENT = "package_consent"
+    EFFECT_CONSENT = "effect_consent"
+    TASKS = "tasks"  # a run: only a person can bring its tasks on
+
+    @property
+    def needs_person(self) -> bool:
+        """True when only a person's answer ends the wait."""
+        return self not in OUTAGES and self not in (WaitReason.RESTING_TASKS, WaitReason.DEPENDENCY)
+
+
+# These pass without a person: the task is ready and is tried again after a rest.
+OUTAGES = frozenset(
+    {
+        WaitReason.MODEL,
+        WaitReason.DISK_SPACE,
+        WaitReason.PACKAGE_INDEX,
+        WaitReason.SANDBOX,
+        WaitReason.DATABASE,
+        WaitReason.RETRY,
+    }
+)
+
+
+class Waiting(Exception):
+    """The step cannot go on before a person answers; it will be run again from its start."""
+
+    def __init__(self, reason: WaitReason, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else str(reason))
+        self.reason = reason
+        self.detail = detail

@@ -1,0 +1,1 @@
+"""Text that must not leave: planted canaries, configured secrets, the product's own prompts."""

@@ -1,0 +1,107 @@
+"""Programs with rules of their own that a table cannot hold: git, archives, the network and privileges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agents.firewall.base import FirewallVerdict
+from agents.firewall.paths import is_secret, path_pattern
+from agents.firewall.shell.file_effects import URL, approve, deny, is_remote
+from agents.firewall.shell.launchers import after_options
+from agents.firewall.shell.package_managers import PackageManagers
+from agents.firewall.shell.script import SimpleCommand, Word
+from agents.firewall.shell.table_rules import line_of, table_verdicts
+from agents.firewall.shell.tables import names, pattern
+
+# Addresses of this machine: in the sandbox a network of its own, with nobody else on it.
+_OWN = re.compile(r"^([a-z]+://)?(\w[\w.-]*@)?(127\.0\.0\.1|localhost|\[::1\])([:/]|$)")
+
+
+class Tools(PackageManagers):
+    """Judges the programs that need more than the table of rules."""
+
+    def git(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
+        """git: the rules of its verbs, and programs that it runs."""
+        rest = after_options(arguments, {"-c", "-C", "--git-dir", "--work-tree"})
+        verb = rest[0].text if rest else ""
+        yield from table_verdicts(f"git {verb}", line_of(rest[1:]))
+        # What a message says is not an option.
+        options = (word.text for word in rest if verb != "commit" or word.text.startswith("-") or " " not in word.text)
+        yield from table_verdicts("<git>", " ".join(options))
+        if verb in ("rm", "mv") and "--cached" not in [word.text for word in arguments]:
+            for word in rest[1:]:
+                if path_pattern("ask").search(word.text):
+                    yield approve(
+                        "machinery", f"git {verb} takes {word.text} away, which steers tools around the task."
+                    )
+        yield from self.option_commands(f"git {verb}", rest[1:])
+        if verb == "bisect" and len(rest) > 2 and rest[1].text == "run":
+            yield from self.run(rest[2:], simple)
+        if verb == "submodule" and len(rest) > 2 and rest[1].text == "foreach":
+            yield self.nested(" ".join(word.text for word in rest[2:] if word.text not in ("--recursive", "--quiet")))
+
+    def archive(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
+        """tar, unzip, cpio, 7z: where they unpack to."""
+        if name in ("tar", "bsdtar"):
+            yield from self.tar(arguments)
+            return
+        for index, word in enumerate(arguments):
+            if word.text in ("-d", "-D", "--directory") and (name != "cpio" or word.text != "-d"):
+                yield from (self.write_to(target, adds=True) for target in arguments[index + 1 : index + 2])
+            elif name == "7z" and word.text.startswith("-o"):
+                yield self.write_to(Word(word.text[2:], word.literal), adds=True)
+
+    def rsync(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
+        """rsync: over the network, or as a copy that may remove."""
+        plain = [word for word in arguments if not word.text.startswith("-")]
+        if any(is_remote(word.text) and not _OWN.match(word.text) for word in plain):
+            yield from self.network(name, arguments)
+            return
+        if any(word.text.startswith(("--delete", "--remove-source")) for word in arguments) and plain:
+            yield self.tree(plain[-1])
+        yield from self.writes(name, arguments, plain)
+
+    def dd(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
+        """dd names the file it writes by of=."""
+        for word in arguments:
+            if word.text.startswith("of="):
+                yield self.write_to(Word(word.text[3:], word.literal))
+
+    def privileged(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
+        """Programs that act with more rights, and what they would run."""
+        rest = after_options(arguments, {"-u", "-g", "-p", "-C", "-h", "-t", "-o", "-e", "-s"})
+        said = " ".join([name, *(word.text for word in arguments)])
+        if not pattern("commands", "privilege_reading").match(said) and not (name == "sudo" and _only_files(rest)):
+            yield approve("privilege", f"{name} acts with, or on, more rights than the task has.")
+        if name in names("commands", "privilege_wrappers"):
+            rest = rest[1:] if name in ("chroot", "gosu", "su-exec") else rest
+            yield from self.run(rest, simple) if rest else ()
+
+    def network(self, name: str, arguments: Sequence[Word]) -> Iterator[FirewallVerdict]:
+        """Programs that talk to other machines."""
+        texts = [word.text for word in arguments]
+        if any(re.search(r"^(file|gopher|dict)://|169\.254\.169\.254|metadata\.google", text) for text in texts):
+            yield deny("metadata", f"{name} reads the machine's own services.")
+        for index, text in enumerate(texts[:-1]):
+            if text in ("-o", "-O", "--output", "--output-document", "-P") and (name, text) != ("curl", "-O"):
+                yield self.write_to(arguments[index + 1], adds=True)
+            value = texts[index + 1].partition("@")[2] or texts[index + 1]
+            # A key of the workspace is the project's own; others are somebody's.
+            sends = text in ("-d", "--data", "-T", "-F", "--data-binary", "--upload-file")
+            if (sends or (text == "-i" and value.startswith(("/", "~")))) and is_secret(value):
+                yield deny("secret", f"{name} sends {texts[index + 1]}.")
+        local = any(_OWN.match(text) for text in texts)
+        remote = any(URL.match(text) and not _OWN.match(text) for text in texts)
+        if pattern("commands", "network_reading").match(" ".join([name, *texts])) or (
+            name in names("commands", "network_local") and local and not remote
+        ):
+            return
+        yield approve("network", f"{name} talks to the network.")
+
+
+def _only_files(rest: Sequence[Word]) -> bool:
+    """Whether sudo runs a program for files: the sandbox has no rights to gain, so it stays what it is."""
+    program = rest[0].text.rpartition("/")[2] if rest else ""
+    harmless = names("sets", "sudo_reading") | names("sets", "sudo_files")
+    return program in harmless and not pattern("commands", "sudo_outside").search(line_of(rest[1:]))

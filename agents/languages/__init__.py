@@ -1,0 +1,1 @@
+"""What differs from one programming language to another, behind one contract."""

@@ -1,0 +1,223 @@
+"""The contract of a programming language: everything the engine asks that differs from one language to another.
+
+A language is one folder with a class that inherits from `Language` and one line in `agents.languages.registry`. It must
+define what has no default here; a default means "cannot be told", and the engine goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agents.languages.problems import WORKSPACE, Problem
+from agents.languages.symbols import Grammar
+from sandbox.base import Sandbox
+from sandbox.test_report import TestReport
+
+Question = tuple[Any, ...]  # about a name of a library, in the language's own form: hashable, and plain data for JSON
+Call = tuple[str, str, tuple[object, ...]]  # module, function, arguments of plain data
+
+
+class NoModule(ValueError):
+    """There is no such module, or nothing in it to test; the text says what there is."""
+
+
+@dataclass(frozen=True)
+class PromptWords:
+    """What prompts call things in this language; part of the product's own text."""
+
+    fence: str  # the label after a fence's marks
+    module: str  # an example of a path
+    test_file: str
+    tests: str  # what test files are called: "pytest files"
+    test_rules: str = ""  # further lines of the tester's rules
+
+
+@dataclass(frozen=True)
+class PackageNeeds:
+    """`wanted`: requirement lines by plain name; `unlisted`: names that the code imports and the manifest lacks."""
+
+    wanted: dict[str, str] = field(default_factory=dict)
+    unlisted: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Shares in percent; a module without branches has all of them covered. `missing` are line numbers."""
+
+    lines: float = 0.0
+    branches: float = 0.0
+    missing: tuple[int, ...] = ()
+
+    def meets(self, target: float) -> bool:
+        """True when both shares are over the target, or 100 % (SWE-US-02 asks for more than 80 %)."""
+        return all(share > target or share == 100.0 for share in (self.lines, self.branches))
+
+
+class Language(Protocol):
+    """One language. Instances have no state and are shared among threads."""
+
+    name: str  # in the registry
+    title: str  # as people write it
+    suffixes: tuple[str, ...]  # of source files
+    labels: tuple[str, ...]  # what models write after a fence's marks
+    words: PromptWords
+    test_command: tuple[str, ...]  # as it is shown
+    runs_tasks: bool = True  # False: its files are read and checked in tasks of other languages only
+    runtime: str = ""  # the program that runs it, where that is not the title
+    manifest: str = ""  # the file that lists packages
+    lock: str = ""  # the file that pins them, which the product writes
+    ignored: tuple[str, ...] = ()  # lines of .gitignore for what its tools leave behind
+    foreign_marks: str = ""  # first characters of comments in other languages, which cannot stay in a file of this one
+    temporary: str = ""  # a pattern of names that its tools make up anew in every run
+
+    # Files
+
+    def owns(self, path: str) -> bool:
+        """True for source that this language's own interpreter runs."""
+        return path.endswith(self.suffixes)
+
+    def is_test(self, path: str) -> bool:
+        """True for files that belong to the tester and are read-only for the coder."""
+        return path.startswith("tests/")
+
+    def steers_tests(self, path: str, text: str) -> str:
+        """Why the coder may not write this file: it would decide which tests run or what their result is. "" if it may."""
+        return ""
+
+    def import_word(self, path: str) -> str:
+        """The word by which other files name this one when they import it; "" where imports name paths."""
+        return ""
+
+    # Source text
+
+    def syntax_error(self, path: str, source: str) -> str:
+        """`path:line: Error: reason` for text that does not compile; "" when it does, or when it cannot be told."""
+        return ""
+
+    def compiles(self, source: str) -> bool | None:
+        """Whether the text is valid; None when that cannot be told without running it."""
+        return None
+
+    def normal(self, source: str) -> str | None:
+        """Equal for texts that differ in comments and layout alone; None when it cannot be told."""
+        return None
+
+    def without_talk(self, source: str) -> str | None:
+        """Code without the prose that a model wrote after it; None when that is not what is wrong with it."""
+        return None
+
+    def grammar(self, path: str) -> Grammar | None:
+        """How tree-sitter reads definitions and mentions in this file."""
+        return None
+
+    def mutants(self, source: str, *, seed: int, limit: int, lines: frozenset[int]) -> tuple[str, list[str]]:
+        """The text in the form mutants are written in, and up to `limit` variants with one mistake on one of `lines`."""
+        return source, []
+
+    # Running
+
+    def run_tests(
+        self,
+        sandbox: Sandbox,
+        paths: Sequence[str] = (),
+        *,
+        seconds: float,
+        measured: bool,
+        first_failure: bool = False,
+    ) -> TestReport:
+        """Run the tests in /workspace, all or those in `paths`; `measured` asks for coverage.
+
+        Raises SandboxUnavailable when the sandbox broke; everything that the tests do wrong is in the report.
+        """
+        ...
+
+    def behaviour(self, sandbox: Sandbox, calls: Sequence[Call]) -> str:
+        """A hash of what these calls give in the code of /workspace; "" when it cannot be told. Raises SandboxUnavailable."""
+        return ""
+
+    def calls_of(self, tests: Mapping[str, str], files: Mapping[str, str]) -> list[Call]:
+        """Calls with plain data for arguments that the tests make to the files' functions, and variations of them."""
+        return []
+
+    # Reading what failed
+
+    def read_failure(self, test: str, text: str) -> Problem:
+        """The problem in one failure of a test report; kind "Failure" when it names no error. Never raises."""
+        return Problem(self.name, "Failure", "", test=test)
+
+    def read_tools(self, text: str, root: str = WORKSPACE) -> list[Problem]:
+        """Failures in the report of a test runner, compiler or package manager; [] for other text. Never raises."""
+        return []
+
+    def read_program(self, text: str, root: str = WORKSPACE) -> list[Problem]:
+        """The error that ended a program; [] for other text. Never raises."""
+        return []
+
+    # Packages
+
+    def listed(self, manifest: str) -> list[str]:
+        """The requirement lines of a manifest."""
+        return []
+
+    def needs(
+        self, files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]
+    ) -> PackageNeeds:
+        """What `files` need beside the repository's own `paths`; `given` are lines that are wanted already."""
+        return PackageNeeds()
+
+    def with_packages(self, manifest: str, names: Sequence[str], lock: str) -> tuple[str, list[str]]:
+        """The manifest with these packages, as `lock` pins them, and the names that were added."""
+        return manifest, []
+
+    def merged_lock(self, old: str, new: str, manifest: str) -> str:
+        """The lock file of a repository after more packages were fetched."""
+        return new
+
+    # Libraries: names are looked up in the sandbox where they are installed
+
+    def uses(self, path: str, source: str, paths: Iterable[str]) -> list[tuple[int, Question]]:
+        """Lines and questions about the names that the text takes from libraries, of none of the repository's `paths`."""
+        return []
+
+    def missing(self, sandbox: Sandbox, questions: Sequence[Question]) -> list[str] | None:
+        """For each question a sentence about what does not exist, "" if all is well; None: the runtime is not there.
+
+        The sentences hold names alone, no other text of a package. Raises SandboxError.
+        """
+        return None
+
+    def libraries(self, files: Mapping[str, str], names: Iterable[str], paths: Iterable[str]) -> list[str]:
+        """Modules of libraries that the files import or that the packages of these names bring."""
+        return []
+
+    def public_names(self, sandbox: Sandbox, names: Sequence[str]) -> list[Any]:
+        """For each module of these names its public names, [name, signature, first line of documentation]; None if it cannot be told."""
+        return [None] * len(names)
+
+    def names_used(self, source: str) -> set[str]:
+        """Full names that the text takes from libraries."""
+        return set()
+
+    # Tests for a module that exists
+
+    def find_module(self, module: str, files: Sequence[str]) -> str:
+        """The file of a module as people name it; raises NoModule."""
+        raise NoModule(f"Tests for a module that exists are not written in {self.title}.")
+
+    def need_code(self, path: str, source: str, files: Sequence[str]) -> None:
+        """Raise NoModule for a file that does not compile, or that holds nothing to test."""
+
+    def import_name(self, path: str) -> str:
+        """What other code writes to import the file."""
+        return path
+
+    def measure(self, sandbox: Sandbox, path: str) -> Covered:
+        """Coverage of one module by the tests in /workspace. Raises SandboxUnavailable."""
+        return Covered()
+
+    def without_tests(self, tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
+        """The files without the failing tests, and without files that have none left."""
+        names = {one.partition("::")[0] for one in failing}
+        return {path: text for path, text in tests.items() if path not in names}

@@ -1,0 +1,110 @@
+"""Python behind the contract: pytest, requirements.txt, tree-sitter and the standard library's own parser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agents.languages.base import Language, PromptWords, Question
+from agents.languages.problems import WORKSPACE, Problem
+from agents.languages.python import look_up, modules, packages, text
+from agents.languages.python.measure import coverage_of
+from agents.languages.python.mutants import mutants_of
+from agents.languages.python.pip_output import read_pip
+from agents.languages.python.probing import behaviour, calls_of
+from agents.languages.python.pruning import without
+from agents.languages.python.pytest_output import is_pytest, read_block, read_pytest
+from agents.languages.python.test_config import steers_tests
+from agents.languages.python.tracebacks import read_python, read_unittest
+from agents.languages.python.uses import uses_of
+from agents.languages.symbols import Grammar
+from sandbox.base import Sandbox
+from sandbox.package_index.locks import joined
+from sandbox.pytest_run import run_pytest
+from sandbox.test_report import TestReport
+
+_GRAMMAR = Grammar(
+    "python",
+    "tree_sitter_python",
+    """
+(function_definition name: (identifier) @name) @function
+(class_definition name: (identifier) @name) @class
+(module (expression_statement (assignment left: (identifier) @name) @value))
+(identifier) @mention
+""",
+)
+_RULES = """- Where a rule holds for every input (there and back again, order, bounds), add a hypothesis test with
+  @settings(derandomize=True, deadline=None, max_examples=50) beside the examples."""
+
+
+class Python(Language):
+    """The default."""
+
+    name = "python"
+    title = "Python"
+    suffixes = (".py", ".pyi")
+    labels = ("python", "py", "python3")
+    words = PromptWords("python", "package/module.py", "tests/test_name.py", "pytest files", _RULES)
+    test_command = ("python", "-m", "pytest", "-q")
+    manifest = "requirements.txt"
+    lock = "requirements.lock.txt"
+    ignored = ("__pycache__/", "*.pyc", ".pytest_cache/", ".hypothesis/", ".coverage", ".venv/")
+    foreign_marks = "<-/;%"
+    temporary = r"\btmp[a-z0-9_]{6,12}\b|\bpytest-\d+\b"
+
+    import_word = staticmethod(modules.import_word)
+    import_name = staticmethod(modules.dotted_name)
+    find_module = staticmethod(modules.path_of)
+    need_code = staticmethod(modules.need_code)
+    measure = staticmethod(coverage_of)
+    without_tests = staticmethod(without)
+    steers_tests = staticmethod(steers_tests)
+    syntax_error = staticmethod(text.syntax_error)
+    compiles = staticmethod(text.compiles)
+    normal = staticmethod(text.normal)
+    without_talk = staticmethod(text.without_talk)
+    mutants = staticmethod(mutants_of)
+    calls_of = staticmethod(calls_of)
+    behaviour = staticmethod(behaviour)
+    read_failure = staticmethod(read_block)
+    listed = staticmethod(packages.listed)
+    needs = staticmethod(packages.needs_of)
+    libraries = staticmethod(packages.libraries_of)
+    missing = staticmethod(look_up.missing_names)
+    public_names = staticmethod(look_up.public_names_of)
+
+    def owns(self, path: str) -> bool:
+        return path.endswith(".py")
+
+    def grammar(self, path: str) -> Grammar:
+        return _GRAMMAR
+
+    def run_tests(
+        self,
+        sandbox: Sandbox,
+        paths: Sequence[str] = (),
+        *,
+        seconds: float,
+        measured: bool,
+        first_failure: bool = False,
+    ) -> TestReport:
+        args = [*(["-x"] if first_failure else []), *paths]
+        return run_pytest(sandbox, args, seconds=seconds, coverage_of="." if measured else None)
+
+    def read_tools(self, text: str, root: str = WORKSPACE) -> list[Problem]:
+        return read_pytest(text, root) or read_python(text, root) if is_pytest(text) else read_unittest(text, root)
+
+    def read_program(self, text: str, root: str = WORKSPACE) -> list[Problem]:
+        return read_python(text, root) or read_pip(text)
+
+    def with_packages(self, manifest: str, names: Sequence[str], lock: str) -> tuple[str, list[str]]:
+        return "\n".join(sorted({*packages.listed(manifest), *names}, key=str.lower)) + "\n", list(names)
+
+    def merged_lock(self, old: str, new: str, manifest: str) -> str:
+        return joined(old, new)
+
+    def uses(self, path: str, source: str, paths: Iterable[str]) -> list[tuple[int, Question]]:
+        found = uses_of(source, packages.local_modules(paths))
+        return [(use.line, (use.module, use.attributes, use.keywords)) for use in found]
+
+    def names_used(self, source: str) -> set[str]:
+        return {use.name for use in uses_of(source)}

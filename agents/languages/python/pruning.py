@@ -1,0 +1,60 @@
+"""The tests that pass, when some of a suite do not: the module is taken as right, so a failing test is simply wrong."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from agents.languages.python import syntax
+
+
+def without(tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
+    """The files without the failing tests ("tests/test_a.py::TestB::test_c[case]"), and without files that have none left.
+
+    A file that failed as a whole (it could not be collected) goes; one that only helps the others stays.
+    """
+    wanted: dict[str, set[tuple[str, ...]]] = {}
+    for name in failing:
+        path, *parts = name.split("::")
+        wanted.setdefault(path, set()).add(tuple(part.partition("[")[0] for part in parts))
+    kept: dict[str, str] = {}
+    for path, text in tests.items():
+        gone = wanted.get(path, set())
+        left = _cut(text, gone) if gone else text
+        if left:
+            kept[path] = left
+    return kept
+
+
+def _cut(text: str, gone: set[tuple[str, ...]]) -> str:
+    """The file without these tests; "" when none would be left."""
+    try:
+        tree = syntax.parse(text)
+    except syntax.UNREADABLE:
+        return ""
+    if () in gone:
+        return ""
+    lines, kept = text.splitlines(keepends=True), 0
+    for names, node in _tests_in(tree, ()):
+        if names in gone:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            for number in range(first - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+        else:
+            kept += 1
+    made = "".join(lines)
+    try:
+        syntax.parse(made)  # a class whose only test went is no Python any more
+    except SyntaxError:
+        return ""
+    return made if kept else ""
+
+
+def _tests_in(
+    tree: ast.Module | ast.ClassDef, above: tuple[str, ...]
+) -> Iterable[tuple[tuple[str, ...], ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield from _tests_in(node, (*above, node.name))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            yield (*above, node.name), node

@@ -1,0 +1,71 @@
+"""Python as text: whether it compiles, and what of it is code."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from agents.languages.python import syntax
+
+MAX_PARSED = 100_000  # characters; a longer file is compared as text
+MAX_LINES = 5_000
+_MAX_TRIES = 40
+_CODE = re.compile(r"(?:def|class|import|from|async|@|if|for|while|with|try|return)\b|@")
+_PROSE = re.compile(r"(?:[#>*-]+\s*|\d{1,2}[.)]\s+)?(?:[A-Z][\w'’]*|\*\*)[^=(]{8,}|`{3,}|~{3,}|#{1,6}\s+[A-Z]")
+_HEADINGS = re.compile(r"(?:\s*\n#{2,6}[ ]+[A-Z][^\n]{0,100})+\s*\Z")  # to Python they are comments
+
+
+def compiles(source: str) -> bool:
+    """Is this Python? Nothing is run."""
+    try:
+        syntax.parse(source)
+    except syntax.UNREADABLE:
+        return False
+    return True
+
+
+def syntax_error(path: str, source: str) -> str:
+    """Line and reason of a file that does not compile; "" for one that does."""
+    try:
+        compile(source, path, "exec", dont_inherit=True)
+    except syntax.UNREADABLE as error:
+        line = getattr(error, "lineno", None) or 0
+        return f"{path}:{line}: {type(error).__name__}: {error}"
+    return ""
+
+
+def normal(source: str) -> str | None:
+    """The file without comments and layout; None for one that does not parse."""
+    if len(source) > MAX_PARSED:
+        return None
+    try:
+        return ast.dump(syntax.parse(source))
+    except syntax.UNREADABLE:
+        return None
+
+
+def without_talk(source: str) -> str | None:
+    """Python without the prose that follows it; None when that is not what is wrong with it.
+
+    Only what reads as prose is cut off, and nothing that is followed by code: half a file must not pass for a complete
+    one.
+    """
+    lines = source.split("\n")
+    if len(lines) > MAX_LINES or compiles(source):
+        return None
+    tries = 0
+    for row in range(len(lines) - 1, 0, -1):
+        line = lines[row]
+        if not line or line[0] in " \t":
+            continue
+        if _CODE.match(line):
+            return None
+        if not _PROSE.match(line):
+            continue
+        tries += 1
+        if tries > _MAX_TRIES:
+            return None
+        head = _HEADINGS.sub("", "\n".join(lines[:row])).rstrip() + "\n"
+        if compiles(head) and head.strip():
+            return head
+    return None

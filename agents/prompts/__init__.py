@@ -1,0 +1,1 @@
+"""Prompt templates, their rendering, and where each piece of text in a prompt comes from."""

@@ -1,0 +1,65 @@
+"""The form in which a model is asked for its files: fences as the prompts have it, or tags, or JSON.
+
+Prompts are written for fences. For a model that does better with another form, the product's own lines about form are
+exchanged in the conversation that is sent, always the same way, so that its beginning stays the same byte for byte.
+Whatever was asked for, every form is understood when it comes back (agents.replies).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from agents.llm.base import Message
+from agents.replies.types import ReplyFormat
+
+_RULE = re.compile(
+    r"^- Answer with one or two sentences(?: of thought)?, then each (?P<kind>test )?file whole in a fence whose first "
+    r"line names it: ```python path=(?P<path>\S+)$",
+    re.M,
+)
+_EDITS = "SEARCH/REPLACE blocks in its fence."
+_AGAIN = "with each file whole in a fence that names its path."
+
+
+def _tags(match: re.Match[str]) -> str:
+    return (
+        f"- Answer with one or two sentences of thought, then each {match['kind'] or ''}file whole between two tags, each "
+        f"tag on a line of its own: <<WRITE: {match['path']}>> before it and <</WRITE>> after it. No fences."
+    )
+
+
+def _json(match: re.Match[str]) -> str:
+    return (
+        '- Answer with one JSON object and nothing else: {"thought": "one or two sentences", "files": [{"path": "'
+        f'{match["path"]}", "content": "the whole {match["kind"] or ""}file"}}]}}. Escape quotes and line ends in strings.\n'
+        '- Decisions and a diagnosis go into the same object: "decisions": ["chose X over Y because Z -> FR-01"], '
+        '"diagnosis": {"cause": "…", "evidence": "…", "hypothesis": "…", "plan": "…"}.'
+    )
+
+
+_FORMS: dict[ReplyFormat, tuple[Callable[[re.Match[str]], str], str, str]] = {
+    "tags": (_tags, "SEARCH/REPLACE blocks between its tags.", "with each file whole between its tags."),
+    "json": (
+        _json,
+        '"edits": [{"path": "…", "search": "…", "replace": "…"}].',
+        "as one JSON object with each file whole.",
+    ),
+}
+
+
+def in_form(messages: Sequence[Message], protocol: str) -> list[Message]:
+    """The conversation with its lines about form as `protocol` has them; fences and unknown words change nothing."""
+    form = next((form for name, form in _FORMS.items() if name == protocol), None)
+    if form is None:
+        return list(messages)
+    rule, edits, again = form
+    out: list[Message] = []
+    for message in messages:
+        content = message["content"]
+        if message["role"] == "system":
+            content = _RULE.sub(rule, content).replace(_EDITS, edits)
+        elif message["role"] == "user" and content.rstrip().endswith(_AGAIN):
+            content = content.rstrip().removesuffix(_AGAIN) + again + "\n"
+        out.append(message if content == message["content"] else {**message, "content": content})
+    return out

@@ -1,0 +1,248 @@
+"""A document as blocks: headings, list items, paragraphs, tables, code. One pass, every line in one block at most."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.requirements.ids import IdMatch, defined_id
+from agents.requirements.sections import heading_number, heading_role, is_known_title, step_label
+from agents.requirements.sentences import is_modal, label_of
+from agents.requirements.tables import Table, flat_table, pipe_table
+
+_INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"
+_ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_ITEM = re.compile(r"^(\s*)([-*+•‣◦–]|\d{1,3}[.)]|[a-z][.)]|\([a-z0-9]{1,2}\))\s+(?:\[[ xX]\]\s+)?(\S.*)$")
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})([^`]*)$")
+_RULE = re.compile(r"^\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})\s*$")
+_QUOTE = re.compile(r"^\s{0,3}>\s?")
+_GHERKIN = re.compile(r"^\s*(?:Scenario(?: Outline)?:|Given |When |Then |And |But |Examples:|Background:)")
+_WRAP = (40, 140)
+
+
+@dataclass(slots=True)
+class DocumentBlock:
+    """One block: `kind` is heading, item, para, code or table; lines a to b, counted from 1.
+
+    `level` is a heading's depth; `indent` the columns before an item or paragraph; `after_blank` whether a blank line
+    stands before it; `defines` the id that it begins by defining.
+    """
+
+    kind: str
+    a: int
+    b: int
+    text: str
+    level: int = 0
+    indent: int = 0
+    marker: str = ""
+    after_blank: bool = False
+    table: Table | None = None
+    defines: IdMatch | None = None
+
+
+def parse_blocks(source: Sequence[str]) -> list[DocumentBlock]:
+    """All blocks of the document in order."""
+    return _Parser([_clean(line) for line in source]).parse()
+
+
+def _clean(line: str) -> str:
+    line = line.rstrip().expandtabs(4) if "\t" in line else line.rstrip()
+    lead = line[:8]
+    if any(c in lead for c in _INVISIBLE):
+        line = "".join(c for c in lead if c not in _INVISIBLE) + line[8:]
+    return _QUOTE.sub("", line, count=1) if line.lstrip()[:1] == ">" else line
+
+
+class _Parser:
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.blocks: list[DocumentBlock] = []
+        self.fences = _closed_fences(lines)
+        atx = sum(1 for line in lines if line.startswith("#") and _ATX.match(line))
+        # One title line does not make a Markdown document.
+        self.plain = atx <= 1
+        self.width = _wrap_width(lines)
+        self.top_number = 0
+        self.nested_numbers = False
+
+    def parse(self) -> list[DocumentBlock]:
+        at, blank = 0, True
+        while at < len(self.lines):
+            if not self.lines[at].strip():
+                at, blank = at + 1, True
+                continue
+            before = len(self.blocks)
+            at = self._block(at, blank)
+            if len(self.blocks) > before:
+                self.blocks[before].after_blank = blank
+            blank = False
+        return self.blocks
+
+    def _block(self, at: int, blank: bool) -> int:
+        line = self.lines[at]
+        if at in self.fences:
+            return self._code(at)
+        atx = _ATX.match(line)
+        if atx:
+            self._add("heading", at, at, atx[2].strip(), level=len(atx[1]))
+            return at + 1
+        if blank and at + 1 < len(self.lines) and self._setext(at):
+            return at + 2
+        if _RULE.match(line):
+            return at + 1
+        table = pipe_table(self.lines, at) if "|" in line else flat_table(self.lines, at)
+        if table:
+            self.blocks.append(DocumentBlock("table", table.a, table.b, "", table=table))
+            return table.b
+        level = self._plain_heading(at, blank)
+        if level:
+            self._add("heading", at, at, line.strip(), level=level)
+            return at + 1
+        return self._text(at)
+
+    def _add(self, kind: str, first: int, last: int, text: str, **more: int | str) -> None:
+        block = DocumentBlock(kind, first + 1, last + 1, text, **more)  # type: ignore[arg-type]  # fields of Block
+        if kind != "code":
+            block.defines = defined_id(text, heading=kind == "heading")
+        self.blocks.append(block)
+
+    def _code(self, at: int) -> int:
+        end = self.fences[at]
+        inside = self.lines[at + 1 : end]
+        indent = len(self.lines[at]) - len(self.lines[at].lstrip())
+        if any(_GHERKIN.match(line) for line in inside):
+            for offset, line in enumerate(inside, at + 1):
+                if line.strip():
+                    self._add("para", offset, offset, line.strip(), indent=indent)
+            return end + 1
+        self._add("code", at, end, "\n".join(inside), indent=indent)
+        return end + 1
+
+    def _setext(self, at: int) -> bool:
+        under = self.lines[at + 1].strip()
+        title = self.lines[at].strip()
+        if len(under) < 3 or set(under) not in ({"="}, {"-"}) or len(title) > 120 or _ITEM.match(title) or "|" in title:
+            return False
+        self._add("heading", at, at + 1, title, level=1 if under[0] == "=" else 2)
+        return True
+
+    def _plain_heading(self, at: int, blank: bool) -> int:
+        """The depth of a heading that only its words give away; 0 when the line is none."""
+        line = self.lines[at].strip()
+        if len(line) > 120:
+            return 0
+        bold = line.startswith("**") and line.endswith("**") and line.count("**") == 2 and len(line) > 4
+        alone = at + 1 >= len(self.lines) or not self.lines[at + 1].strip()
+        if bold and alone and blank and is_known_title(line):
+            return 6
+        if not self.plain:
+            return 0
+        if step_label(line) and line[-1] not in ".;,":
+            self.top_number, self.nested_numbers = 0, False
+            return 1
+        number = heading_number(line)
+        if number and _is_title(line):
+            return self._number_level(number)
+        if line.endswith(":") and heading_role(line) == "acceptance" and (not blank or self.lines[at][:1].isspace()):
+            # It opens the criteria of the requirement above it, not a section.
+            return 0
+        if is_known_title(line) and not line.endswith("."):
+            word = line.lower().rstrip(": ")
+            if word.endswith(("appendix", "works cited", "references", "conclusion", "glossary", "bibliography")):
+                return 1
+            return 7
+        followed = at + 1 < len(self.lines) and bool(self.lines[at + 1].strip())
+        if followed and _is_title(line) and heading_number(self.lines[at + 1].strip()) == (1,) and self.top_number:
+            return 7
+        return 0
+
+    def _number_level(self, number: tuple[int, ...]) -> int:
+        # Numbering that starts again counts inside the section without a number above it.
+        if len(number) == 1:
+            self.nested_numbers = number[0] <= self.top_number
+            if not self.nested_numbers:
+                self.top_number = number[0]
+        return len(number) + (7 if self.nested_numbers else 0)
+
+    def _text(self, at: int) -> int:
+        line = self.lines[at]
+        item = _ITEM.match(line)
+        if item:
+            kind, indent, marker, text = "item", len(item[1]), item[2], item[3]
+            inner = indent + len(marker) + 1
+        else:
+            kind, indent, marker, text = "para", len(line) - len(line.lstrip()), "", line.strip()
+            inner = indent
+        parts, stop = [text], at + 1
+        while stop < len(self.lines) and self._continues(stop, kind, inner):
+            parts.append(self.lines[stop].strip())
+            stop += 1
+        self._add(kind, at, stop - 1, " ".join(parts), indent=indent, marker=marker)
+        return stop
+
+    def _continues(self, at: int, kind: str, inner: int) -> bool:
+        """Whether the line at `at` belongs to the paragraph that the line before it is part of."""
+        line, before = self.lines[at], self.lines[at - 1]
+        text = line.strip()
+        if not text or at in self.fences or _ITEM.match(line) or _ATX.match(line) or _RULE.match(line):
+            return False
+        if "|" in line and pipe_table(self.lines, at):
+            return False
+        if defined_id(text) or self._plain_heading(at, False) or _GHERKIN.match(line):
+            return False
+        if kind == "item" and len(line) - len(text) >= inner > 0:
+            return True
+        ended = before.rstrip("\"”’')*_").endswith((".", "!", "?", ":", ";"))
+        if label_of(text)[0] or (ended and is_modal(text[:80])):
+            return False
+        if not ended and text[0].islower():
+            return True
+        if not self.width:
+            return False
+        return len(before) >= self.width * 0.6 and len(before) + 1 + len(text.split(" ", 1)[0]) > self.width - 4
+
+
+def _is_title(line: str) -> bool:
+    """Short, no sentence, most of its long words with a capital."""
+    if len(line) > 100 or line[-1] in ".;,!?:" or is_modal(line):
+        return False
+    words = [w for w in re.findall(r"[A-Za-z][\w'/-]*", line) if len(w) > 3]
+    return not words or sum(w[0].isupper() for w in words) * 10 >= len(words) * 7
+
+
+def _wrap_width(lines: Sequence[str]) -> int:
+    """The column at which the document was wrapped by hand; 0 when its lines are paragraphs."""
+    lengths = sorted(len(line) for line in lines if line and line[0].isalnum())
+    if not lengths:
+        return 0
+    width = lengths[int((len(lengths) - 1) * 0.95)]
+    return width if _WRAP[0] <= width <= _WRAP[1] else 0
+
+
+def _closed_fences(lines: Sequence[str]) -> dict[int, int]:
+    """Opening line → closing line. A fence that nobody closes is text, so that nothing after it is lost."""
+    marks: list[tuple[int, str, bool]] = []
+    for index, line in enumerate(lines):
+        if "```" in line or "~~~" in line:
+            found = _FENCE.match(line)
+            if found:
+                marks.append((index, found[1][:16], not found[2].strip()))
+    closed: dict[int, int] = {}
+    hopeless: dict[str, int] = {}
+    at = 0
+    while at < len(marks):
+        index, fence, _ = marks[at]
+        if len(fence) >= hopeless.get(fence[0], 99):
+            at += 1
+            continue
+        for later in range(at + 1, len(marks)):
+            end, other, bare = marks[later]
+            if bare and other[0] == fence[0] and len(other) >= len(fence):
+                closed[index] = end
+                at = later + 1
+                break
+        else:
+            hopeless[fence[0]] = len(fence)
+            at += 1
+    return closed

@@ -1,0 +1,56 @@
+"""From a document to its requirements, by rules alone: the same text always gives the same answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agents.requirements.blocks import parse_blocks
+from agents.requirements.documents import Document
+from agents.requirements.drafts import Draft, assign_keys
+from agents.requirements.model import Extraction, Paragraph
+from agents.requirements.sentences import tidy
+from agents.requirements.walker import Walker
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def extract(source: Document | str) -> Extraction:
+    """Every requirement that is written down in `source`, and every paragraph that is none.
+
+    Texts are the document's own words, with whitespace and list markers tidied; nothing is added. Lines count from 1.
+    """
+    lines: Sequence[str] = source.lines if isinstance(source, Document) else _NEWLINE.split(source)
+    walker = Walker(parse_blocks(lines))
+    walker.walk()
+    drafts: list[Draft] = []
+    left: list[Paragraph] = list(walker.unmapped)
+    for draft in walker.drafts:
+        draft.weak = draft.weak or (bool(draft.key) and draft.is_mention())
+        if draft.kind is None or not (draft.text or draft.acceptance):
+            left += _paragraphs(draft)
+        else:
+            drafts.append(draft)
+    settled, repeated = assign_keys(drafts)
+    for draft in repeated:
+        left += _paragraphs(draft)
+    mapped = {block[1:3] for draft, _ in settled for block in draft.blocks if block[0] != "heading"}
+    total = len(mapped) + sum(1 for paragraph in left if paragraph.kind != "heading")
+    told = {line for draft, _ in settled for line in (*draft.under, *range(draft.a, draft.b + 1))}
+    headings = [
+        Paragraph(tidy(s.title), (s.line, s.line), "heading") for s in walker.outline.headings if s.line not in told
+    ]
+    return Extraction(
+        requirements=tuple(sorted((r for _, r in settled), key=lambda r: r.lines)),
+        unmapped=tuple(sorted(left + headings, key=lambda p: p.lines)),
+        paragraphs=total,
+    )
+
+
+def _paragraphs(draft: Draft) -> list[Paragraph]:
+    """The blocks of a draft that became no requirement, as they stand in the document."""
+    return [Paragraph(tidy(text), (a, b), _kind(kind), draft.section) for kind, a, b, text in draft.blocks]
+
+
+def _kind(block_kind: str) -> str:
+    return block_kind if block_kind in ("item", "code", "table", "heading") else "text"

@@ -1,0 +1,86 @@
+"""What extraction answers with: requirements, and the paragraphs that became none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["functional", "non_functional", "story", "constraint", "goal", "non_goal", "acceptance"]
+KINDS: tuple[Kind, ...] = (
+    "functional",
+    "non_functional",
+    "story",
+    "constraint",
+    "goal",
+    "non_goal",
+    "acceptance",
+)
+Lines = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedRequirement:
+    """One thing the document asks for, in its own words.
+
+    `lines` is the span in the source, first and last line included, counted from 1. `acceptance` are the criteria
+    written with it. `section` is the path of headings above it, outermost first. `details` are columns of its table
+    row that are not its text (priority, status, ...).
+    """
+
+    key: str
+    text: str
+    kind: Kind
+    lines: Lines
+    acceptance: tuple[str, ...] = ()
+    title: str = ""
+    section: tuple[str, ...] = ()
+    details: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The part of it that other programs rely on."""
+        return {
+            "key": self.key,
+            "text": self.text,
+            "kind": self.kind,
+            "lines": list(self.lines),
+            "acceptance": list(self.acceptance),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A piece of the document that became no requirement; `kind` is text, item, table, code or heading."""
+
+    text: str
+    lines: Lines
+    kind: str = "text"
+    section: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The part of it that other programs rely on."""
+        return {"text": self.text, "kind": self.kind, "lines": list(self.lines)}
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """All requirements in the order of the document, and all paragraphs that are none of them.
+
+    `paragraphs` counts every paragraph of the document, headings apart.
+    """
+
+    requirements: tuple[ExtractedRequirement, ...]
+    unmapped: tuple[Paragraph, ...]
+    paragraphs: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def mapped_paragraphs(self) -> int:
+        """How many paragraphs belong to a requirement."""
+        return self.paragraphs - sum(1 for p in self.unmapped if p.kind != "heading")
+
+    def to_json(self) -> dict[str, Any]:
+        """Two lists: `requirements` and `unmapped`."""
+        return {
+            "requirements": [r.to_json() for r in self.requirements],
+            "unmapped": [p.to_json() for p in self.unmapped],
+        }

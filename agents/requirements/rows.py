@@ -1,0 +1,88 @@
+"""Requirements in tables."""
+
+from __future__ import annotations
+
+from agents.requirements.drafts import Draft
+from agents.requirements.ids import IdMatch, bare_id, defined_id
+from agents.requirements.model import KINDS, Kind
+from agents.requirements.sections import Role, heading_role
+from agents.requirements.tables import Table, TableRow
+
+# What is said about a requirement rather than by it.
+ASIDE = frozenset(
+    ["priority", "status", "owner", "estimate", "effort", "persona", "actor", "phase", "sprint", "moscow"]
+)
+_TRACE = tuple("test cover trace task verif implement module component maps owner status file".split())
+
+
+def table_drafts(table: Table, role: Role, families: frozenset[str], *, design: bool) -> list[Draft]:
+    """One draft per row; none when the table is about something else."""
+    ids = table.id_column()
+    names = [name.strip().strip("*_`").lower() for name in table.header]
+    if ids >= 0:
+        matches = [_id_of(row.cell(ids), families) for row in table.rows]
+        if any(matches):
+            return _rows_with_ids(table, role, names, ids, matches)
+    asks = any(heading_role(name) in ("functional", "story", "non_functional") for name in names)
+    if role == "mute" or (role == "prose" and not asks):
+        return []
+    kind: Kind = "constraint" if role == "design" else role if role in KINDS else "functional"
+    if role == "design" and not design:
+        return []
+    return [_draft(row, kind, _text(row, names, set()), names) for row in table.rows if any(map(any, row.cells))]
+
+
+def _rows_with_ids(table: Table, role: Role, names: list[str], ids: int, matches: list[IdMatch | None]) -> list[Draft]:
+    weak = role == "mute" or _is_trace(names, ids)
+    drafts: list[Draft] = []
+    for row, found in zip(table.rows, matches, strict=True):
+        if found is None:
+            if drafts and not row.cell(ids):
+                # A row without an id goes on with the row above it.
+                drafts[-1].add(_text(row, names, {ids}), ("table", row.a, row.b, ""))
+            else:
+                drafts.append(_draft(row, role if role in KINDS else "functional", _text(row, names, set()), names))
+            continue
+        kind: Kind = found.kind or (role if role in KINDS else "functional")
+        if role == "non_goal":
+            kind = "non_goal"
+        criteria = {i for i, name in enumerate(names) if heading_role(name) == "acceptance"}
+        draft = _draft(row, kind, _text(row, names, {ids} | criteria), names)
+        draft.key, draft.family, draft.weak = found.key, found.prefix, weak
+        for column in sorted(criteria):
+            if column < len(row.cells):
+                draft.acceptance += [" ".join(part.split()) for part in row.cells[column] if part]
+        drafts.append(draft)
+    return drafts
+
+
+def _id_of(cell: str, families: frozenset[str]) -> IdMatch | None:
+    found = defined_id(f"{bare_id(cell)}: x") if bare_id(cell) else None
+    # Ids in a column are a family by standing in it.
+    return (
+        found if found and (found.known or found.prefix in families or "-" in found.key or "_" in found.key) else None
+    )
+
+
+def _is_trace(names: list[str], ids: int) -> bool:
+    """A table that follows requirements up (tests, tasks, owners) defines none."""
+    others = [name for i, name in enumerate(names) if i != ids and name not in ASIDE]
+    return bool(others) and all(any(word in name for word in _TRACE) for name in others)
+
+
+def _draft(row: TableRow, kind: Kind, text: str, names: list[str]) -> Draft:
+    draft = Draft(row.a, row.b, kind, [text], source="row")
+    draft.blocks = [("table", row.a, row.b, " | ".join(row.cell(i) for i in range(len(row.cells))))]
+    draft.details = [
+        (name, row.cell(i)) for i, name in enumerate(names) if i < len(row.cells) and name in ASIDE and row.cell(i)
+    ]
+    title = next((i for i, name in enumerate(names) if name in ("title", "name", "feature")), -1)
+    draft.title = row.cell(title) if title >= 0 else ""
+    return draft
+
+
+def _text(row: TableRow, names: list[str], skip: set[int]) -> str:
+    aside = {i for i, name in enumerate(names) if name in ASIDE}
+    columns = [i for i in range(len(row.cells)) if i not in skip]
+    main = [i for i in columns if i not in aside] or columns
+    return " — ".join(text for i in main if (text := row.cell(i)))

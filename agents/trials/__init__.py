@@ -1,1 +1,0 @@
-"""Trials: whole tasks with known answers, built by the real task graph, counted."""

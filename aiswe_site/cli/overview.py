@@ -1,0 +1,65 @@
+"""The table of commands and the text of `aiswe --help`, made without importing anything large."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+
+# name → (module below aiswe_site.cli.commands, one line of help), in the order in which people need them.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "up": ("up", "Serve the dashboard and work, until stopped."),
+    "demo": ("demo", "Watch a recorded model build a real, tested program."),
+    "doctor": ("doctor", "Check requirements and explain how to install what is missing."),
+    "requirements": ("requirements", "List every requirement in a document, without a model."),
+    "project": ("project", "Create a project from a requirements document."),
+    "plan": ("plan", "Show, check and approve plans."),
+    "run": ("run", "Start, watch and steer runs."),
+    "history": ("history", "List past and present runs."),
+    "bench": ("bench", "Measure models, or the loop itself, on tasks with known answers."),
+    "tests": ("tests", "Write tests for a module until its branches are covered."),
+    "gate": ("gate", "Run the review gates on any folder."),
+    "firewall": ("firewall", "Check commands, code, output and paths with the firewall."),
+    "sandbox": ("sandbox", "Run a command in the sandbox, or test its isolation."),
+    "packages": ("packages", "Check whether a package is allowed and what is known about it."),
+    "audit": ("audit", "Verify and export the audit trail of a run."),
+    "export": ("export", "Export rewarded attempts as training data."),
+    "config": ("config", "Show the effective settings and their sources."),
+}
+ABOUT = "AI SWE: from a requirements document to an approved plan to tested, gated, traceable code, on this machine."
+EXIT_CODES = "Exit codes: 0 success · 1 negative result · 2 usage error · 3 missing requirement."
+OPTIONS = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
+WIDEST = 78
+
+
+def overview(columns: int) -> str:
+    """Usage, options and commands, wrapped to a terminal of so many columns."""
+    width = max(40, min(columns - 2, WIDEST))
+    commands = {name: about for name, (_, about) in COMMANDS.items()}
+    paragraphs = [
+        "Usage: aiswe [OPTIONS] COMMAND [ARGS]...",
+        textwrap.fill(ABOUT, width, initial_indent="  ", subsequent_indent="  "),
+        f"Options:\n{_table(OPTIONS, width)}",
+        f"Commands:\n{_table(commands, width)}",
+        textwrap.fill(EXIT_CODES, width, initial_indent="  ", subsequent_indent="  "),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _table(rows: dict[str, str], width: int) -> str:
+    first = max(map(len, rows)) + 4
+    return "\n".join(
+        textwrap.fill(about, width, initial_indent=f"  {name}".ljust(first), subsequent_indent=" " * first)
+        for name, about in rows.items()
+    )
+
+
+def columns() -> int:
+    """The width of the terminal; 80 where there is none."""
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return os.get_terminal_size().columns
+    except OSError:
+        return 80

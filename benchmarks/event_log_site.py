@@ -1,0 +1,194 @@
+"""The real site in a process of its own, with writers that can be told to write: `python -m benchmarks.event_log_site
+PORT`.
+
+Orders come as JSON lines on stdin and are answered on stdout. Moments are `time.monotonic()`, which all processes of
+a machine share. It stops when stdin ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import builds
+
+TEXT = "The coder reads the failing test and finds that the sum is taken of the wrong list. " * 5
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    import daphne.server  # installs the asyncio reactor; before anything else that knows Twisted
+
+    builds.set_up()
+    from channels.layers import get_channel_layer
+    from twisted.internet import reactor
+
+    from aiswe_site.asgi import application
+    from projects.services.work import queue
+
+    queue.send = lambda name, args: None  # nothing runs jobs here
+    layer: Any = get_channel_layer()
+    reactor.callWhenRunning(lambda: layer.bind(daphne.server.twisted_loop))
+    reactor.callWhenRunning(lambda: threading.Thread(target=_listen, daemon=True).start())
+    daphne.server.Server(
+        application,
+        endpoints=[f"tcp:{sys.argv[1]}:interface=127.0.0.1"],
+        signal_handlers=False,
+        server_name="",
+        verbosity=0,
+    ).run()
+
+
+def _listen() -> None:
+    orders: dict[str, Callable[..., dict[str, Any]]] = {
+        "prepare": prepare,
+        "burst": burst,
+        "pace": pace,
+        "create": create,
+        "raw": raw,
+    }
+    _answer({"ready": True})
+    for line in sys.stdin:
+        order = json.loads(line)
+        try:
+            _answer(orders[order.pop("do")](**order))
+        except Exception as problem:  # noqa: BLE001  the parent decides what it means
+            _answer({"error": f"{type(problem).__name__}: {problem}"})
+    os._exit(0)
+
+
+def _answer(what: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+def prepare() -> dict[str, Any]:
+    """A signed-in session, and a run for each measurement."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+
+    from projects.models import Run
+    from projects.services.accounts.browser_sessions import SessionStore
+    from projects.services.planning import projects
+
+    user = builds.make_user()
+    project = projects.create_project("Bench", by=user)
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.create()
+    made = [Run.objects.create(project=project, kind=Run.Kind.BUILD, status=Run.Status.RUNNING).pk for _ in range(7)]
+    return {"session": session.session_key, "runs": made[:4], "scraps": made[4:]}
+
+
+def _emit(run: int, number: int) -> int:
+    from agents.events.reasoning import Thought
+    from projects.services.audit import events
+
+    thought = Thought(
+        summary=f"thought {number}",
+        role="coder",
+        text=TEXT,
+        step="",
+        model="",
+        truncated=False,
+        sources=[],
+        untrusted=[],
+    )
+    return events.emit(run, thought).seq
+
+
+def burst(run: int, count: int, writers: int) -> dict[str, Any]:
+    """`writers` threads write `count` events as fast as they can; the moments of start and of the last commit."""
+    from django.db import connection
+
+    gate, problems = threading.Barrier(writers + 1), []
+
+    def write(writer: int) -> None:
+        gate.wait(30)
+        try:
+            for number in range(count // writers):
+                _emit(run, writer * count + number)
+        except Exception as problem:  # noqa: BLE001  told after the threads have ended
+            problems.append(f"{type(problem).__name__}: {problem}")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(writers)]
+    for thread in threads:
+        thread.start()
+    gate.wait(30)
+    began = time.monotonic()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise RuntimeError(problems[0])
+    return {"began": began, "committed": time.monotonic(), "count": count // writers * writers}
+
+
+def pace(run: int, count: int, rate: float) -> dict[str, Any]:
+    """`count` events, `rate` a second; the moment each was committed."""
+    moments = []
+    began = time.monotonic()
+    for number in range(count):
+        time.sleep(max(0.0, began + number / rate - time.monotonic()))
+        _emit(run, number)
+        moments.append(time.monotonic())
+    return {"moments": moments}
+
+
+def create(run: int, count: int) -> dict[str, Any]:
+    """Rows of the same table by Django's create(), a transaction each, with neither chain nor redaction."""
+    from django.utils import timezone
+
+    from projects.models import Event
+
+    began = time.monotonic()
+    for number in range(count):
+        Event.objects.create(
+            run_id=run,
+            seq=number + 1,
+            at=timezone.now(),
+            type="thought",
+            role="coder",
+            summary=f"thought {number}",
+            payload={"text": TEXT},
+            prev_hash="0" * 64,
+            hash="0" * 64,
+        )
+    return {"seconds": time.monotonic() - began}
+
+
+def raw(count: int) -> dict[str, Any]:
+    """The same bytes by sqlite3 into a table of a file beside the database, a transaction each, with its settings."""
+    path = Path(os.environ["AISWE_HOME"]) / "raw.sqlite3"
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS event (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, at TEXT, type TEXT, "
+            "role TEXT, summary TEXT, payload TEXT, prev_hash TEXT, hash TEXT)"
+        )
+        payload, zeros = json.dumps({"text": TEXT}), "0" * 64
+        began = time.monotonic()
+        for number in range(count):
+            connection.execute(
+                "INSERT INTO event (run, seq, at, type, role, summary, payload, prev_hash, hash) VALUES "
+                "(?,?,?,?,?,?,?,?,?)",
+                (1, number, "2026-01-01 00:00:00", "thought", "coder", f"thought {number}", payload, zeros, zeros),
+            )
+        return {"seconds": time.monotonic() - began}
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Refuse a database that an earlier development version made: there is no way to upgrade it, and nothing in it is
+changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.db import connections
+from django.db.migrations.loader import MigrationLoader
+
+from projects.errors import OldData
+
+
+def refuse_old_data(using: str = "default", **_: Any) -> None:
+    """A receiver of `pre_migrate`. Raises OldData when migrations were applied that this version does not have."""
+    connection = connections[using]
+    loader = MigrationLoader(connection)
+    unknown = {name for app, name in loader.applied_migrations if app == "projects"}
+    if unknown <= {name for app, name in loader.disk_migrations if app == "projects"}:
+        return
+    database = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite":
+        home = Path(database).parent
+        raise OldData(
+            f"The data in {home} were made by an earlier development version and cannot be read: "
+            "move that folder aside, or set AISWE_HOME to another one; nothing in it was changed."
+        )
+    raise OldData(
+        f"The database {database} was made by an earlier development version and cannot be read: "
+        "name another one in DATABASE_URL; nothing in it was changed."
+    )

@@ -1,0 +1,25 @@
+"""Room on the disk: work ends while there is still enough left to write down that it did."""
+
+from __future__ import annotations
+
+import shutil
+
+from django.conf import settings
+
+from projects.engine.paths import home
+from projects.errors import ProjectsError
+
+
+class NoRoom(ProjectsError):
+    """Less is free than must be kept for the audit trail; the text names the folder and the way out."""
+
+
+def need_room() -> None:
+    """Raise NoRoom when less than `AISWE_DISK_RESERVE_MB` is free where the product keeps its data."""
+    there = next(folder for folder in (home(), *home().absolute().parents) if folder.exists())
+    free, reserve = shutil.disk_usage(there).free // 2**20, int(settings.DISK_RESERVE_MB)
+    if free < reserve:
+        raise NoRoom(
+            f"{free:,} MB are free for {home()}, and {reserve:,} MB are kept for the audit trail: free some space, or "
+            "set AISWE_DISK_RESERVE_MB"
+        )

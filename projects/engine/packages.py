@@ -1,0 +1,104 @@
+"""Packages for a project: the allow-lists, what people approved for this project, and what it fetched before."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from projects.engine.paths import home
+from projects.models import Approval, Project
+from sandbox.base import PackageSet
+from sandbox.package_index.locks import learned, read_lock, write_lock
+from sandbox.packages import Facts, NameVerdict, PackageSupply
+
+
+def allowlist_files(slug: str = "") -> list[Path]:
+    """The operator's files that add to the product's allow-lists: for all projects, then for this one.
+
+    They lie outside of every repository, so that no agent writes them.
+    """
+    everywhere = [Path(settings.PACKAGES_FILE).expanduser()] if settings.PACKAGES_FILE else []
+    return [*everywhere, home() / "packages" / "projects" / f"{slug}.toml"] if slug else everywhere
+
+
+def memory_of(project: Project) -> Path:
+    """The file that remembers which versions a project fetched, with their hashes."""
+    return home() / "packages" / "projects" / f"{project.slug}.lock.json"
+
+
+def supply_of(project: Project) -> PackageSupply:
+    """What may be used in this project now."""
+    rows = Approval.objects.filter(project=project, kind=Approval.Kind.PACKAGE, status=Approval.Status.APPROVED)
+    return PackageSupply(
+        home() / "packages",
+        approved=sorted(set(rows.values_list("subject", flat=True))),
+        more=allowlist_files(project.slug),
+        lock=read_lock(memory_of(project)),
+    )
+
+
+class ProjectSupply:
+    """Implements agents.engine.contracts.Supply. The same requirements give the same files again, also without an
+    index.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project, self._memory = project, memory_of(project)
+
+    def check(self, requirement: str) -> NameVerdict:
+        return supply_of(self._project).check(requirement)
+
+    def look_up(self, requirement: str) -> Facts:
+        return supply_of(self._project).look_up(requirement)
+
+    def fetch(self, requirements: Sequence[str]) -> PackageSet:
+        with _alone(self._memory):
+            supply = supply_of(self._project)
+            kept = self._memory.parent / self._project.slug / f"{_name_of(supply, requirements)}.json"
+            known = _read(kept)
+            if known is None:
+                known = supply.fetch(requirements)
+                if known.locks:
+                    write_lock(self._memory, learned(read_lock(self._memory), known.locks))
+                _write(kept, known)
+            return known
+
+
+@contextmanager
+def _alone(memory: Path) -> Iterator[None]:
+    """One fetch of a project at a time, in all processes of this machine: its memory is read, added to and written."""
+    memory.parent.mkdir(parents=True, exist_ok=True)
+    with memory.with_suffix(".turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
+
+
+def _name_of(supply: PackageSupply, requirements: Sequence[str]) -> str:
+    """One name for the same requirements under the same judgement: a name that lost its permission is judged anew."""
+    judged = [f"{line} {supply.check(line).judgement.value}" for line in sorted(requirements)]
+    return hashlib.sha256("\n".join(judged).encode()).hexdigest()[:32]
+
+
+def _read(file: Path) -> PackageSet | None:
+    try:
+        kept: dict[str, Any] = json.loads(file.read_text())
+        found = PackageSet(Path(kept["folder"]), tuple(kept["names"]), dict(kept["hashes"]), dict(kept["locks"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if found.folder.is_dir() or not found.names else None
+
+
+def _write(file: Path, found: PackageSet) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    scratch = file.with_suffix(f".{os.getpid()}.new")
+    parts = {"names": found.names, "hashes": dict(found.hashes), "locks": dict(found.locks)}
+    scratch.write_text(json.dumps({"folder": str(found.folder), **parts}))
+    scratch.replace(file)

@@ -1,0 +1,41 @@
+"""The sentences about what a task or a run waits for."""
+
+from __future__ import annotations
+
+from agents.engine.waiting import WaitReason
+
+PHRASES: dict[WaitReason, str] = {
+    WaitReason.MODEL: "waiting for the model: {}",
+    WaitReason.DISK_SPACE: "waiting for disk space: {}",
+    WaitReason.PACKAGE_INDEX: "waiting for the package index: {}",
+    WaitReason.SANDBOX: "waiting for the sandbox: {}",
+    WaitReason.DATABASE: "waiting for the database",
+    WaitReason.RETRY: "waiting for another try after an error",
+    WaitReason.RESTING_TASKS: "{}",
+    WaitReason.DEPENDENCY: "waits for {}",
+    WaitReason.CONFIRMATION: "confirm the requirements",
+    WaitReason.NO_REQUIREMENTS: (
+        "no requirement was found in the document; add them by hand, then confirm the requirements"
+    ),
+    WaitReason.SECURITY_GATE: "failed the security gate",
+    WaitReason.GUARD_MODEL: "the guard model asks about {}",
+    WaitReason.PACKAGE_CONSENT: "wants to install {}",
+    WaitReason.EFFECT_CONSENT: "reaches outside ({})",
+    WaitReason.TASKS: "{}",
+}
+
+
+def choices() -> list[tuple[str, str]]:
+    """The values of a `wait_reason` column, each with its phrase."""
+    return [(reason.value, PHRASES[reason]) for reason in WaitReason]
+
+
+def phrase(reason: str, detail: str) -> str:
+    """What is waited for, or, for no wait reason, the detail alone: the reason of the last move."""
+    return PHRASES[WaitReason(reason)].format(detail) if reason else detail
+
+
+def sentence(reason: str, detail: str) -> str:
+    """The phrase, led by "needs you" when only a person can end the wait."""
+    text = phrase(reason, detail)
+    return f"needs you: {text}" if reason and WaitReason(reason).needs_person else text

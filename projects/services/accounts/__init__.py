@@ -1,0 +1,1 @@
+"""People: accounts, roles, sign-in, second factor, API tokens."""

@@ -1,0 +1,40 @@
+"""The session engine: Django's database sessions, with the person in a column of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import transaction
+
+from projects.models import BrowserSession
+from projects.services.audit.notifications import announce_recheck
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+class SessionStore(DatabaseStore):
+    """Rows of BrowserSession."""
+
+    @classmethod
+    def get_model_class(cls) -> Any:
+        """Where the sessions lie."""
+        return BrowserSession
+
+    def create_model_instance(self, data: Any) -> Any:
+        """The row of a session, under its person once there is one."""
+        row: Any = super().create_model_instance(data)
+        pk = str(data.get(SESSION_KEY, ""))
+        row.user_id = int(pk) if pk.isdecimal() else None
+        return row
+
+
+def end_sessions(user: User, *, but: str | None = None) -> int:
+    """End every session of the user, except the one with the key `but`, with their streams; how many were ended."""
+    rows = BrowserSession.objects.filter(user=user)
+    ended, _ = (rows.exclude(session_key=but) if but else rows).delete()
+    transaction.on_commit(partial(announce_recheck, user.pk))
+    return ended

@@ -1,0 +1,64 @@
+"""Who may do what: the one table of roles and verbs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from projects.errors import NotAllowed
+from projects.models import Membership, Project
+from projects.models.project import Role
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser, User
+
+Person: TypeAlias = "User | AnonymousUser"
+
+VERBS: dict[str, frozenset[str]] = {
+    Role.MANAGER: frozenset(
+        {"project.view", "project.edit", "member.edit", "run.start", "run.control", "approval.decide"}
+    ),
+    Role.ARCHITECT: frozenset(
+        (
+            "project.view project.edit document.upload requirement.edit plan.edit plan.approve run.start run.control "
+            "approval.decide"
+        ).split()
+    ),
+    Role.DEVELOPER: frozenset(
+        {"project.view", "run.start", "run.control", "task.retry", "gate.dispose", "approval.decide"}
+    ),
+    Role.SECURITY: frozenset({"project.view", "gate.dispose", "gate.override", "approval.decide", "audit.export"}),
+    Role.AUDITOR: frozenset({"project.view", "audit.export"}),
+    Role.VIEWER: frozenset({"project.view"}),
+}
+ALL_VERBS: frozenset[str] = frozenset().union(*VERBS.values())
+
+
+def roles_that_may(verb: str) -> list[str]:
+    """Roles whose rights include `verb`, in the table's order. An unknown verb belongs to nobody."""
+    return [str(role) for role, verbs in VERBS.items() if verb in verbs]
+
+
+def roles_of(user: Person, project: Project) -> list[str]:
+    """The roles the user holds in the project; none for strangers and deactivated accounts."""
+    if not (user.is_authenticated and user.is_active):
+        return []
+    return list(Membership.objects.filter(project=project, user=user).values_list("role", flat=True))
+
+
+def can(user: Person, project: Project, verb: str) -> bool:
+    """Whether the user may do `verb` in the project. An unknown verb is refused to everybody."""
+    if verb not in ALL_VERBS or not (user.is_authenticated and user.is_active):
+        return False
+    if user.is_superuser:
+        return True
+    return any(verb in VERBS.get(role, frozenset()) for role in roles_of(user, project))
+
+
+def require(user: Person, project: Project, verb: str) -> None:
+    """Refuse what the user's roles do not include.
+
+    Raises NotAllowed, whose text names the roles that may.
+    """
+    if not can(user, project, verb):
+        who = ", ".join(roles_that_may(verb)) or "nobody"
+        raise NotAllowed(f"Your role in {project.name} does not include {verb}. Who may: {who}.")

@@ -1,0 +1,1 @@
+"""The audit trail: events, their hash chain, signatures, exports, notifications."""

@@ -1,0 +1,29 @@
+"""The vocabulary of the stream for the pages: they know the services, not the engine's packages."""
+
+from __future__ import annotations
+
+from agents.events.base import EventLook, Preset, Urgency
+from agents.events.effects import CoverageMeasured, ErrorRaised, FileChanged, GateJudged
+from agents.events.lifecycle import AttemptTakenBack
+from agents.events.reasoning import AttemptRepeated, DiagnosisMade, ModelCalled, Thought
+from agents.events.vocabulary import families, is_known, look_of, schema, types_in
+
+__all__ = [
+    "AttemptRepeated",
+    "AttemptTakenBack",
+    "CoverageMeasured",
+    "DiagnosisMade",
+    "ErrorRaised",
+    "EventLook",
+    "FileChanged",
+    "GateJudged",
+    "ModelCalled",
+    "Preset",
+    "Thought",
+    "Urgency",
+    "families",
+    "is_known",
+    "look_of",
+    "schema",
+    "types_in",
+]

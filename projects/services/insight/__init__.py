@@ -1,0 +1,1 @@
+"""What can be learned from the records: usage, lessons, health, training data."""

@@ -1,0 +1,222 @@
+"""The token ledger: each model call of a task or a run, what filled its window, and what a prefix cache could reuse.
+
+Read from the events that a call leaves (`llm.usage`, `thought`, `context.compacted`), which share the call's key.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
+
+from django.db.models import QuerySet
+
+from agents.context.parts import parts_of
+from agents.events.reasoning import ModelCalled, Thought
+from agents.llm.base import Message
+from projects.models import Blob, Event, Run, Task
+
+MOST = 40  # calls of one page
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What was left out or summed up before a call, to make it fit: `saved` tokens in all, and each part that got
+    shorter
+
+    (name, tokens before, tokens as sent; estimates).
+    """
+
+    saved: int
+    parts: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True)
+class LedgerCall:
+    """One model call. `reusable` tokens of the prompt are the server's figure or an estimate from stored prompts."""
+
+    usage: Event
+    thought: Event | None = None
+    cut: Cut | None = None
+    reusable: int | None = None
+    told: bool = False  # whether `reusable` is the server's own count
+    prompt: tuple[str, ...] = field(default=(), repr=False)  # sha256 of each message
+
+    @property
+    def model(self) -> str:
+        """The model that answered."""
+        return str(self.usage.payload.get("model", ""))
+
+    @property
+    def step(self) -> str:
+        """What was asked for: tests, code, repair, review, …"""
+        return str(self.thought.payload.get("step", "")) if self.thought else ""
+
+    @property
+    def sent(self) -> int:
+        """Tokens of the prompt, as the server counted them."""
+        return _whole(self.usage.payload.get("prompt_tokens"))
+
+    @property
+    def written(self) -> int:
+        """Tokens of the reply."""
+        return _whole(self.usage.payload.get("completion_tokens"))
+
+    @property
+    def window(self) -> int:
+        """Tokens the model can hold at once; 0 when that is not on record."""
+        return _whole(self.usage.payload.get("window"))
+
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """What the prompt consisted of, in tokens, largest first."""
+        found = self.usage.payload.get("filled_by")
+        # Sorted here: PostgreSQL does not keep the order of an object's names.
+        rows = [(str(name), _whole(tokens)) for name, tokens in found.items()] if isinstance(found, Mapping) else []
+        return sorted(rows, key=lambda row: (-row[1], row[0]))
+
+
+class Sums(TypedDict):
+    """Totals of calls; `reusable` counts those calls alone of which something is known."""
+
+    calls: int
+    sent: int
+    reusable: int
+    known: int
+    written: int
+    cut: int
+
+
+def calls_of(run: Run, task: Task | None, *, after: int = 0) -> list[LedgerCall]:
+    """At most MOST calls of a task, or of a run outside of its tasks, oldest first, behind the event `after`.
+
+    Each is compared with the calls before it, also with those on earlier pages.
+    """
+    usages = _usages(run).filter(task=task)
+    page = list(usages.filter(seq__gt=after).order_by("seq")[:MOST])
+    return _calls(usages.filter(seq__lte=page[-1].seq), wanted={one.pk for one in page}) if page else []
+
+
+def call_at(run: Run, seq: int) -> LedgerCall | None:
+    """The call that an `llm.usage` or `thought` event belongs to; None for any other event."""
+    event = Event.objects.filter(run=run, seq=seq, type__in=(ModelCalled.type, Thought.type)).first()
+    if event is None or event.key is None:
+        return None
+    key = event.key if event.type == ModelCalled.type else f"{event.key}:usage"
+    usage = _usages(run).filter(key=key).first()
+    if usage is None:
+        return None
+    before = _usages(run).filter(task=usage.task_id, role=usage.role, seq__lte=usage.seq)
+    return next(iter(_calls(before, wanted={usage.pk})), None)
+
+
+def sums_of(calls: Iterable[LedgerCall]) -> Sums:
+    """What the calls came to."""
+    sums = Sums(calls=0, sent=0, reusable=0, known=0, written=0, cut=0)
+    for call in calls:
+        sums["calls"] += 1
+        sums["sent"] += call.sent
+        sums["written"] += call.written
+        sums["cut"] += call.cut.saved if call.cut else 0
+        if call.reusable is not None:
+            sums["reusable"] += call.reusable
+            sums["known"] += call.sent
+    return sums
+
+
+def texts_of(call: LedgerCall) -> dict[str, str]:
+    """The words of each part of a stored prompt, by name; parts that come again (a conversation's turns) are joined."""
+    texts: dict[str, list[str]] = {}
+    for message in _messages(_texts(call.prompt, Blob.objects.in_bulk(list(call.prompt)))):
+        for part in parts_of(message):
+            texts.setdefault(part.name, []).append(part.text.strip("\n"))
+    return {name: "\n\n".join(found) for name, found in texts.items()}
+
+
+def _usages(run: Run) -> QuerySet[Event]:
+    return Event.objects.filter(run=run, type=ModelCalled.type).select_related("task")
+
+
+def _calls(usages: QuerySet[Event], *, wanted: set[int]) -> list[LedgerCall]:
+    """The calls of these `llm.usage` rows that are `wanted`, each compared with those before it of the same persona."""
+    rows = list(usages.order_by("seq"))
+    keys = [stem + end for row in rows if (stem := _stem(row)) for end in ("", ":compacted")]
+    beside = {row.key: row for row in Event.objects.filter(run_id=rows[0].run_id, key__in=keys)} if rows else {}
+    blobs: dict[str, Blob] = {}
+    made: list[LedgerCall] = []
+    earlier: dict[tuple[int | None, str], list[LedgerCall]] = {}
+    for row in rows:
+        thought, compacted = beside.get(_stem(row)), beside.get(f"{_stem(row)}:compacted")
+        call = LedgerCall(row, thought if thought and thought.type == Thought.type else None)
+        call = replace(call, prompt=_shas(call.thought))
+        before = earlier.setdefault((row.task_id, row.role), [])
+        if row.pk in wanted:
+            missing = {sha for one in (call, *before) for sha in one.prompt} - blobs.keys()
+            blobs |= Blob.objects.in_bulk(list(missing))
+            cut = _cut(compacted) if compacted else None
+            made.append(_with_reuse(replace(call, cut=cut), before, blobs))
+        before.append(call)
+    return made
+
+
+def _stem(usage: Event) -> str:
+    """The key of the call itself."""
+    return (usage.key or "").removesuffix(":usage")
+
+
+def _shas(thought: Event | None) -> tuple[str, ...]:
+    found = thought.blobs.get("prompt") if thought else None
+    return tuple(str(one) for one in found) if isinstance(found, list) else ()
+
+
+def _cut(compacted: Event) -> Cut:
+    parts = compacted.payload.get("parts")
+    rows = parts.items() if isinstance(parts, Mapping) else ()
+    told = [
+        (str(name), _whole(row[0]), _whole(row[1])) for name, row in rows if isinstance(row, list) and len(row) == 2
+    ]
+    return Cut(_whole(compacted.payload.get("saved")), tuple(sorted(told, key=lambda row: (row[2] - row[1], row[0]))))
+
+
+def _with_reuse(call: LedgerCall, before: Sequence[LedgerCall], blobs: Mapping[str, Blob]) -> LedgerCall:
+    told = call.usage.payload.get("reused_tokens")
+    if isinstance(told, int) and not isinstance(told, bool):
+        return replace(call, reusable=min(_whole(told), call.sent), told=True)
+    texts = _texts(call.prompt, blobs)
+    whole = sum(map(len, texts))
+    if not whole:
+        return call
+    same = max((_common(texts, _texts(one.prompt, blobs)) for one in before if one.model == call.model), default=0)
+    return replace(call, reusable=call.sent * same // whole)
+
+
+def _texts(prompt: Sequence[str], blobs: Mapping[str, Blob]) -> list[str]:
+    return [blobs[sha].content for sha in prompt if sha in blobs]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many characters two conversations begin with alike."""
+    same = 0
+    for mine, its in zip(one, other, strict=False):
+        if mine != its:
+            shorter = range(min(len(mine), len(its)))
+            return same + bisect_left(shorter, True, key=lambda at: mine[: at + 1] != its[: at + 1])
+        same += len(mine)
+    return same
+
+
+def _messages(texts: Sequence[str]) -> list[Message]:
+    """A stored prompt as a conversation: system first, then question and answer in turn."""
+    return [
+        {"role": "system" if not number else "user" if number % 2 else "assistant", "content": text}
+        for number, text in enumerate(texts)
+    ]
+
+
+def _whole(value: Any) -> int:
+    """A count out of a payload; 0 for anything that is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return max(0, int(value))

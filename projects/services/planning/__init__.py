@@ -1,0 +1,1 @@
+"""Projects, documents, requirements and plans."""

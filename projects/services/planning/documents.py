@@ -1,0 +1,249 @@
+"""Verbs on requirement documents and the requirements found in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from agents.requirements import extract
+from agents.requirements.documents import DocumentRefused, read_document
+from agents.secrets.redaction import redact
+from projects.errors import BadInput, IllegalMove, NotAllowed
+from projects.models import Project, Requirement, RequirementDocument, Run
+from projects.models.project import NO_APPROVAL
+from projects.services.accounts.rights import require
+from projects.services.audit.canonical import clean_json, clean_line, clean_text
+from projects.services.work.locks import lock_project
+from projects.services.work.queue import enqueue
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+MAX_REQUIREMENTS = 2_000
+
+
+def upload_document(project: Project, data: bytes, filename: str, *, by: User) -> RequirementDocument:
+    """Store a PRD as the project's next version; the same bytes as the newest version return that version.
+
+    Raises NotAllowed, and BadInput (empty, binary, too large, unreadable) with the way out.
+    """
+    require(by, project, "document.upload")
+    try:
+        document = read_document(data, filename)
+    except DocumentRefused as refusal:
+        raise BadInput(f"{refusal.name}: {refusal.reason} {refusal.hint}".strip()) from refusal
+    with transaction.atomic():
+        lock_project(project.pk)
+        newest = RequirementDocument.objects.filter(project=project).order_by("-version").first()
+        if newest is not None and newest.sha256 == document.sha256:
+            return newest
+        return RequirementDocument.objects.create(
+            project=project,
+            version=(newest.version if newest else 0) + 1,
+            filename=clean_line(str(redact(document.name)), 255),
+            text=clean_text(str(redact(document.text))),
+            encoding=clean_line(document.encoding, 40),
+            sha256=document.sha256,
+            created_by=by,
+        )
+
+
+def record_extraction(
+    document: RequirementDocument,
+    requirements: Iterable[Mapping[str, Any]],
+    unmapped: Iterable[Mapping[str, Any]],
+) -> RequirementDocument:
+    """Store what was read from the document; running it again replaces what nobody has touched yet.
+
+    Each requirement is {key, text, kind, lines: [a, b], acceptance, origin, reason}. Raises IllegalMove once a person
+    confirmed the document and BadInput for an unknown kind, origin or repeated key.
+    """
+    rows = [_row(document, ordinal, item) for ordinal, item in enumerate(requirements, start=1)]
+    if len(rows) > MAX_REQUIREMENTS:
+        raise BadInput(f"{len(rows)} requirements in one document: split it, {MAX_REQUIREMENTS} is the most.")
+    repeated = [key for key, times in Counter(row.key for row in rows).items() if times > 1]
+    if repeated:
+        raise BadInput(f"Two requirements are called {repeated[0]}.")
+    with transaction.atomic():
+        lock_project(document.project_id)
+        document.refresh_from_db()
+        if document.status == RequirementDocument.Status.CONFIRMED:
+            raise IllegalMove(f"{document} is confirmed; upload a new version to extract again.")
+        kept = set(
+            document.requirements.exclude(
+                status=Requirement.Status.PROPOSED, origin__in=_machine_origins()
+            ).values_list("key", flat=True)
+        )
+        document.requirements.filter(status=Requirement.Status.PROPOSED, origin__in=_machine_origins()).delete()
+        Requirement.objects.bulk_create([row for row in rows if row.key not in kept])
+        document.unmapped = clean_json(redact(clean_json(list(unmapped))))
+        document.status = RequirementDocument.Status.EXTRACTED
+        document.problem = ""
+        document.save(update_fields=["unmapped", "status", "problem"])
+    return document
+
+
+def _machine_origins() -> tuple[str, ...]:
+    return (Requirement.Origin.EXPLICIT, Requirement.Origin.IMPLIED, Requirement.Origin.INFERRED)
+
+
+def _row(document: RequirementDocument, ordinal: int, item: Mapping[str, Any]) -> Requirement:
+    key = clean_line(str(item.get("key", "")), 60)
+    kind, origin = str(item.get("kind", "")), str(item.get("origin", Requirement.Origin.EXPLICIT))
+    if not key:
+        raise BadInput(f"Requirement {ordinal} has no key.")
+    _known(kind, Requirement.Kind.values, f"{key}: kind")
+    _known(origin, Requirement.Origin.values, f"{key}: origin")
+    lines = [int(number) for number in item.get("lines") or (0, 0)]
+    return Requirement(
+        document=document,
+        ordinal=ordinal,
+        key=key,
+        text=_text(str(item.get("text", "")), key),
+        kind=kind,
+        line_start=max(0, lines[0]),
+        line_end=max(0, lines[-1]),
+        acceptance=_acceptance(item.get("acceptance") or ()),
+        origin=origin,
+        reason=clean_text(str(redact(str(item.get("reason", "")))), 2_000),
+    )
+
+
+def _known(value: str, known: Sequence[str], what: str) -> None:
+    if value not in known:
+        raise BadInput(f"{what} {value!r} is unknown: choose one of {', '.join(known)}.")
+
+
+def _text(text: str, key: str) -> str:
+    cleaned = clean_text(str(redact(text.strip())), 20_000)
+    if not cleaned:
+        raise BadInput(f"{key}: a requirement needs a text.")
+    return cleaned
+
+
+def _acceptance(lines: Any) -> list[str]:
+    if isinstance(lines, str):
+        lines = lines.splitlines()
+    return [clean_text(str(redact(str(line).strip())), 2_000) for line in lines if str(line).strip()][:100]
+
+
+def fail_document(document: RequirementDocument, problem: str) -> None:
+    """Note that extraction failed and why, so that the page can say it. A confirmed document stays as it is."""
+    rows = RequirementDocument.objects.filter(pk=document.pk).exclude(status=RequirementDocument.Status.CONFIRMED)
+    rows.update(status=RequirementDocument.Status.FAILED, problem=clean_text(str(redact(problem)), 4_000))
+    document.refresh_from_db()
+
+
+def confirm_requirements(document: RequirementDocument, *, by: User | None) -> RequirementDocument:
+    """The architect's word: what is still proposed is accepted, and planning may use the list.
+
+    `by` is None when the engine goes on by itself, which only a project without plan approval allows. Confirming twice
+    changes nothing. Raises NotAllowed, IllegalMove (nothing extracted yet) and BadInput (nothing accepted).
+    """
+    if by is not None:
+        require(by, document.project, "requirement.edit")
+    elif document.project.autonomy not in NO_APPROVAL:
+        raise NotAllowed(f"In {document.project.name} a person confirms the requirements.")
+    with transaction.atomic():
+        lock_project(document.project_id)
+        document.refresh_from_db()
+        if document.status == RequirementDocument.Status.CONFIRMED:
+            return document
+        if document.status != RequirementDocument.Status.EXTRACTED:
+            raise IllegalMove(f"{document} is {document.status}: its requirements are not extracted yet.")
+        document.requirements.filter(status=Requirement.Status.PROPOSED).update(status=Requirement.Status.ACCEPTED)
+        if not document.requirements.filter(status=Requirement.Status.ACCEPTED).exists():
+            raise BadInput("No requirement is accepted: accept one or add one by hand.")
+        document.status = RequirementDocument.Status.CONFIRMED
+        document.save(update_fields=["status"])
+        for run in Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER):
+            enqueue("projects.jobs.plan_run", run.pk)  # the planning that waited for this goes on
+    return document
+
+
+def set_requirement(
+    requirement: Requirement,
+    *,
+    by: User,
+    status: str | None = None,
+    text: str | None = None,
+    kind: str | None = None,
+    acceptance: Iterable[str] | None = None,
+) -> Requirement:
+    """Accept, reject or rewrite one requirement; what is not given stays. Raises NotAllowed and BadInput."""
+    document = requirement.document
+    require(by, document.project, "requirement.edit")
+    changes: dict[str, Any] = {}
+    if status is not None:
+        _known(status, Requirement.Status.values, "status")
+        changes["status"] = status
+    if kind is not None:
+        _known(kind, Requirement.Kind.values, "kind")
+        changes["kind"] = kind
+    if text is not None:
+        changes["text"] = _text(text, requirement.key)
+    if acceptance is not None:
+        changes["acceptance"] = _acceptance(acceptance)
+    with transaction.atomic():
+        lock_project(document.project_id)
+        if changes and "status" not in changes:
+            changes["status"] = Requirement.Status.ACCEPTED  # who rewrites it stands by it
+        Requirement.objects.filter(pk=requirement.pk).update(**changes)
+    requirement.refresh_from_db()
+    return requirement
+
+
+def add_requirement(
+    document: RequirementDocument, *, by: User, text: str, kind: str, acceptance: Iterable[str] = ()
+) -> Requirement:
+    """Add an accepted requirement by hand, with the next free key MAN-01, MAN-02, …. Raises NotAllowed and BadInput."""
+    require(by, document.project, "requirement.edit")
+    _known(kind, Requirement.Kind.values, "kind")
+    with transaction.atomic():
+        lock_project(document.project_id)
+        taken = set(document.requirements.values_list("key", flat=True))
+        number = 1
+        while f"MAN-{number:02}" in taken:
+            number += 1
+        last = document.requirements.aggregate(last=Max("ordinal"))["last"] or 0
+        return Requirement.objects.create(
+            document=document,
+            ordinal=last + 1,
+            key=f"MAN-{number:02}",
+            text=_text(text, "The new requirement"),
+            kind=kind,
+            acceptance=_acceptance(acceptance),
+            origin=Requirement.Origin.MANUAL,
+            reason=f"added by {by.get_username()}",
+            status=Requirement.Status.ACCEPTED,
+        )
+
+
+def coverage(document: RequirementDocument) -> dict[str, int]:
+    """How many of the document's paragraphs (headings apart) a requirement was read from: {"mapped", "total"}."""
+    total = _paragraphs(Held(document.sha256, document.text))
+    return {"mapped": max(0, total - len(left_over(document))), "total": total}
+
+
+def left_over(document: RequirementDocument) -> list[dict[str, Any]]:
+    """The paragraphs that no requirement was read from, without headings, which need not be one."""
+    return [part for part in document.unmapped if part.get("kind") != "heading"]
+
+
+@dataclass(frozen=True)
+class Held:
+    """A text known by its hash, so that remembering what was counted does not compare megabytes."""
+
+    sha256: str
+    text: str = field(compare=False)
+
+
+@lru_cache(64)
+def _paragraphs(held: Held) -> int:
+    return extract(held.text).paragraphs

@@ -1,0 +1,118 @@
+"""What the planning room says about a plan's content: is it valid, what is its hash, where does each node lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from agents.planning.layout import Layout, layout
+from agents.planning.plan import PlanProblem, content_hash, parse_plan, validate_plan
+from agents.requirements.injection_hints import passages
+from projects.models import Plan, Requirement, RequirementDocument, Task
+
+KEPT_LAYOUTS = 64
+DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A plan's content as it is stored, its hash ("" when it is no plan at all), and what is wrong with it."""
+
+    content: dict[str, Any]
+    digest: str
+    problems: list[dict[str, Any]]
+
+    @property
+    def first_error(self) -> str:
+        """The first problem that forbids approval, in words; "" when there is none."""
+        return next((str(item["message"]) for item in self.problems if item["severity"] == "error"), "")
+
+
+def examine(content: Mapping[str, Any], requirements: Mapping[str, str]) -> Examined:
+    """Read and validate content; `requirements` maps the keys that count to their kinds. Never raises."""
+    parsed, found = parse_plan(content)
+    if parsed is None:
+        return Examined(dict(content), "", [_plain(problem) for problem in found])
+    problems = [*found, *validate_plan(parsed, requirements)]
+    problems.sort(key=lambda problem: problem.severity != "error")
+    return Examined(parsed.to_json(), content_hash(parsed), [_plain(problem) for problem in problems])
+
+
+def _plain(problem: PlanProblem) -> dict[str, Any]:
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "tasks": list(problem.task_keys),
+        "severity": problem.severity,
+    }
+
+
+def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Warnings about passages of document and plan that look like instructions to the agents; nothing is blocked."""
+    rows = document.requirements.exclude(status=Requirement.Status.REJECTED).order_by("ordinal")
+    read = [*rows.values("key", "text", "acceptance"), *(item for item in document.unmapped if isinstance(item, dict))]
+    tasks = [
+        {
+            "key": str(spec.get("key", "")),
+            "text": f"{spec.get('title', '')}\n{spec.get('description', '')}\n{spec.get('expects', '')}",
+        }
+        for spec in content.get("tasks") or []
+        if isinstance(spec, dict)
+    ]
+    keys = {task["key"] for task in tasks}
+    return [
+        {
+            "code": "odd_text",
+            "message": f"{found['where']} looks like an instruction to the agents: it {found['why']}. It is treated "
+            f"as text: “{found['text']}”",
+            "tasks": [found["where"]] if found["where"] in keys else [],
+            "severity": "warning",
+        }
+        for found in passages([*read, *tasks])
+    ]
+
+
+def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str, Any]:
+    """The plan's graph with places in CSS pixels, and the states of a run's tasks by key.
+
+    {"width", "height", "nodes": [{key, title, x, y, width, height, minutes, requirements, needs, status, task}],
+    "edges": [{source, target, path, done}]}: status is "" and task None without a run. Places depend on the content
+    alone, so a node never moves while its state changes.
+    """
+    specs = [spec for spec in plan.content.get("tasks") or [] if isinstance(spec, dict)]
+    needs = tuple((str(spec.get("key")), tuple(str(need) for need in spec.get("needs") or ())) for spec in specs)
+    placed, tasks = _placed(needs), states or {}
+    nodes: dict[str, dict[str, Any]] = {}
+    for spec in specs:
+        key = str(spec.get("key"))
+        x, y, width, height = placed.boxes[key]
+        task = tasks.get(key)
+        nodes.setdefault(
+            key,
+            {
+                "key": key,
+                "title": str(spec.get("title") or ""),
+                "x": x,
+                "y": y,
+                "width": width,
+                "height": height,
+                "minutes": spec.get("minutes"),
+                "requirements": list(spec.get("requirements") or ()),
+                "needs": list(spec.get("needs") or ()),
+                "status": task.status if task else "",
+                "task": task.pk if task else None,
+            },
+        )
+    edges = [
+        {"source": source, "target": target, "path": path, "done": nodes[source]["status"] in DONE}
+        for source, target, path in placed.edges
+    ]
+    return {"width": placed.width, "height": placed.height, "nodes": list(nodes.values()), "edges": edges}
+
+
+@lru_cache(KEPT_LAYOUTS)
+def _placed(needs: tuple[tuple[str, tuple[str, ...]], ...]) -> Layout:
+    """Computed once per graph; every state of every run of it is drawn on the same places."""
+    return layout([key for key, _wanted in needs], [(need, key) for key, wanted in needs for need in wanted])

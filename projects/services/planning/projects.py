@@ -1,0 +1,167 @@
+"""Verbs on projects and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils.text import slugify
+
+from agents.engine.limits import LIMITS, PER_TASK, default_limits
+from projects.errors import BadInput, NotAllowed
+from projects.models import Membership, Project
+from projects.models.project import Autonomy, Role
+from projects.services.accounts.rights import require
+from projects.services.audit.canonical import clean_text
+from projects.services.audit.notifications import announce_recheck
+from projects.services.audit.sitelog import note
+from projects.services.work.locks import lock_project
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member", "update_settings"]
+
+SANDBOXES = ("auto", "docker", "bubblewrap")
+SETTINGS = ("name", "autonomy", "limits", "house_rules", "model", "sandbox_backend")
+MAX_RULES = 20_000
+
+
+def create_project(
+    name: str,
+    *,
+    by: User,
+    autonomy: str = Autonomy.PLAN_AND_GATES,
+    limits: Mapping[str, Any] | None = None,
+    house_rules: str = "",
+    model: str = "",
+    sandbox_backend: str = "auto",
+) -> Project:
+    """Open a project; its creator becomes architect, manager and developer. Raises BadInput for an unusable setting."""
+    if not (by.is_authenticated and by.is_active):
+        raise NotAllowed("Sign in to create a project.")
+    values = _checked(
+        {
+            "name": name,
+            "autonomy": autonomy,
+            "limits": limits or {},
+            "house_rules": house_rules,
+            "model": model,
+            "sandbox_backend": sandbox_backend,
+        },
+        default_limits(),
+    )
+    with transaction.atomic():
+        project = _insert(values, by)
+        roles = (Role.ARCHITECT, Role.MANAGER, Role.DEVELOPER)
+        Membership.objects.bulk_create([Membership(project=project, user=by, role=role) for role in roles])
+    return project
+
+
+def _insert(values: Mapping[str, Any], by: User) -> Project:
+    stem = slugify(values["name"])[:70].strip("-") or "project"
+    taken = set(Project.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
+    slug, number = stem, 2
+    while slug in taken:
+        slug, number = f"{stem}-{number}", number + 1
+    project, made = Project.objects.get_or_create(slug=slug, defaults={**values, "created_by": by})
+    if not made:
+        raise BadInput(f"A project called {slug} was just created. Try again.")
+    return project
+
+
+def update_settings(project: Project, *, by: User, **changes: Any) -> Project:
+    """Change settings (name, autonomy, limits, house_rules, model, sandbox_backend).
+
+    Limits not named keep their value. Raises NotAllowed and BadInput, and then nothing is changed.
+    """
+    require(by, project, "project.edit")
+    unknown = sorted(set(changes) - set(SETTINGS))
+    if unknown:
+        raise BadInput(f"A project has no setting {', '.join(unknown)}. It has: {', '.join(SETTINGS)}.")
+    with transaction.atomic():
+        current = lock_project(project.pk)
+        values = _checked(changes, {**default_limits(), **current.limits})
+        before = {name: getattr(current, name) for name in values}
+        Project.objects.filter(pk=project.pk).update(**values)
+        if told := _told(before, values):
+            note(by, "project.changed", current.slug, told)
+    project.refresh_from_db()
+    return project
+
+
+def _told(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What a change of settings was, [before, after] each; of house rules, which are long, only how long they are."""
+    told: dict[str, Any] = {}
+    for name, value in after.items():
+        if name == "limits":
+            was = before[name]
+            told |= {limit: [was.get(limit), new] for limit, new in value.items() if was.get(limit) != new}
+        elif value != before[name]:
+            told[name] = [len(before[name]), len(value)] if name == "house_rules" else [before[name], value]
+    return told
+
+
+def add_member(project: Project, user: User, role: str, *, by: User) -> Membership:
+    """Give a user a role; giving it twice changes nothing. Raises NotAllowed and BadInput."""
+    require(by, project, "member.edit")
+    if role not in Role.values:
+        raise BadInput(f"Unknown role {role!r}: choose one of {', '.join(Role.values)}.")
+    with transaction.atomic():
+        membership, made = Membership.objects.get_or_create(project=project, user=user, role=role)
+        if made:
+            note(by, "role.given", user.get_username(), {"project": project.slug, "role": role})
+    return membership
+
+
+def remove_member(project: Project, user: User, role: str, *, by: User) -> None:
+    """Take a role away; the last manager stays. Raises NotAllowed and BadInput."""
+    require(by, project, "member.edit")
+    with transaction.atomic():
+        lock_project(project.pk)
+        rows = Membership.objects.filter(project=project, role=role)
+        if role == Role.MANAGER and not rows.exclude(user=user).exists():
+            raise BadInput("A project needs a manager: name another one first.")
+        gone, _ = rows.filter(user=user).delete()
+        if gone:
+            note(by, "role.taken", user.get_username(), {"project": project.slug, "role": role})
+            transaction.on_commit(partial(announce_recheck, user.pk))
+
+
+def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
+    checked = dict(values)
+    if "name" in checked:
+        checked["name"] = clean_text(" ".join(str(checked["name"]).split()))
+        if not 1 <= len(checked["name"]) <= 120:
+            raise BadInput("A project needs a name of 1 to 120 characters.")
+    if "autonomy" in checked and checked["autonomy"] not in Autonomy.values:
+        raise BadInput(f"Unknown autonomy {checked['autonomy']!r}: choose one of {', '.join(Autonomy.values)}.")
+    if "sandbox_backend" in checked and checked["sandbox_backend"] not in SANDBOXES:
+        raise BadInput(f"Unknown sandbox {checked['sandbox_backend']!r}: choose one of {', '.join(SANDBOXES)}.")
+    if "house_rules" in checked:
+        checked["house_rules"] = clean_text(str(checked["house_rules"]))
+        if len(checked["house_rules"]) > MAX_RULES:
+            raise BadInput(f"House rules can have at most {MAX_RULES} characters: they go into every prompt.")
+    if "model" in checked and len(str(checked["model"])) > 120:
+        raise BadInput("The model's name can have at most 120 characters.")
+    if "limits" in checked:
+        checked["limits"] = _checked_limits(checked["limits"], limits)
+    return checked
+
+
+def _checked_limits(given: Any, current: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise BadInput("Limits are given by name, for example max_retries.")
+    merged = dict(current)
+    for name, value in given.items():
+        if name not in LIMITS:
+            raise BadInput(f"There is no limit {name!r}. There are: {', '.join(LIMITS)}.")
+        spec = LIMITS[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not spec.low <= value <= spec.high:
+            raise BadInput(f"{name} is {value!r}; it must be an integer from {spec.low:,} to {spec.high:,}.")
+        merged[name] = value
+    if merged["warn_iterations"] > merged["max_iterations"]:
+        raise BadInput("warn_iterations must not be above max_iterations.")
+    return merged

@@ -1,0 +1,1 @@
+"""Runs, tasks, attempts, findings and the approvals they wait for."""

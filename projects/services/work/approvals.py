@@ -1,0 +1,170 @@
+"""Approvals: questions that a person decides. Without an answer nothing proceeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from projects.errors import BadInput, NotAllowed, StaleVersion
+from projects.models import Approval, Finding, Membership, Plan, Project, Run, Task
+from projects.services.accounts.rights import Person, can, require, roles_that_may
+from projects.services.planning import plans
+from projects.services.work import findings, tasks
+from projects.services.work.approval_requests import ask, close_approval, close_questions
+from projects.services.work.locks import lock_run
+from projects.services.work.moves import move_run, move_task
+from projects.services.work.queue import enqueue
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = ["answer_to", "ask", "close_questions", "decide", "pending_for", "verb_of"]
+
+# A gate question that carries a disposition asks for the second person of an override; others only run the gate again.
+SECOND_PERSON = Q(kind=Approval.Kind.GATE, payload__has_key="disposition")
+
+
+def verb_of(approval: Approval) -> str:
+    """The right that deciding this question takes."""
+    if approval.kind == Approval.Kind.PLAN:
+        return "plan.approve"
+    return "gate.override" if _is_second(approval) else "approval.decide"
+
+
+def _is_second(approval: Approval) -> bool:
+    return approval.kind == Approval.Kind.GATE and "disposition" in approval.payload
+
+
+def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Approval:
+    """Answer a question once; of two answers at the same moment one wins.
+
+    What a yes sets off: a plan is approved (for exactly the hash that was asked about), an escalated task is tried
+    again, a waiting task goes on where it stopped, a severe finding's disposition holds. A no needs a reason.
+    Raises NotAllowed, BadInput, LostRace (answered before) and StaleVersion (what it was about changed).
+    """
+    require(by, approval.project, verb_of(approval))
+    if not yes and not reason.strip():
+        raise BadInput("Give a reason: the agents and the audit trail need it.")
+    if approval.kind == Approval.Kind.PLAN:
+        _decide_plan(approval, by=by, yes=yes, reason=reason)
+    else:
+        _check_second(approval, by)
+        with transaction.atomic():
+            if approval.run_id is not None:
+                lock_run(approval.run_id)
+            close_approval(
+                approval, Approval.Status.APPROVED if yes else Approval.Status.REJECTED, by=by, reason=reason
+            )
+            if yes and _is_second(approval):
+                _apply_second(approval, by)
+            _wake(approval, by=by, yes=yes)
+    approval.refresh_from_db()
+    return approval
+
+
+def _decide_plan(approval: Approval, *, by: User, yes: bool, reason: str) -> None:
+    plan = Plan.objects.filter(project=approval.project, content_hash=approval.subject).order_by("-version").first()
+    if plan is None:
+        raise StaleVersion("The plan this was about is gone. Look at the newest version.")
+    if yes:
+        plans.approve_plan(plan, content_hash=approval.subject, by=by, comment=reason)
+    else:
+        plans.ask_for_changes(plan, by=by, comment=reason)
+
+
+def _check_second(approval: Approval, by: User) -> None:
+    """The second person is another one than the first, and the one that was named."""
+    first, second = approval.payload.get("first"), approval.payload.get("second")
+    if not _is_second(approval):
+        return
+    if first == by.pk:
+        raise NotAllowed("You decided this first; a second person must agree.")
+    if second not in (None, by.pk):
+        name = get_user_model().objects.filter(pk=second).values_list("username", flat=True).first()
+        raise NotAllowed(f"{name or 'Someone else'} was named as the second person.")
+
+
+def _apply_second(approval: Approval, by: User) -> None:
+    asked = approval.payload
+    finding = Finding.objects.filter(pk=asked.get("finding"), fingerprint=approval.subject).first()
+    first = get_user_model().objects.filter(pk=asked.get("first")).first()
+    if finding is None or first is None:
+        raise StaleVersion("The finding this was about, or who decided it, is gone.")
+    expires_at = parse_datetime(asked["expires_at"]) if asked.get("expires_at") else None
+    if expires_at is not None and expires_at <= timezone.now():
+        raise StaleVersion("The decision expired while it was waiting. Decide again with a later date.")
+    if not can(first, approval.project, "gate.override"):
+        raise StaleVersion(f"{first.get_username()} can no longer override gates. Decide again.")
+    findings.apply_disposition(
+        finding,
+        by=first,
+        disposition=asked["disposition"],
+        reason=asked["reason"],
+        expires_at=expires_at,
+        second=by,
+    )
+
+
+def _wake(approval: Approval, *, by: User, yes: bool) -> None:
+    """Let what waited for the answer go on."""
+    if approval.run_id is None:
+        return
+    run = Run.objects.get(pk=approval.run_id)
+    if run.status in Run.OVER:
+        return
+    task = Task.objects.select_related("run__project").filter(approvals=approval).first()
+    who = by.get_username()
+    if task is not None and task.status == Task.Status.ESCALATED and approval.kind == Approval.Kind.ESCALATION:
+        if yes:
+            tasks.again(task, actor=who, note=approval.reason)
+        return
+    if task is not None and task.status == Task.Status.NEEDS_YOU:
+        if (
+            Approval.objects.filter(task=task, status=Approval.Status.PENDING)
+            .exclude(pk__in=Approval.objects.filter(SECOND_PERSON).values("pk"))
+            .exists()
+        ):
+            return
+        move_task(task, Task.Status.READY, reason="answered", actor=who)
+    if run.status == Run.Status.NEEDS_YOU:
+        move_run(run, Run.Status.RUNNING, reason="", actor=who)
+    enqueue("projects.jobs.schedule_run" if run.kind == Run.Kind.BUILD else "projects.jobs.plan_run", run.pk)
+
+
+def answer_to(project: Project, *, kind: str, subject: str, run: Run | None = None) -> Approval.Status | None:
+    """The newest answer about exactly this subject (in this run when given): None when nobody was ever asked."""
+    rows = Approval.objects.filter(project=project, kind=kind, subject=subject)
+    if run is not None:
+        rows = rows.filter(run=run)
+    status = rows.order_by("-pk").values_list("status", flat=True).first()
+    return None if status is None else Approval.Status(status)
+
+
+def pending_for(user: Person) -> QuerySet[Approval]:
+    """Questions this user may answer, oldest first; the badge counts exactly what the list shows."""
+    rows = Approval.objects.filter(status=Approval.Status.PENDING).select_related("project", "run", "task")
+    if not (user.is_authenticated and user.is_active):
+        return rows.none()
+    # Who asked for a second person is not that person.
+    rows = rows.exclude(pk__in=Approval.objects.filter(SECOND_PERSON, payload__first=user.pk).values("pk"))
+    if user.is_superuser:
+        return rows
+    plan = Q(kind=Approval.Kind.PLAN)
+    second = Q(pk__in=Approval.objects.filter(SECOND_PERSON).values("pk"))
+    return rows.filter(
+        (plan & _where(user, "plan.approve"))
+        | (second & _where(user, "gate.override"))
+        | (~plan & ~second & _where(user, "approval.decide"))
+    )
+
+
+def _where(user: Person, verb: str) -> Q:
+    """Questions in projects in which the user's roles include `verb`."""
+    return Q(
+        project__in=Membership.objects.filter(user_id=user.pk or 0, role__in=roles_that_may(verb)).values("project")
+    )

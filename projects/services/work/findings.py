@@ -1,0 +1,222 @@
+"""What the gates found, and what people decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.events.effects import FindingRecorded
+from agents.events.lifecycle import ApprovalDecided
+from agents.secrets.redaction import redact
+from projects.errors import BadInput, NotAllowed
+from projects.models import Approval, Finding, Task
+from projects.services.accounts.rights import can, require
+from projects.services.audit.canonical import clean_line, clean_text
+from projects.services.audit.events import emit
+from projects.services.work.approval_requests import ask, close_questions
+from projects.services.work.locks import lock_run
+from projects.services.work.queue import enqueue
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+DISPOSITIONS = ("accepted", "false_positive", "wont_fix", "override")
+SEVERE = ("HIGH", "ERROR", "CRITICAL")
+MAX_LIFE = timedelta(days=366)
+
+
+def record_findings(
+    task: Task, findings: Iterable[Mapping[str, Any]], *, attempt: int, blocking: set[str], actor: str = ""
+) -> list[Finding]:
+    """Bring the task's findings to what the scanners say now; returns those present, blocking ones first.
+
+    Known by fingerprint: present before = OLD, absent now = FIXED, back again = NEW. Running it twice for one attempt
+    changes nothing. Each newly found one is told to the stream. A disposition survives until it expires.
+    """
+    given = {clean_line(str(item["fingerprint"]), 64): item for item in findings}
+    now = timezone.now()
+    with transaction.atomic():
+        lock_run(task.run_id)
+        known = {row.fingerprint: row for row in Finding.objects.filter(task=task)}
+        for fingerprint, item in given.items():
+            row = known.get(fingerprint)
+            fresh = row is None or row.state == Finding.State.FIXED
+            if row is None:
+                row = Finding(task=task, fingerprint=fingerprint, attempt_number=attempt)
+            elif fresh:
+                row.state, row.attempt_number, row.fixed_at = Finding.State.NEW, attempt, None
+            elif row.attempt_number != attempt:
+                row.state = Finding.State.OLD
+            _fill(row, item)
+            row.blocks = fingerprint in blocking and not still_holds(row, now)
+            row.save()
+            known[fingerprint] = row
+            if fresh:
+                _tell(row, attempt, actor)
+        gone = [row for name, row in known.items() if name not in given and row.state != Finding.State.FIXED]
+        for row in gone:
+            row.state, row.blocks, row.fixed_at = Finding.State.FIXED, False, now
+            row.save(update_fields=["state", "blocks", "fixed_at"])
+    present = [known[name] for name in given]
+    return sorted(present, key=lambda row: (not row.blocks, row.pk))
+
+
+def _fill(row: Finding, item: Mapping[str, Any]) -> None:
+    for name, limit in (
+        ("tool", 30),
+        ("rule", 160),
+        ("severity", 10),
+        ("confidence", 10),
+        ("cwe", 20),
+        ("path", 400),
+    ):
+        setattr(row, name, clean_line(str(item.get(name) or ""), limit))
+    row.line = max(0, int(item.get("line") or 0))
+    row.message = clean_text(str(redact(str(item.get("message") or ""))), 4_000)
+    row.remediation = clean_text(str(redact(str(item.get("remediation") or ""))), 4_000)
+
+
+def _tell(row: Finding, attempt: int, actor: str) -> None:
+    found = FindingRecorded(
+        summary=f"{row.tool} {row.rule} {row.severity} {row.path}:{row.line} {row.message}",
+        outcome="fail" if row.blocks else "",
+        finding=row.pk,
+        tool=row.tool,
+        rule=row.rule,
+        severity=row.severity,
+        confidence=row.confidence,
+        cwe=row.cwe,
+        path=row.path,
+        line=row.line,
+        message=row.message,
+        remediation=row.remediation,
+        fingerprint=row.fingerprint,
+    )
+    emit(row.task.run_id, found, actor=actor, task_id=row.task_id, attempt=attempt)
+
+
+def dispose(
+    finding: Finding,
+    *,
+    by: User,
+    disposition: str,
+    reason: str,
+    expires_at: datetime | None = None,
+    second: User | None = None,
+) -> Finding:
+    """Decide what a finding means: accepted, false_positive, wont_fix or override, always with a reason.
+
+    For a severe finding (HIGH, ERROR, CRITICAL) every decision lets the change pass the gate. So it takes the right
+    gate.override, an expiry at most a year ahead, and a second person who says yes themselves: the decision is asked as
+    an approval of kind gate (of `second` alone when given) and holds from that yes on. Until then the finding blocks.
+    Raises NotAllowed and BadInput.
+    """
+    project = finding.task.run.project
+    severe = is_severe(finding)
+    if disposition not in DISPOSITIONS:
+        raise BadInput(f"Unknown disposition {disposition!r}: choose one of {', '.join(DISPOSITIONS)}.")
+    verb = "gate.override" if severe or disposition == "override" else "gate.dispose"
+    require(by, project, verb)
+    if not reason.strip():
+        raise BadInput("Give a reason: it is kept with the finding and in the audit trail.")
+    if expires_at is None and verb == "gate.override":
+        raise BadInput("An override needs an expiry date.")
+    if expires_at is not None and not timezone.now() < expires_at <= timezone.now() + MAX_LIFE:
+        raise BadInput("The expiry date must be in the future, at most a year ahead.")
+    if second is not None and second.pk == by.pk:
+        raise BadInput(f"A {finding.severity} finding needs two people: name someone else as the second.")
+    if severe and second is not None and not can(second, project, "gate.override"):
+        raise NotAllowed(f"{second.get_username()} may not override gates in {project.name}.")
+    clean_reason = clean_text(str(redact(reason)), 4_000)
+    if severe:
+        _ask_second(finding, by, disposition, clean_reason, expires_at, second)
+    else:
+        apply_disposition(finding, by=by, disposition=disposition, reason=clean_reason, expires_at=expires_at)
+    finding.refresh_from_db()
+    return finding
+
+
+def is_severe(finding: Finding) -> bool:
+    """Whether deciding about the finding takes two people."""
+    return finding.severity.upper() in SEVERE
+
+
+def _ask_second(
+    finding: Finding, by: User, disposition: str, reason: str, expires_at: datetime | None, second: User | None
+) -> None:
+    word = disposition.replace("_", " ")
+    with transaction.atomic():
+        run = lock_run(finding.task.run_id)
+        close_questions("asked anew", kind=Approval.Kind.GATE, subject=finding.fingerprint, task=finding.task)
+        ask(
+            run.project,
+            kind=Approval.Kind.GATE,
+            subject=finding.fingerprint,
+            title=f"Second person: {finding.tool} {finding.rule} {finding.severity} is {word}?",
+            run=run,
+            task=finding.task,
+            why=f"{by.get_username()} says {word}: {reason}",
+            on_yes="The finding no longer blocks the change, until the decision expires.",
+            on_no="The finding keeps blocking the change.",
+            payload={
+                "finding": finding.pk,
+                "disposition": disposition,
+                "reason": reason,
+                "expires_at": expires_at.isoformat() if expires_at else None,
+                "first": by.pk,
+                "second": second.pk if second else None,
+            },
+        )
+
+
+def apply_disposition(
+    finding: Finding,
+    *,
+    by: User,
+    disposition: str,
+    reason: str,
+    expires_at: datetime | None,
+    second: User | None = None,
+) -> None:
+    """Write a decision that everybody it takes has agreed to, and let the task go on."""
+    with transaction.atomic():
+        run = lock_run(finding.task.run_id)
+        Finding.objects.filter(pk=finding.pk).update(
+            disposition=disposition,
+            reason=reason,
+            expires_at=expires_at,
+            decided_by=by,
+            seconded_by=second,
+            blocks=False,
+        )
+        names = by.get_username() + (f" and {second.get_username()}" if second else "")
+        decided = ApprovalDecided(
+            summary=f"{names}: {finding.tool} {finding.rule} is {disposition.replace('_', ' ')} · {reason}",
+            role="user",
+            outcome=disposition,
+            kind="gate",
+            finding=finding.pk,
+            fingerprint=finding.fingerprint,
+            answer=disposition,
+            reason=reason,
+            first=by.get_username(),
+            second=second.get_username() if second else "",
+            expires_at=expires_at,
+        )
+        emit(run.pk, decided, actor=(second or by).get_username(), task_id=finding.task_id)
+        enqueue("projects.jobs.schedule_run", run.pk)
+
+
+def disposed(task: Task) -> set[str]:
+    """Fingerprints of the task's findings whose disposition still holds."""
+    now = timezone.now()
+    return {row.fingerprint for row in Finding.objects.filter(task=task) if still_holds(row, now)}
+
+
+def still_holds(finding: Finding, now: datetime) -> bool:
+    """Whether a person decided about the finding and the decision has not run out."""
+    return bool(finding.disposition) and (finding.expires_at is None or finding.expires_at > now)

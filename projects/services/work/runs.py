@@ -1,0 +1,290 @@
+"""Verbs on runs: start, pause, resume, cancel, say, and the numbers on a run's page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from agents.engine.waiting import WaitReason
+from agents.events.lifecycle import HumanMessage, RunQueued
+from agents.events.reasoning import Adjudicated
+from agents.secrets.redaction import redact
+from projects.errors import BadInput, IllegalMove, NotAllowed, StaleVersion
+from projects.models import Attempt, Event, Finding, Plan, RequirementDocument, Run, Task
+from projects.models.project import NO_APPROVAL
+from projects.models.waiting import phrase
+from projects.services.accounts.rights import require
+from projects.services.audit.canonical import clean_line, clean_text
+from projects.services.audit.events import emit
+from projects.services.insight.usage import run_usage
+from projects.services.work import leases
+from projects.services.work.approval_requests import close_questions
+from projects.services.work.locks import lock_project, lock_run
+from projects.services.work.merging import acquire_merge, release_merge, renew_merge
+from projects.services.work.moves import move_run, move_task
+from projects.services.work.queue import enqueue
+from projects.services.work.task_rows import make_tasks
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = [
+    "acquire_merge",
+    "cancel_run",
+    "claim_run",
+    "finish_if_done",
+    "guard_run",
+    "move_run",
+    "pause_run",
+    "release_merge",
+    "release_run",
+    "renew_merge",
+    "renew_run",
+    "resume_run",
+    "say",
+    "set_wait",
+    "start_build",
+    "start_planning",
+    "tasks_for_a_person",
+    "totals",
+]
+
+JOB_OF_KIND: dict[str, str] = {
+    Run.Kind.PLAN: "projects.jobs.plan_run",
+    Run.Kind.BUILD: "projects.jobs.schedule_run",
+}
+SETTLED = (Task.Status.MERGED, Task.Status.SKIPPED, Task.Status.CANCELLED)
+MOVING = (Task.Status.QUEUED, Task.Status.READY, Task.Status.RUNNING)
+
+
+def start_planning(document: RequirementDocument, *, by: User) -> Run:
+    """Have the document read and a plan proposed; while such a run is open, it is returned instead of a second one.
+
+    Raises NotAllowed.
+    """
+    require(by, document.project, "run.start")
+    with transaction.atomic():
+        project = lock_project(document.project_id)
+        going = Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER).first()
+        if going is not None:
+            return going
+        run = Run.objects.create(
+            project=project,
+            kind=Run.Kind.PLAN,
+            document=document,
+            started_by=by,
+            recording=project.is_recording,
+        )
+        queued = RunQueued(
+            summary=f"planning {document.filename} v{document.version}",
+            role="user",
+            kind=run.kind,
+            document=document.pk,
+            recording=run.recording,
+        )
+        emit(run.pk, queued, actor=by.get_username())
+        enqueue(JOB_OF_KIND[run.kind], run.pk)
+    return run
+
+
+def start_build(plan: Plan, *, by: User | None) -> Run:
+    """Build an approved plan; while a build of it is open, that is returned instead of a second one.
+
+    `by` is None when the engine goes on by itself, which only a project without plan approval allows. Raises
+    NotAllowed, StaleVersion (not approved, or changed after the approval) and IllegalMove (the project builds another
+    plan now).
+    """
+    actor = by.get_username() if by is not None else "autonomy"
+    if by is not None:
+        require(by, plan.project, "run.start")
+    elif plan.project.autonomy not in NO_APPROVAL:
+        raise NotAllowed(f"In {plan.project.name} a person starts a build.")
+    with transaction.atomic():
+        project = lock_project(plan.project_id)
+        plan.refresh_from_db()
+        if plan.status != Plan.Status.APPROVED:
+            raise StaleVersion(f"Plan v{plan.version} is {plan.status}: only an approved plan is built.")
+        open_build = Run.objects.filter(project=project, kind=Run.Kind.BUILD).exclude(status__in=Run.OVER).first()
+        if open_build is not None and open_build.plan_id == plan.pk:
+            return open_build
+        if open_build is not None:
+            raise IllegalMove(f"Run {open_build.pk} is building in this project; finish or cancel it first.")
+        run = Run.objects.create(
+            project=project,
+            kind=Run.Kind.BUILD,
+            document=plan.document,
+            plan=plan,
+            plan_hash=plan.content_hash,
+            started_by=by,
+            recording=project.is_recording,
+        )
+        made = make_tasks(run, plan)
+        queued = RunQueued(
+            summary=f"building plan v{plan.version}: {made} tasks",
+            role="user" if by is not None else "runtime",
+            kind=run.kind,
+            plan=plan.pk,
+            version=plan.version,
+            hash=plan.content_hash,
+            tasks=made,
+            recording=run.recording,
+        )
+        emit(run.pk, queued, actor=actor)
+        enqueue(JOB_OF_KIND[run.kind], run.pk)
+    return run
+
+
+def pause_run(run: Run, *, by: User) -> Run:
+    """Stop after the steps in flight. Raises NotAllowed and IllegalMove."""
+    require(by, run.project, "run.control")
+    with transaction.atomic():
+        current = lock_run(run.pk)
+        move_run(current, Run.Status.PAUSED, reason=f"paused by {by.get_username()}", actor=by.get_username())
+    run.refresh_from_db()
+    return run
+
+
+def resume_run(run: Run, *, by: User) -> Run:
+    """Go on with a paused, waiting or failed run. Raises NotAllowed and IllegalMove."""
+    require(by, run.project, "run.control")
+    with transaction.atomic():
+        current = lock_run(run.pk)
+        if current.status == Run.Status.QUEUED:
+            raise IllegalMove(f"Run {run.pk} has not started yet; there is nothing to resume.")
+        if current.kind not in JOB_OF_KIND:
+            raise IllegalMove(
+                f"Run {run.pk} was started from the command line and cannot be resumed: run the command again."
+            )
+        move_run(current, Run.Status.RUNNING, actor=by.get_username())
+        enqueue(JOB_OF_KIND[current.kind], run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def cancel_run(run: Run, *, by: User) -> Run:
+    """End the run for good: open tasks are cancelled, their workers' leases revoked, open questions closed.
+
+    Raises NotAllowed and IllegalMove (it is over already).
+    """
+    require(by, run.project, "run.control")
+    who = by.get_username()
+    with transaction.atomic():
+        current = lock_run(run.pk)
+        for task in current.tasks.exclude(status__in=SETTLED):
+            move_task(task, Task.Status.CANCELLED, reason=f"run cancelled by {who}", actor=who)
+        leases.revoke(Task, Task.objects.filter(run=run))
+        leases.revoke(Run, Run.objects.filter(pk=run.pk))
+        close_questions("the run was cancelled", run=run)
+        move_run(current, Run.Status.CANCELLED, reason=f"cancelled by {who}", actor=who)
+    run.refresh_from_db()
+    return run
+
+
+def say(run: Run, *, by: User, text: str, task: Task | None = None) -> Event:
+    """Put a person's words into the stream, where the agents read them before their next step.
+
+    Raises NotAllowed, BadInput (nothing said, or another run's task).
+    """
+    require(by, run.project, "run.control")
+    words = clean_text(str(redact(text)).strip(), 8_000)
+    if not words:
+        raise BadInput("Write a message.")
+    if task is not None and task.run_id != run.pk:
+        raise BadInput(f"{task.key} belongs to another run.")
+    message = HumanMessage(summary=f"{by.get_username()}: {words}", text=words)
+    return emit(run.pk, message, actor=by.get_username(), task_id=task.pk if task else None)
+
+
+def set_wait(run: Run, reason: WaitReason | None, detail: str = "") -> None:
+    """Record what the run waits for, or with None that it goes on; the clock starts when either value changes."""
+    new = {"wait_reason": reason or "", "why_detail": clean_line(str(redact(detail)), 300)}
+    since = timezone.now() if reason else None
+    Run.objects.filter(pk=run.pk).exclude(**new).update(**new, why_since=since)
+    run.refresh_from_db(fields=[*new, "why_since"])
+
+
+def finish_if_done(run_id: int) -> bool:
+    """Finish a build whose tasks are all merged, skipped or cancelled; True when it is over.
+
+    When nothing moves any more but something is escalated or waits for an answer, the run NEEDS YOU.
+    """
+    with transaction.atomic():
+        run = lock_run(run_id)
+        if run.status in Run.OVER:
+            return True
+        if run.kind != Run.Kind.BUILD or run.status not in (Run.Status.RUNNING, Run.Status.NEEDS_YOU):
+            return False
+        counts = dict(Task.objects.filter(run_id=run_id).order_by().values_list("status").annotate(Count("pk")))
+        if all(status in SETTLED for status in counts):
+            merged = counts.get(Task.Status.MERGED, 0)
+            left_out = sum(counts.values()) - merged
+            move_run(run, Run.Status.FINISHED, reason=f"{merged} merged" + (f", {left_out} left out" * bool(left_out)))
+            return True
+        if run.status == Run.Status.RUNNING and not any(status in MOVING for status in counts):
+            move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=tasks_for_a_person(run_id))
+    return False
+
+
+def tasks_for_a_person(run_id: int) -> str:
+    """The first task that only a person can bring on, how many more there are and what it waits for; "" for none."""
+    stuck = list(Task.objects.filter(run_id=run_id, status__in=(Task.Status.NEEDS_YOU, Task.Status.ESCALATED)))
+    if not stuck:
+        return ""
+    first = stuck[0]
+    text = phrase(first.wait_reason, first.why_detail) or first.get_status_display().lower()
+    more = f" (and {len(stuck) - 1} more)" if len(stuck) > 1 else ""
+    return clean_line(f"{first.key}{more}: {text}", 300)
+
+
+def totals(run: Run) -> dict[str, Any]:
+    """The numbers of a run.
+
+    tasks (count by status, every status named), tokens, seconds of model time, tokens_per_s (None before the first
+    call), repairs {attempted, succeeded}, findings {raised, fixed}, tests_adjudicated.
+    """
+    used = run_usage(run.pk)
+    tasks = dict.fromkeys(Task.Status.values, 0)
+    tasks.update(run.tasks.order_by().values_list("status").annotate(Count("pk")))
+    # Findings, conflicts and corrected tests are tries too, but what they mend is not a failing test of their own.
+    repairs = Attempt.objects.filter(task__run=run, strategy__in=("repair", "fresh"))
+    found = Finding.objects.filter(task__run=run).aggregate(
+        raised=Count("pk"), fixed=Count("pk", filter=Q(state=Finding.State.FIXED))
+    )
+    return {
+        "tasks": tasks,
+        "tokens": used["tokens"],
+        "prompt_tokens": used["prompt_tokens"],
+        "completion_tokens": used["completion_tokens"],
+        "calls": used["calls"],
+        "seconds": used["seconds"],
+        "tokens_per_s": used["tokens_per_s"],
+        "repairs": {
+            "attempted": repairs.count(),
+            "succeeded": repairs.filter(outcome=Attempt.Outcome.PASSED).count(),
+        },
+        "findings": {"raised": found["raised"], "fixed": found["fixed"]},
+        "tests_adjudicated": run.events.filter(type=Adjudicated.type).count(),
+    }
+
+
+def claim_run(run_id: int, *, owner: str, seconds: float) -> int:
+    """Take the run itself (planning, scheduling); returns the fencing token. Raises LostRace if it is held or over."""
+    return leases.claim(Run, run_id, owner=owner, seconds=seconds, only=~Q(status__in=Run.OVER))
+
+
+def renew_run(run_id: int, *, token: int, seconds: float) -> None:
+    """The heartbeat. Raises LeaseLost."""
+    leases.renew(Run, run_id, token=token, seconds=seconds)
+
+
+def release_run(run_id: int, *, token: int) -> bool:
+    """Give the run back; False when it was somebody else's by then."""
+    return leases.release(Run, run_id, token=token)
+
+
+def guard_run(run_id: int, token: int) -> None:
+    """Raise LeaseLost unless `token` is still the run's."""
+    leases.guard(Run, run_id, token)

@@ -1,0 +1,237 @@
+"""Packages in the work on a task: found by imports, judged, asked about, fetched, and locked in the repository."""
+
+import subprocess
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agents.engine.waiting import Waiting
+from agents.languages.node.packages import imported_node_packages, manifest_packages, with_packages
+from sandbox.package_index.names import plain_name
+from sandbox.packages import IndexUnavailable, PackageSupply
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.faults.stage import QuietBackend, quiet_pytest
+from tests.sandbox.local_index import LocalIndex
+
+TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+PLAIN = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
+IMPORTING = code(
+    "calc.py",
+    "import adderlib\n\n\ndef add(a: int, b: int) -> int:\n    return a + b",
+    "adderlib adds well.",
+)
+ADDER = {"adderlib.py": "def add(a, b):\n    return a + b\n"}
+
+
+class AskingBench(Bench):
+    """A bench whose supply knows what people answered, as that of a project does."""
+
+    index: LocalIndex
+
+    def run(self):
+        approved = [name for name, answer in self.task_store.answers.items() if answer == "approved"]
+        self.supply = PackageSupply(
+            self.folder / "packages", approved=approved, index=self.index.python, registry=self.index.npm
+        )
+        return super().run()
+
+
+@pytest.fixture
+def index():
+    with LocalIndex() as opened:
+        yield opened
+
+
+@pytest.fixture
+def bench(tmp_path, index, monkeypatch):
+    backend = QuietBackend()  # what a sandbox does with packages is tested where sandboxes are
+    monkeypatch.setattr("tests.agents.engine.nodes.support.open_backend", lambda name: backend)
+    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
+    bench = AskingBench(tmp_path, {"tester-tests": TESTS, "coder-code": IMPORTING, "reviewer-review": APPROVED}, task())
+    bench.index = index
+    return bench
+
+
+def question(bench):
+    with pytest.raises(Waiting, match="package_consent"):
+        bench.run()
+    return bench.task_store.questions[-1]
+
+
+def in_repository(bench, name):
+    return subprocess.run(
+        ["git", "show", f"main:{name}"], cwd=bench.repository.root, capture_output=True, text=True, check=False
+    ).stdout
+
+
+def test_a_made_up_package_goes_back_to_the_coder_and_nobody_is_asked(bench):
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="no such package") + PLAIN
+    assert bench.run()["verdict"] == "merged"
+    assert bench.task_store.asked == []
+    assert "there is no such package" in bench.task_store.attempts[1]["tests"]["failures"][0]["message"]
+    assert any("the coder is told" in event["summary"] for event in bench.event_log.of("error"))
+
+
+def test_a_module_that_the_task_was_to_write_is_no_package(bench):
+    bench.replies |= {
+        "coder-code": code("other.py", "X = 1"),
+        "coder-repair": DIAGNOSIS.format(cause="no file") + PLAIN,
+    }
+    assert bench.run()["verdict"] == "merged"
+    assert bench.event_log.of("error") == []
+
+
+def test_a_question_shows_age_releases_look_alikes_and_why_it_is_wanted(bench, index):
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    index.add_wheel("reqests", ADDER, uploaded=yesterday)
+    bench.replies["coder-code"] = PLAIN
+    bench.task = task(packages=["reqests"])
+    asked = question(bench)
+    assert asked["subject"] == "reqests"
+    assert "requests" in asked["payload"]["look_alikes"]
+    assert asked["payload"]["facts"]["age_days"] == 1
+    assert asked["payload"]["facts"]["releases"] == 1
+    assert "It is 1 day old." in asked["why"]
+    assert asked["payload"]["wanted"]["task"] == "T-01 Adding"
+    assert asked["payload"]["wanted"]["requirements"] == [{"key": "FR-01", "text": "Adds numbers"}]
+
+
+def test_the_model_s_own_words_about_a_package_come_with_the_question(bench, index):
+    index.add_wheel("adderlib", ADDER)
+    assert question(bench)["payload"]["wanted"]["words"] == "adderlib adds well."
+
+
+def test_an_approved_package_is_used_and_its_hash_is_in_the_repository(bench, index):
+    index.add_wheel("adderlib", ADDER)
+    bench.task_store.answers["adderlib"] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    assert in_repository(bench, "requirements.txt") == "adderlib\n"
+    assert "adderlib==1.0" in in_repository(bench, "requirements.lock.txt")
+    assert "--hash=sha256:" in in_repository(bench, "requirements.lock.txt")
+    assert bench.event_log.of("effect.done")[-1]["payload"]["hashes"].keys() == {"adderlib-1.0-py3-none-any.whl"}
+
+
+def test_while_no_index_answers_the_task_waits_and_no_try_is_counted(bench, index, tmp_path):
+    index.add_wheel("adderlib", ADDER)
+    bench.task_store.answers["adderlib"] = "approved"
+    index.stop()
+    for _ in range(4):
+        with pytest.raises(IndexUnavailable, match="does not answer"):
+            bench.run()
+    assert [attempt["outcome"] for attempt in bench.task_store.attempts.values()] == ["running"]
+    with LocalIndex() as again:
+        again.add_wheel("adderlib", ADDER)
+        bench.index = again
+        assert bench.run()["verdict"] == "merged"
+    assert list(bench.task_store.attempts) == [1]
+
+
+@pytest.mark.parametrize("holds", [{"json.py": "X = 1\n"}, None])
+def test_a_package_that_cannot_be_had_is_not_wanted_again_by_code_that_does_without(bench, index, holds):
+    if holds:
+        index.add_wheel("adderlib", holds)  # known by its wheel's name when it is refused
+    else:
+        index.add_file("adderlib", "adderlib-1.0.tar.gz", b"source alone")
+    bench.task_store.answers["adderlib"] = "approved"
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="no such package") + PLAIN
+    final = bench.run()
+    assert (final["verdict"], final["packages"], final["attempt"]) == ("merged", [], 2)
+    assert "adderlib" in bench.task_store.attempts[1]["tests"]["failures"][0]["message"]
+
+
+def test_a_dependency_on_no_list_is_a_question_of_its_own(bench, index):
+    index.add_wheel("adderlib", ADDER, needs="numberlib")
+    index.add_wheel("numberlib", {"numberlib.py": ""})
+    bench.task_store.answers["adderlib"] = "approved"
+    asked = question(bench)
+    assert asked["subject"] == "numberlib"
+    assert "adderlib needs it" in asked["why"]
+    bench.task_store.answers["numberlib"] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    assert "numberlib==1.0" in in_repository(bench, "requirements.lock.txt")
+
+
+def test_a_package_whose_dependency_a_person_refused_is_not_wanted_again(bench, index):
+    index.add_wheel("adderlib", ADDER, needs="carrylib")
+    index.add_wheel("carrylib", {"carrylib.py": "X = 1\n"})
+    bench.task_store.answers |= {"adderlib": "approved", "carrylib": "rejected"}
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="a person said no") + PLAIN
+    final = bench.run()
+    assert (final["verdict"], final["packages"]) == ("merged", [])
+
+
+def test_all_questions_are_put_at_once_and_none_when_a_name_is_made_up(bench, index):
+    for name in ("adderlib", "numberlib"):
+        index.add_wheel(name, ADDER)
+    bench.task = task(packages=["adderlib", "numberlib"])
+    question(bench)
+    assert bench.task_store.asked == ["adderlib", "numberlib"]
+    bench.task = task(packages=["adderlib", "made-up-lib"])
+    again = AskingBench(
+        bench.folder / "again", bench.replies | {"coder-repair": DIAGNOSIS.format(cause="c") + PLAIN}, bench.task
+    )
+    again.index = index
+    with pytest.raises(Waiting, match=r"install adderlib\n"):  # the repaired code needs it still, the plan said so
+        again.run()
+    assert "made-up-lib" in again.task_store.attempts[1]["tests"]["failures"][0]["message"]
+    assert again.task_store.asked == ["adderlib"]
+
+
+def test_a_lock_that_the_coder_writes_is_replaced_by_what_was_fetched(bench, index):
+    index.add_wheel("adderlib", ADDER)
+    bench.task_store.answers["adderlib"] = "approved"
+    bench.replies["coder-code"] = IMPORTING + code("requirements.lock.txt", "adderlib==9.9 --hash=sha256:00", "")
+    assert bench.run()["verdict"] == "merged"
+    assert "9.9" not in in_repository(bench, "requirements.lock.txt")
+
+
+def test_a_lock_that_the_coder_writes_without_fetching_anything_is_left_out(bench):
+    bench.replies["coder-code"] = PLAIN + code("requirements.lock.txt", "adderlib==9.9 --hash=sha256:00", "")
+    assert bench.run()["verdict"] == "merged"
+    assert in_repository(bench, "requirements.lock.txt") == ""
+
+
+def test_imports_of_node_packages_are_written_into_package_json_with_a_lock(bench, index):
+    index.add_npm("express", {"index.js": "module.exports = () => 1\n"}, version="4.2.1")
+    bench.replies["coder-code"] = PLAIN + code(
+        "server.js", "const express = require('express')\nconst fs = require('node:fs')", ""
+    )
+    bench.task = task(files=["calc.py", "server.js"])
+    assert bench.run()["verdict"] == "merged"
+    assert '"express": "^4.2.1"' in in_repository(bench, "package.json")
+    assert '"integrity": "sha512-' in in_repository(bench, "package-lock.json")
+
+
+# -- reading imports ---------------------------------------------------------------------------------------------------
+def test_packages_are_found_in_all_ways_to_import_them():
+    text = """
+    import express from 'express'
+    import "side-effect"
+    import {a} from "@scope/tool/part.js"; export * from 'again'
+    const b = require("lodash/fp"), c = await import('zod')
+    // import no from 'commented-out'
+    /* require('also-not') */
+    import local from './local.js'; import up from '../up';
+    import fs from 'fs'; import p from 'node:path'; import '#inner'
+    """
+    found = imported_node_packages(
+        {"src/app.mjs": text, "static/page.js": "import 'in-a-browser'", "notes.md": "import 'x'"}
+    )
+    assert found == {"express", "side-effect", "@scope/tool", "again", "lodash", "zod"}
+
+
+def test_a_manifest_is_read_and_added_to_without_losing_the_rest():
+    text = '{"name": "shop", "scripts": {"test": "node --test"}, "devDependencies": {"jest": "^29"}}'
+    assert manifest_packages(text) == {"jest": "^29"}
+    assert manifest_packages("{broken") == {}
+    grown = with_packages(text, {"express": "4.2.1"})
+    assert manifest_packages(grown) == {"jest": "^29", "express": "^4.2.1"}
+    assert '"node --test"' in grown
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("Requests>=2", "requests"), ("npm:@scope/a@^1", "npm:@scope/a"), ("npm:ms", "npm:ms"), ("a_b [x]", "a-b")],
+)
+def test_a_requirement_has_one_plain_name(line, name):
+    assert plain_name(line) == name

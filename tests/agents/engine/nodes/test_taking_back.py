@@ -1,0 +1,83 @@
+"""A repair that makes it worse is taken back before the next one is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.engine.contracts import TaskLimits
+from agents.engine.nodes import coder
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+
+pytestmark = pytest.mark.bubblewrap
+
+TESTS = code(
+    "tests/test_calc.py",
+    "from calc import add, double\n\n\ndef test_sum():\n    assert add(2, 3) == 5\n\n\ndef test_zero():\n  "
+    "  assert add(0, 0) == 0\n\n\n"
+    "def test_double():\n    assert double(4) == 8",
+)
+HALF = code("calc.py", "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return 2 * a")  # fails one test
+WORSE = code("calc.py", "def add(a, b):\n    return a * b + 1\n\n\ndef double(a):\n    return a\n\n\nSEEN = 'worse'")
+EXTRA = code("helper.py", "X = 1")
+GOOD = code("calc.py", "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return 2 * a")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    replies = {
+        "tester-tests": TESTS,
+        "coder-code": HALF,
+        "coder-repair": DIAGNOSIS.format(cause="guess") + WORSE + EXTRA,
+        "coder-repair-back": DIAGNOSIS.format(cause="minus for plus") + GOOD,
+        "reviewer-review": APPROVED,
+    }
+    return Bench(tmp_path, replies, task())
+
+
+def prompt_of(bench, step):
+    (prompt,) = [e["blobs"]["prompt"] for e in bench.event_log.of("thought") if e["payload"]["step"] == step]
+    return prompt
+
+
+def test_the_next_repair_starts_from_the_better_try_and_is_told_what_was_undone(bench):
+    assert bench.run()["verdict"] == "merged"
+    (event,) = bench.event_log.of("attempt.taken_back")
+    assert event["payload"] == {"to": 1, "worse": {"passed": 0, "failed": 3, "errors": 0}}
+    prompt = prompt_of(bench, "repair-back")
+    assert "SEEN = 'worse'" not in "".join(prompt)  # its conversation is the better try's
+    assert "return a - b" in prompt[-2]
+    assert "taken back" in prompt[-1]
+    assert "try 2 (repair): AssertionError" in prompt[-1]
+    assert "2 passed, 1 failed" in prompt[-1]
+
+
+def test_what_the_worse_try_wrote_beside_is_gone_too(bench):
+    bench.run()
+    assert "helper.py" not in bench.repository.files(bench.repository.head())
+
+
+def test_the_lesson_is_about_the_failure_that_was_cured(bench):
+    bench.run()
+    (event,) = bench.event_log.of("attempt.taken_back")
+    assert [lesson.signature for lesson in bench.lessons.kept] == [event["error_signature"]]
+
+
+def test_the_conversation_up_to_the_better_try_stays_the_same_byte_by_byte(bench):
+    bench.run()
+    first, back = prompt_of(bench, "repair"), prompt_of(bench, "repair-back")
+    assert first[:3] == back[:3]
+
+
+def test_without_this_part_the_worse_try_is_built_on(bench, monkeypatch):
+    bench.replies["coder-repair-2"] = bench.replies["coder-repair-back"]
+    monkeypatch.setattr(coder, "better_before", lambda state: None)
+    bench.run()
+    assert not bench.event_log.of("attempt.taken_back")
+    assert "helper.py" in bench.repository.files(bench.repository.head())
+
+
+def test_when_tokens_run_short_a_new_sample_comes_before_a_repair(bench):
+    bench.limits = TaskLimits(task_tokens=1_500)
+    bench.replies["coder-code-a2"] = GOOD
+    assert bench.run()["approach"] == 2
+    assert [attempt["strategy"] for attempt in bench.task_store.attempts.values()] == ["first", "fresh"]

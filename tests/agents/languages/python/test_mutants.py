@@ -1,0 +1,50 @@
+"""Mistakes are small, parsable, different from one another, and the same for the same seed."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from agents.languages.python.mutants import mutants
+
+SOURCE = """
+def first(items, low=0):
+    \"\"\"Doc.\"\"\"
+    total = 0
+    for item in items[1:]:
+        if item > low and not item == 3:
+            total += item * 2
+    while total < 5:
+        total += 1
+    return total if total else None
+"""
+
+
+def test_each_has_one_mistake_and_all_differ():
+    found = mutants(SOURCE, limit=100)
+    assert len(found) > 15
+    assert len(set(found)) == len(found)
+    original = ast.unparse(ast.parse(SOURCE)).splitlines()
+    for text in found:
+        changed = [line for line in ast.unparse(ast.parse(text)).splitlines() if line not in original]
+        assert len(changed) <= 1, text
+
+
+def test_the_seed_decides_the_order():
+    assert mutants(SOURCE, seed=1) == mutants(SOURCE, seed=1)
+    assert mutants(SOURCE, seed=1) != mutants(SOURCE, seed=2)
+
+
+def test_mistakes_can_be_kept_to_some_lines():
+    for text in mutants(SOURCE, limit=100, lines=frozenset({10})):
+        assert "return total if total else None" not in text
+
+
+def test_text_that_is_no_python_is_an_error():
+    with pytest.raises(SyntaxError):
+        mutants("def (")
+
+
+def test_code_without_anything_to_get_wrong_has_no_mutants():
+    assert mutants('"""Only words."""\n') == []

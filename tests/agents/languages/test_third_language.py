@@ -1,0 +1,91 @@
+"""A language that is one folder and one line in the registry goes from a document to merged code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from django.db import connection
+
+from agents.languages.registry import LANGUAGES
+from projects.engine import building, paths
+from projects.engine import model_clients as engine_models
+from projects.models import Attempt, Event, Run, Task
+from projects.services.planning import documents
+from projects.services.work import runs
+from tests.factories import PRD, make_project, owner_of
+from tests.projects.jobs_driver import APPROVED, Driver, write_scenario
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.bubblewrap,
+    pytest.mark.skipif(connection.vendor != "sqlite", reason="the engine's flow is the same on every database"),
+]
+DIAGNOSIS = "## Diagnosis\nCause: it subtracts\nEvidence: WrongValue\nHypothesis: it adds\nPlan: use a plus sign\n"
+
+
+def written(path: str, text: str) -> str:
+    return f"Here it is.\n\n```toy path={path}\n{text}\n```\n"
+
+
+TASK = {
+    "key": "T-01",
+    "title": "Sums",
+    "description": "add a b",
+    "kind": "code",
+    "agent": "coder",
+    "minutes": 10,
+    "requirements": ["FR-01", "FR-02"],
+    "needs": [],
+    "expects": "sums",
+    "files": ["sums.toy"],
+    "packages": [],
+}
+REPLIES = {
+    "plan/planner-infer": '{"requirements": []}',
+    "plan/planner-plan": "One file does it.",
+    "plan/planner-structure": json.dumps({"tasks": [TASK], "notes": ""}),
+    "T-01/tester-tests": written("tests/sums.toy", "add 2 3 is 5\nadd 0 0 is 0"),
+    "T-01/coder-code": written("sums.toy", "add a b = a - b"),
+    "T-01/coder-repair": DIAGNOSIS + written("sums.toy", "add a b = a + b"),
+    "T-01/reviewer-review": APPROVED,
+}
+
+
+@pytest.fixture(autouse=True)
+def _toy(settings, tmp_path, monkeypatch):
+    monkeypatch.setitem(LANGUAGES, "toy", "tests.agents.languages.toy.language.Toy")
+    settings.DEMO_TOKENS_PER_S = 0
+    settings.AISWE_HOME = tmp_path / "home"
+    building.lessons.cache_clear()
+    yield
+    building.lessons().close()
+    building.lessons.cache_clear()
+    for server in engine_models._servers.values():
+        server.stop()
+    engine_models._servers.clear()
+
+
+def test_a_third_language_is_planned_tested_repaired_and_merged(tmp_path, monkeypatch):
+    driver = Driver(monkeypatch)
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", REPLIES), autonomy="none")
+    document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))
+    runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    run = Run.objects.get(project=project, kind=Run.Kind.BUILD)
+    task = run.tasks.get()
+    assert (task.files, task.status) == (["sums.toy"], Task.Status.MERGED)
+    assert list(Attempt.objects.order_by("number").values_list("strategy", "outcome")) == [
+        ("first", "failed"),
+        ("repair", "passed"),
+    ]
+    events = Event.objects.filter(run=run)
+    commands = {" ".join(event.payload["argv"]) for event in events.filter(type="cmd") if "argv" in event.payload}
+    assert commands == {"toy tests"}
+    failed, *_ = [event.payload for event in events.filter(type="test.result", outcome="fail").order_by("seq")]
+    assert {(row["kind"], row["place"]) for row in failed["failures"]} == {("WrongValue", "sums.toy:1")}
+    shown = subprocess.run(
+        ["git", "show", "main:sums.toy"], cwd=paths.repository_path(project), capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "add a b = a + b\n"

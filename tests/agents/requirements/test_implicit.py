@@ -1,0 +1,68 @@
+"""What requirements imply: by rules, with a reason, and only where nothing says it already."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.requirements import KINDS, extract, imply
+
+
+def implied(text: str) -> dict[str, str]:
+    return {i.key: i.because_of for i in imply(extract(text).requirements)}
+
+
+def test_a_login_implies_hashing_sessions_cookies_and_throttling() -> None:
+    found = implied("## Features\nFR-1: Notes are listed.\n\nFR-2: Users log in with a password.\n")
+    assert found == {
+        "IMP-PASSWORD-HASHING": "FR-2",
+        "IMP-SESSION-MANAGEMENT": "FR-2",
+        "IMP-SECURE-COOKIES": "FR-2",
+        "IMP-SIGN-IN-THROTTLING": "FR-2",
+    }
+
+
+def test_what_the_document_says_itself_is_not_implied() -> None:
+    found = implied("## Features\nFR-1: Users log in.\n\nFR-2: Passwords are hashed with argon2.\n")
+    assert "IMP-PASSWORD-HASHING" not in found
+    assert "IMP-SESSION-MANAGEMENT" in found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "key"),
+    [
+        ("Users pay by credit card.", "IMP-PAYMENT-INTEGRITY"),
+        ("Users upload pictures.", "IMP-UPLOAD-SAFETY"),
+        ("The e-mail address of each guest is kept.", "IMP-PERSONAL-DATA"),
+        ("The system sends emails after an order.", "IMP-EMAIL-DELIVERY"),
+        ("A REST API lists orders.", "IMP-INPUT-VALIDATION"),
+        ("Admins ban users.", "IMP-ACCESS-CONTROL"),
+        ("Users delete notes.", "IMP-DESTRUCTIVE-CONFIRMATION"),
+        ("Guests pick a time slot.", "IMP-TIME-ZONES"),
+    ],
+)
+def test_each_trigger_implies_its_requirement(sentence: str, key: str) -> None:
+    found = {i.key: i for i in imply(extract(f"## Features\nFR-1: {sentence}\n").requirements)}
+    assert found[key].because_of == "FR-1"
+    assert found[key].reason
+    assert found[key].origin == "implied"
+    assert found[key].kind in KINDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Features\n- The app works without login.\n",
+        "## Features\n- There is no password.\n",
+        "## Out of scope\n- Users log in with a password.\n",
+        "## Features\n- The plural form is right and licenses are registered.\n",
+    ],
+)
+def test_what_is_denied_or_excluded_implies_nothing(text: str) -> None:
+    assert implied(text) == {}
+
+
+def test_a_written_key_is_never_taken() -> None:
+    text = "## Features\nIMP-SESSION-1: Users log in.\n\nIMP-SESSION-2: Users log in.\n"
+    requirements = extract(text).requirements
+    keys = [r.key for r in requirements] + [i.key for i in imply(requirements)]
+    assert len(keys) == len(set(keys)) > 2

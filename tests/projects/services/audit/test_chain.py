@@ -1,0 +1,161 @@
+"""Somebody who owns the database changes it behind the triggers' back: verification names the first bad place."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.db.models import F
+
+from projects.errors import BadInput
+from projects.models import Blob, Event, Run
+from projects.services.audit.events import verify_chain
+from projects.services.audit.hashing import COLUMNS
+from tests.factories import bare_run, make_task
+from tests.rows import emit
+
+pytestmark = pytest.mark.django_db
+
+
+def a_log(events: int = 12) -> Run:
+    task = make_task()
+    while Run.objects.get(pk=task.run_id).last_seq < events:
+        emit(
+            task.run_id,
+            "cmd",
+            summary="pytest",
+            role="tester",
+            actor="worker:a:1",
+            task_id=task.pk,
+            attempt=1,
+            payload={"argv": ["pytest"], "exit_code": 1},
+            blobs={"output": f"output of {Run.objects.get(pk=task.run_id).last_seq}"},
+            outcome="fail",
+            error_signature="abc",
+            tokens=5,
+            duration_ms=20,
+            key=f"k{Run.objects.get(pk=task.run_id).last_seq}",
+        )
+    return task.run
+
+
+def other_value(column: str, event: Event):
+    if column == "run_id":
+        return bare_run().pk
+    if column == "task_id":
+        return None
+    if column == "at":
+        return event.at.replace(microsecond=(event.at.microsecond + 1) % 1_000_000)
+    if column in ("payload", "blobs"):
+        return {**getattr(event, column), "added": "0" * 64}
+    if column == "seq":
+        return event.seq + 1_000
+    value = getattr(event, column)
+    return value + 1 if isinstance(value, int) else f"x{value}"[: len(value) or 1]
+
+
+@pytest.mark.parametrize("seq", [1, 6, 12])
+@pytest.mark.parametrize("column", [*COLUMNS, "hash"])
+def test_a_change_of_any_column_is_found_at_its_place(unguarded, column, seq):
+    run = a_log()
+    event = Event.objects.get(run=run, seq=seq)
+    Event.objects.filter(pk=event.pk).update(**{column: other_value(column, event)})
+    report = verify_chain(run.pk)
+    assert not report.ok
+    assert report.first_bad_seq == seq
+    assert str(seq) in report.problem
+    assert report.events == seq - 1
+
+
+def test_every_row_of_a_long_log_is_covered(unguarded):
+    run = a_log(520)  # more than one batch
+    assert verify_chain(run.pk).events == 520
+    for seq in range(1, 521, 13):
+        rows = Event.objects.filter(run=run, seq=seq)
+        rows.update(tokens=F("tokens") + 1)
+        assert verify_chain(run.pk).first_bad_seq == seq
+        rows.update(tokens=F("tokens") - 1)
+    assert verify_chain(run.pk).ok
+
+
+def test_a_deleted_row_is_missed(unguarded):
+    run = a_log()
+    Event.objects.filter(run=run, seq=4).delete()
+    report = verify_chain(run.pk)
+    assert (report.ok, report.first_bad_seq) == (False, 4)
+    assert "missing" in report.problem
+
+
+def test_two_rows_that_changed_places_are_found(unguarded):
+    run = a_log()
+    Event.objects.filter(run=run, seq=4).update(seq=1_004)
+    Event.objects.filter(run=run, seq=5).update(seq=4)
+    Event.objects.filter(run=run, seq=1_004).update(seq=5)
+    assert verify_chain(run.pk).first_bad_seq == 4
+
+
+def test_a_tail_that_was_cut_off_is_found(unguarded):
+    run = a_log()
+    Event.objects.filter(run=run, seq__gt=9).delete()
+    report = verify_chain(run.pk)
+    assert (report.ok, report.first_bad_seq) == (False, 10)
+    assert "12" in report.problem
+
+
+def test_a_tail_cut_off_together_with_the_runs_note_needs_a_head_kept_elsewhere(unguarded):
+    run = a_log()
+    head = Event.objects.get(run=run, seq=12).hash
+    last = Event.objects.get(run=run, seq=9)
+    Event.objects.filter(run=run, seq__gt=9).delete()
+    Run.objects.filter(pk=run.pk).update(last_seq=9, head_hash=last.hash)
+    assert verify_chain(run.pk).ok
+    report = verify_chain(run.pk, head=head)
+    assert (report.ok, report.first_bad_seq) == (False, 10)
+
+
+def test_an_older_head_from_a_commit_still_fits():
+    run = a_log()
+    assert verify_chain(run.pk, head=Event.objects.get(run=run, seq=3).hash).ok
+
+
+def test_a_row_added_behind_the_back_is_found(unguarded):
+    run = a_log()
+    event = Event.objects.get(run=run, seq=12)
+    event.pk, event.seq, event.key, event.prev_hash = None, 13, None, event.hash
+    event.save()
+    assert verify_chain(run.pk).first_bad_seq == 13
+
+
+def test_changed_content_is_found_at_the_event_that_points_at_it(unguarded):
+    run = a_log()
+    name = Event.objects.get(run=run, seq=7).blobs["output"]
+    Blob.objects.filter(pk=name).update(content="all tests passed")
+    report = verify_chain(run.pk)
+    assert report.first_bad_seq == 7
+    assert "was changed" in report.problem
+
+
+def test_missing_content_is_found_at_the_event_that_points_at_it(unguarded):
+    run = a_log()
+    Blob.objects.filter(pk=Event.objects.get(run=run, seq=2).blobs["output"]).delete()
+    report = verify_chain(run.pk)
+    assert report.first_bad_seq == 2
+    assert "is missing" in report.problem
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's types refuse such a value themselves")
+def test_a_value_that_cannot_even_be_read_is_a_finding_and_not_a_crash(unguarded):
+    run = a_log()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE projects_event SET at = 'yesterday' WHERE run_id = %s AND seq = 5", [run.pk])
+    report = verify_chain(run.pk)
+    assert (report.ok, report.first_bad_seq, report.events) == (False, 5, 4)
+
+
+def test_an_empty_stream_is_whole():
+    report = verify_chain(bare_run().pk)
+    assert (report.ok, report.events, report.head_hash) == (True, 0, "")
+
+
+def test_a_run_that_does_not_exist_is_named():
+    with pytest.raises(BadInput, match="no run 424242"):
+        verify_chain(424242)

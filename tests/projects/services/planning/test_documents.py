@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import pytest
+
+from projects.errors import BadInput, IllegalMove, NotAllowed
+from projects.models import Requirement
+from projects.services.planning import documents
+from projects.services.work import runs
+from tests.factories import PRD, make_document, make_project, make_requirement, make_user, owner_of
+
+pytestmark = pytest.mark.django_db
+
+
+def upload(project, data: bytes, name: str = "prd.md"):
+    return documents.upload_document(project, data, name, by=owner_of(project))
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"", "empty.md"),
+        (b"  \n\t\n", "blank.md"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "prd.pdf"),
+        (b"PK\x03\x04" + b"\x00" * 200, "prd.docx"),
+        (bytes(range(256)) * 40, "prd.bin"),
+        (b"FR-01 The user shall log in.\n" * 200_000, "huge.md"),
+        (b"\xff\xfe" + "half".encode("utf-16-le") + b"\x00", "cut.md"),
+    ],
+)
+def test_what_is_no_text_is_refused_with_a_way_out(data, name):
+    project = make_project()
+    with pytest.raises(BadInput) as refusal:
+        upload(project, data, name)
+    assert name in str(refusal.value)
+    assert len(str(refusal.value)) > len(name) + 20
+    assert project.documents.count() == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_other_unicode_encodings_are_read(encoding):
+    text = "FR-01 The user shall see prices in €.\n"
+    bom = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
+    document = upload(make_project(), bom + text.encode(encoding))
+    assert "€" in document.text
+
+
+def test_each_upload_is_a_version_and_the_same_bytes_are_none():
+    project = make_project()
+    first = upload(project, PRD.encode())
+    assert upload(project, PRD.encode()).pk == first.pk
+    second = upload(project, PRD.encode() + b"\nFR-03 More.\n")
+    assert (first.version, second.version) == (1, 2)
+    assert upload(project, PRD.encode()).version == 3
+
+
+def test_only_an_architect_uploads():
+    project = make_project()
+    with pytest.raises(NotAllowed, match="architect"):
+        documents.upload_document(project, b"x", "x.md", by=make_user(role="manager", project=project))
+
+
+def test_extracting_again_replaces_what_nobody_touched():
+    document = make_document(confirmed=False)
+    person = owner_of(document.project)
+    rejected = document.requirements.get(key="FR-02")
+    documents.set_requirement(rejected, by=person, status="rejected")
+    added = documents.add_requirement(document, by=person, text="It is fast.", kind="non_functional")
+    documents.record_extraction(
+        document,
+        [
+            {"key": "FR-01", "text": "The user shall add.", "kind": "functional", "lines": [3, 3]},
+            {"key": "FR-02", "text": "The user shall mark.", "kind": "functional", "lines": [5, 5]},
+            {"key": "FR-03", "text": "Found now.", "kind": "functional", "origin": "inferred", "reason": "login"},
+        ],
+        [{"lines": [1, 1], "text": "# To-do list"}],
+    )
+    rows = {row.key: row for row in document.requirements.all()}
+    assert set(rows) == {"FR-01", "FR-02", "FR-03", "MAN-01"}
+    assert rows["FR-01"].text == "The user shall add."
+    assert rows["FR-02"].status == "rejected"
+    assert rows["MAN-01"].pk == added.pk
+    assert rows["FR-03"].reason == "login"
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        ({"key": "", "text": "t", "kind": "functional"}, "no key"),
+        ({"key": "A", "text": " ", "kind": "functional"}, "needs a text"),
+        ({"key": "A", "text": "t", "kind": "wish"}, "'wish'"),
+        ({"key": "A", "text": "t", "kind": "functional", "origin": "dreamt"}, "'dreamt'"),
+    ],
+)
+def test_a_requirement_that_makes_no_sense_is_refused_and_nothing_changes(row, word):
+    document = make_document(confirmed=False)
+    with pytest.raises(BadInput, match=word):
+        documents.record_extraction(document, [row], [])
+    assert document.requirements.count() == 2
+
+
+def test_a_key_used_twice_is_named():
+    row = {"key": "FR-01", "text": "t", "kind": "functional"}
+    with pytest.raises(BadInput, match="FR-01"):
+        documents.record_extraction(make_document(confirmed=False), [row, row], [])
+
+
+def test_a_confirmed_document_is_not_extracted_again():
+    with pytest.raises(IllegalMove, match="confirmed"):
+        documents.record_extraction(make_document(), [], [])
+
+
+def test_confirming_accepts_what_is_still_proposed_and_twice_changes_nothing():
+    document = make_document(confirmed=False)
+    person = owner_of(document.project)
+    documents.set_requirement(document.requirements.get(key="FR-02"), by=person, status="rejected")
+    documents.confirm_requirements(document, by=person)
+    documents.confirm_requirements(document, by=person)
+    assert document.status == "confirmed"
+    assert dict(document.requirements.values_list("key", "status")) == {"FR-01": "accepted", "FR-02": "rejected"}
+
+
+def test_confirming_wakes_the_planning_that_waits_for_it(enqueued, django_capture_on_commit_callbacks):
+    document = make_document(confirmed=False)
+    run = runs.start_planning(document, by=owner_of(document.project))
+    with django_capture_on_commit_callbacks(execute=True):
+        documents.confirm_requirements(document, by=owner_of(document.project))
+    assert ("projects.jobs.plan_run", (run.pk,)) in enqueued
+
+
+def test_nothing_to_accept_cannot_be_confirmed():
+    document = make_document(confirmed=False)
+    document.requirements.update(status="rejected")
+    with pytest.raises(BadInput, match="No requirement"):
+        documents.confirm_requirements(document, by=owner_of(document.project))
+
+
+def test_a_document_nobody_has_read_cannot_be_confirmed():
+    document = upload(make_project(), PRD.encode())
+    with pytest.raises(IllegalMove, match="not extracted"):
+        documents.confirm_requirements(document, by=owner_of(document.project))
+
+
+def test_rewriting_a_requirement_keeps_what_is_not_given_and_accepts_it():
+    document = make_document(confirmed=False)
+    row = documents.set_requirement(
+        document.requirements.get(key="FR-01"), by=owner_of(document.project), text="Add.", acceptance=["a", "", "b"]
+    )
+    assert (row.text, row.kind, row.acceptance, row.status) == ("Add.", "functional", ["a", "b"], "accepted")
+
+
+def test_hand_made_keys_fill_the_first_gap():
+    document = make_document()
+    make_requirement(document, key="MAN-02")
+    person = owner_of(document.project)
+    keys = [documents.add_requirement(document, by=person, text="t", kind="goal").key for _ in range(2)]
+    assert keys == ["MAN-01", "MAN-03"]
+    assert Requirement.objects.filter(document=document, origin="manual").count() == 2
+
+
+def test_a_failed_reading_says_why_but_a_confirmed_document_stays():
+    document, confirmed = make_document(confirmed=False), make_document()
+    documents.fail_document(document, "the model gave no JSON")
+    documents.fail_document(confirmed, "late")
+    assert (document.status, document.problem) == ("failed", "the model gave no JSON")
+    assert confirmed.status == "confirmed"
+
+
+def test_coverage_counts_paragraphs_and_no_headings():
+    document = make_document()
+    assert documents.coverage(document) == {"mapped": 2, "total": 2}
+    document.unmapped = [{"lines": [5, 5], "text": "FR-02"}]
+    assert documents.coverage(document) == {"mapped": 1, "total": 2}

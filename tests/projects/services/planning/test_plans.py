@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import pytest
+
+from projects.errors import BadInput, LostRace, NotAllowed, StaleVersion
+from projects.models import Approval, Event, Plan, Transition
+from projects.services.planning import documents, plans
+from projects.services.work import runs
+from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of, plan_content
+
+pytestmark = pytest.mark.django_db
+
+
+def changed(**task) -> dict:
+    content = plan_content()
+    content["tasks"][0].update(task)
+    return content
+
+
+def test_a_valid_plan_is_proposed_and_asked_about():
+    plan = make_plan(approved=False)
+    assert (plan.version, plan.status, len(plan.content_hash)) == (1, "proposed", 64)
+    asked = Approval.objects.get(kind="plan")
+    assert (asked.subject, asked.status) == (plan.content_hash, "pending")
+
+
+def test_a_circle_is_stored_as_invalid_and_named():
+    plan = make_plan(needs={"T-01": ["T-02"], "T-02": ["T-01"]}, approved=False)
+    assert plan.status == "invalid"
+    assert any("T-01" in problem["message"] and problem["code"] == "cycle" for problem in plan.problems)
+    assert not Approval.objects.exists()
+    with pytest.raises(BadInput, match="not valid"):
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(plan.project))
+
+
+def test_what_is_no_plan_at_all_is_stored_with_its_problems():
+    plan = plans.propose_plan(make_document(), content={"tasks": "many"})
+    assert (plan.status, plan.content_hash) == ("invalid", "")
+    assert plan.problems[0]["severity"] == "error"
+    with pytest.raises(BadInput):
+        plans.approve_plan(plan, content_hash="", by=owner_of(plan.project))
+
+
+def test_an_uncovered_requirement_makes_a_plan_invalid():
+    document = make_document()
+    documents.add_requirement(document, by=owner_of(document.project), text="It exports CSV.", kind="functional")
+    plan = plans.propose_plan(document, content=plan_content())
+    assert plan.status == "invalid"
+    assert "MAN-01" in plan.problems[0]["message"]
+
+
+def test_a_rejected_requirement_need_not_be_covered():
+    document = make_document()
+    row = documents.add_requirement(document, by=owner_of(document.project), text="CSV.", kind="functional")
+    documents.set_requirement(row, by=owner_of(document.project), status="rejected")
+    assert plans.propose_plan(document, content=plan_content()).status == "proposed"
+
+
+def test_the_same_content_again_is_the_same_version():
+    plan = make_plan(approved=False)
+    assert plans.propose_plan(plan.document, content=plan_content()).pk == plan.pk
+
+
+def test_a_newer_proposal_takes_the_place_of_the_older_and_closes_its_question():
+    first = make_plan(approved=False)
+    second = plans.propose_plan(first.document, content=changed(title="Other"))
+    first.refresh_from_db()
+    assert (first.status, second.status, second.version) == ("superseded", "proposed", 2)
+    states = dict(Approval.objects.values_list("subject", "status"))
+    assert states == {first.content_hash: "closed", second.content_hash: "pending"}
+
+
+def test_editing_makes_a_version_and_the_editors_base_must_be_the_newest():
+    plan = make_plan(approved=False)
+    person = owner_of(plan.project)
+    second = plans.edit_plan(plan, content=changed(minutes=45), by=person, base_hash=plan.content_hash)
+    assert (second.version, second.created_by) == (2, person)
+    with pytest.raises(StaleVersion, match="v2"):
+        plans.edit_plan(plan, content=changed(minutes=50), by=person, base_hash=plan.content_hash)
+    assert Plan.objects.count() == 2
+
+
+def test_a_yes_binds_to_the_content_that_was_shown():
+    plan = make_plan(approved=False)
+    person = owner_of(plan.project)
+    second = plans.edit_plan(plan, content=changed(minutes=45), by=person, base_hash=plan.content_hash)
+    with pytest.raises(StaleVersion, match="v2 is"):
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=person)
+    with pytest.raises(StaleVersion, match="another content"):
+        plans.approve_plan(second, content_hash=plan.content_hash, by=person)
+    assert plans.approve_plan(second, content_hash=second.content_hash, by=person).status == "approved"
+    assert (second.decided_by, Approval.objects.get(subject=second.content_hash).status) == (person, "approved")
+
+
+def test_content_changed_behind_the_back_is_not_approved():
+    plan = make_plan(approved=False)
+    Plan.objects.filter(pk=plan.pk).update(content=changed(packages=["evil"]))
+    with pytest.raises(StaleVersion, match="does not match"):
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(plan.project))
+
+
+def test_a_plan_that_lost_a_requirement_since_is_not_approved():
+    plan = make_plan(approved=False)
+    documents.add_requirement(plan.document, by=owner_of(plan.project), text="CSV.", kind="functional")
+    with pytest.raises(BadInput, match="MAN-01"):
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(plan.project))
+
+
+def test_a_decided_plan_is_not_decided_again():
+    plan = make_plan()
+    with pytest.raises(LostRace, match="approved"):
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(plan.project))
+    with pytest.raises(LostRace, match="approved"):
+        plans.ask_for_changes(plan, by=owner_of(plan.project), comment="late")
+
+
+def test_only_an_architect_edits_and_approves():
+    plan = make_plan(approved=False)
+    other = make_user(role="developer", project=plan.project)
+    with pytest.raises(NotAllowed, match="architect"):
+        plans.approve_plan(plan, content_hash=plan.content_hash, by=other)
+    with pytest.raises(NotAllowed, match="architect"):
+        plans.edit_plan(plan, content=changed(), by=other, base_hash=plan.content_hash)
+    with pytest.raises(NotAllowed, match="architect"):
+        plans.ask_for_changes(plan, by=other, comment="x")
+
+
+def test_changes_need_words():
+    plan = make_plan(approved=False)
+    with pytest.raises(BadInput, match="what should change"):
+        plans.ask_for_changes(plan, by=owner_of(plan.project), comment=" ")
+
+
+def test_approving_a_new_version_retires_the_old_one():
+    first = make_plan()
+    second = plans.edit_plan(
+        first, content=changed(minutes=45), by=owner_of(first.project), base_hash=first.content_hash
+    )
+    first.refresh_from_db()
+    assert first.status == "approved"
+    plans.approve_plan(second, content_hash=second.content_hash, by=owner_of(first.project))
+    first.refresh_from_db()
+    assert (first.status, second.status) == ("superseded", "approved")
+
+
+@pytest.mark.parametrize("autonomy", ["gates_only", "none"])
+def test_where_autonomy_waives_the_yes_the_plan_says_so(autonomy):
+    document = make_document(make_project(autonomy=autonomy))
+    plan = plans.propose_plan(document, content=plan_content())
+    assert (plan.status, plan.decided_by) == ("approved", None)
+    assert Transition.objects.get(kind="plan", object_id=plan.pk, new="approved").actor == "autonomy"
+    assert not Approval.objects.exists()
+
+
+@pytest.mark.parametrize("autonomy", ["plan_only", "plan_gates"])
+def test_elsewhere_nothing_is_approved_by_itself(autonomy):
+    document = make_document(make_project(autonomy=autonomy))
+    assert plans.propose_plan(document, content=plan_content()).status == "proposed"
+
+
+def test_the_planning_run_hears_of_everything():
+    document = make_document()
+    person = owner_of(document.project)
+    run = runs.start_planning(document, by=person)
+    plan = plans.propose_plan(document, content=plan_content())
+    plan = plans.edit_plan(plan, content=changed(minutes=45), by=person, base_hash=plan.content_hash)
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=person)
+    told = list(Event.objects.filter(run=run).order_by("seq").values_list("type", flat=True))
+    assert told == [
+        "run.queued",
+        "plan.proposed",
+        "approval.requested",
+        "approval.decided",
+        "plan.edited",
+        "approval.requested",
+        "approval.decided",
+        "plan.approved",
+    ]
+
+
+def test_a_layout_places_every_task_and_colours_it_without_moving_it():
+    run = make_run(needs={"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"]})
+    plan = run.plan
+    bare = plans.layout_of(plan)
+    with_states = plans.layout_of(plan, {task.key: task for task in run.tasks.all()})
+    places = [(node["key"], node["x"], node["y"]) for node in bare["nodes"]]
+    assert places == [(node["key"], node["x"], node["y"]) for node in with_states["nodes"]]
+    assert {node["status"] for node in with_states["nodes"]} == {"queued"}
+    assert {(edge["source"], edge["target"]) for edge in bare["edges"]} == {("T-01", "T-02"), ("T-01", "T-03")}
+    by_key = {node["key"]: node for node in bare["nodes"]}
+    assert by_key["T-01"]["x"] < by_key["T-02"]["x"] == by_key["T-03"]["x"]
+
+
+def test_a_plan_without_readable_tasks_has_an_empty_layout():
+    plan = plans.propose_plan(make_document(), content={"tasks": [1, 2]})
+    assert plans.layout_of(plan)["nodes"] == []

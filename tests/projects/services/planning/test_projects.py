@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+
+from projects.errors import BadInput, NotAllowed
+from projects.models import Project, SiteEvent
+from projects.services.planning import projects
+from tests.factories import make_project, make_user, owner_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_creator_is_architect_manager_and_developer():
+    project = make_project()
+    roles = set(project.memberships.filter(user=owner_of(project)).values_list("role", flat=True))
+    assert roles == {"architect", "manager", "developer"}
+
+
+def test_two_projects_of_one_name_have_addresses_of_their_own():
+    slugs = [make_project("Ledger").slug for _ in range(3)] + [make_project("日本").slug]
+    assert slugs == ["ledger", "ledger-2", "ledger-3", "project"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "  "},
+        {"name": "x" * 121},
+        {"autonomy": "full"},
+        {"sandbox_backend": "none"},
+        {"limits": {"max_retries": -1}},
+        {"limits": {"max_retries": True}},
+        {"limits": {"max_retries": "5"}},
+        {"limits": {"max_loops": 5}},
+        {"limits": {"warn_iterations": 20}},
+        {"limits": [1]},
+        {"house_rules": "x" * 20_001},
+        {"model": "m" * 121},
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_refused_and_nothing_changes(given):
+    project = make_project("Before")
+    with pytest.raises(BadInput):
+        projects.update_settings(project, by=owner_of(project), **given)
+    with pytest.raises(BadInput):
+        projects.create_project(**{"name": "New", **given}, by=owner_of(project))
+    project.refresh_from_db()
+    assert (project.name, Project.objects.count()) == ("Before", 1)
+
+
+def test_limits_not_named_keep_their_value():
+    project = make_project(limits={"max_retries": 3})
+    projects.update_settings(project, by=owner_of(project), limits={"parallel_tasks": 4})
+    assert (project.limits["max_retries"], project.limits["parallel_tasks"]) == (3, 4)
+    assert project.limits["max_iterations"] == 15
+
+
+def test_the_site_trail_tells_who_changed_which_setting_and_how():
+    project = make_project(limits={"max_retries": 3})
+    owner = owner_of(project)
+    changes = {"autonomy": "gates_only", "house_rules": "Be kind.", "limits": {"max_retries": 9, "samples": 1}}
+    projects.update_settings(project, by=owner, **changes)
+    projects.update_settings(project, by=owner, **changes)
+    (row,) = SiteEvent.objects.filter(action="project.changed")
+    assert (row.actor, row.subject) == (owner.get_username(), project.slug)
+    assert row.detail == {"autonomy": ["plan_gates", "gates_only"], "house_rules": [0, 8], "max_retries": [3, 9]}
+
+
+def test_an_unknown_setting_is_named():
+    project = make_project()
+    with pytest.raises(BadInput, match="slug"):
+        projects.update_settings(project, by=owner_of(project), slug="other")
+
+
+def test_who_may_not_edit_changes_nothing():
+    project = make_project()
+    with pytest.raises(NotAllowed, match="manager"):
+        projects.update_settings(project, by=make_user(role="developer", project=project), name="Mine")
+
+
+def test_a_visitor_creates_no_project():
+    with pytest.raises(NotAllowed):
+        projects.create_project("X", by=AnonymousUser())
+
+
+def test_members_are_added_once_and_the_last_manager_stays():
+    project, person = make_project(), make_user()
+    boss = owner_of(project)
+    first = projects.add_member(project, person, "manager", by=boss)
+    assert projects.add_member(project, person, "manager", by=boss).pk == first.pk
+    projects.remove_member(project, boss, "manager", by=person)
+    with pytest.raises(BadInput, match="needs a manager"):
+        projects.remove_member(project, person, "manager", by=person)
+    with pytest.raises(BadInput, match="'king'"):
+        projects.add_member(project, person, "king", by=person)
+    with pytest.raises(NotAllowed):
+        projects.add_member(project, person, "viewer", by=boss)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from projects.errors import BadInput, NotAllowed
+from projects.models import Event, Finding
+from projects.services.work import findings
+from tests.factories import make_finding, make_task, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def seen(name: str, **more):
+    return {
+        "fingerprint": name,
+        "tool": "bandit",
+        "rule": "B602",
+        "severity": "MEDIUM",
+        "confidence": "HIGH",
+        "cwe": "CWE-78",
+        "path": "app/a.py",
+        "line": 3,
+        "message": "shell=True",
+        "remediation": "a list",
+        **more,
+    }
+
+
+def states(task):
+    return dict(Finding.objects.filter(task=task).values_list("fingerprint", "state"))
+
+
+def test_findings_are_new_then_known_then_fixed_then_new_again():
+    task = make_task(status="running")
+    findings.record_findings(task, [seen("a"), seen("b")], attempt=1, blocking={"a"})
+    assert states(task) == {"a": "new", "b": "new"}
+    findings.record_findings(task, [seen("a")], attempt=2, blocking={"a"})
+    assert states(task) == {"a": "old", "b": "fixed"}
+    findings.record_findings(task, [seen("b")], attempt=3, blocking=set())
+    assert states(task) == {"a": "fixed", "b": "new"}
+    assert Event.objects.filter(run=task.run, type="gate.finding").count() == 3
+
+
+def test_recording_one_attempt_twice_changes_nothing():
+    task = make_task(status="running")
+    for _ in range(2):
+        present = findings.record_findings(task, [seen("a"), seen("b")], attempt=1, blocking={"b"})
+    assert [row.fingerprint for row in present] == ["b", "a"]
+    assert states(task) == {"a": "new", "b": "new"}
+    assert Event.objects.filter(run=task.run, type="gate.finding").count() == 2
+
+
+def test_secrets_in_a_message_are_not_kept():
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    task = make_task(status="running")
+    [row] = findings.record_findings(task, [seen("a", message=f"found {token}")], attempt=1, blocking=set())
+    assert token not in row.message
+
+
+def test_a_developer_disposes_of_a_medium_finding_until_it_expires():
+    finding = make_finding(severity="MEDIUM", fingerprint="a")
+    task = finding.task
+    person = make_user(role="developer", project=task.run.project)
+    findings.dispose(
+        finding,
+        by=person,
+        disposition="accepted",
+        reason="internal tool",
+        expires_at=timezone.now() + timedelta(days=3),
+    )
+    assert (finding.blocks, finding.decided_by) == (False, person)
+    assert findings.disposed(task) == {"a"}
+    [row] = findings.record_findings(task, [seen("a")], attempt=2, blocking={"a"})
+    assert not row.blocks
+    Finding.objects.filter(pk=finding.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert findings.disposed(task) == set()
+    [row] = findings.record_findings(task, [seen("a")], attempt=3, blocking={"a"})
+    assert row.blocks
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"disposition": "ignored"}, "ignored"),
+        ({"reason": "  "}, "why"),
+        ({"expires_at": timezone.now() - timedelta(days=1)}, "future"),
+        ({"expires_at": timezone.now() + timedelta(days=800)}, "a year"),
+    ],
+)
+def test_a_disposition_that_is_not_complete_is_refused(more, word):
+    finding = make_finding(severity="MEDIUM")
+    person = make_user(role="security", project=finding.task.run.project)
+    given = {"disposition": "accepted", "reason": "because", "expires_at": None, **more}
+    with pytest.raises(BadInput, match=word):
+        findings.dispose(finding, by=person, **given)
+    finding.refresh_from_db()
+    assert finding.blocks
+
+
+@pytest.mark.parametrize("severity", ["HIGH", "ERROR", "CRITICAL", "high"])
+@pytest.mark.parametrize("disposition", findings.DISPOSITIONS)
+def test_a_developer_cannot_wave_a_severe_finding_through_by_any_name(severity, disposition):
+    finding = make_finding(severity=severity)
+    with pytest.raises(NotAllowed, match="security"):
+        findings.dispose(
+            finding,
+            by=make_user(role="developer", project=finding.task.run.project),
+            disposition=disposition,
+            reason="trust me",
+            expires_at=timezone.now() + timedelta(days=1),
+        )
+
+
+def test_the_second_person_is_another_one_with_the_right():
+    finding = make_finding()
+    project = finding.task.run.project
+    first = make_user(role="security", project=project)
+    given = {"disposition": "override", "reason": "r", "expires_at": timezone.now() + timedelta(days=1)}
+    with pytest.raises(BadInput, match="somebody else"):
+        findings.dispose(finding, by=first, second=first, **given)
+    with pytest.raises(NotAllowed, match="may not override"):
+        findings.dispose(finding, by=first, second=make_user(role="developer", project=project), **given)
+    with pytest.raises(BadInput, match="expires"):
+        findings.dispose(finding, by=first, **{**given, "expires_at": None})

@@ -1,0 +1,40 @@
+"""Rows of a run's stream with any content: types and payloads that no part of the product emits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from agents.events.base import EventKind
+from projects.models import Event
+from projects.services.audit import events
+
+
+@dataclass(frozen=True)
+class AnyEvent(EventKind):
+    """An event of any type and payload."""
+
+    type: str  # type: ignore[misc]  # of the object here, of the class elsewhere
+    _: KW_ONLY
+    content: Mapping[str, Any] = field(default_factory=dict)
+
+    def payload(self) -> dict[str, Any]:
+        return dict(self.content)
+
+
+def emit(
+    run_id: int,
+    type: str,
+    *,
+    actor: str = "",
+    task_id: int | None = None,
+    attempt: int = 0,
+    key: str | None = None,
+    payload: Mapping[str, Any] | None = None,
+    role: str = "",
+    **columns: Any,
+) -> Event:
+    """Write a row through the service, from its columns."""
+    event = AnyEvent(type, content=payload or {}, role=role, **columns)
+    return events.emit(run_id, event, actor=actor, task_id=task_id, attempt=attempt, key=key)
