@@ -1,7 +1,7 @@
 """Every setting of an installation: its variable, type, default, limits and help.
 
-The Django settings, `aiswe config show` and docs/reference/configuration.md read this one table. FieldVariables of the lower
-rooms (scanners, sandboxes, keys of model servers) are read there at each use; they are listed and checked here.
+The Django settings, `aiswe config show` and docs/reference/configuration.md read this one table. FieldVariables of the
+lower rooms (scanners, sandboxes, keys of model servers) are read there at each use; they are listed and checked here.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Configuration(BaseModel):
     """the password that `aiswe config admin` sets, instead of asking for it"""
 
     MODEL: str = "qwen2.5-coder:7b"
-    """the model; `scripted:<scenario>` plays a [recording](../how-to/scenarios.md) in every project, and pages say so"""
+    """the model; `scripted:<scenario>` plays a [recording](../how-to/scenarios.md) everywhere, and pages say so"""
     MODEL_WINDOW: Annotated[int, Field(ge=512, le=10_000_000)] = 32_768  # SWE-NFR-03
     """its context window in tokens, sent with every call"""
     MODEL_PARALLEL: Annotated[

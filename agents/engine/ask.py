@@ -85,7 +85,7 @@ class Question:
 
 @dataclass(frozen=True)
 class _Prompt:
-    """A question's messages: shortened to the window (`kept`), without their sources (`sent`), with the canary (`asked`)."""
+    """A question's messages: shortened to the window (`kept`), without sources (`sent`), with the canary (`asked`)."""
 
     kept: list[Message]
     sent: list[Message]
@@ -127,8 +127,8 @@ def ask_together(questions: Sequence[Question]) -> None:
     """Ask several questions of one event log at the same time; `ask` then finds their replies on record.
 
     Only the model is called from other threads: everything is recorded by the calling thread, each reply as it arrives.
-    A question that ends with an error of the model is left for `ask`, which asks it again, alone. The words of the first
-    question are shown while they are written. Raises OverBudget or Stopped.
+    A question that ends with an error of the model is left for `ask`, which asks it again, alone. The words of the
+    first question are shown while they are written. Raises OverBudget or Stopped.
     """
     log = questions[0].event_log
     fresh = [(question, _prompt(question)) for question in questions if log.remembered(question.key) is None]

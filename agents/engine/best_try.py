@@ -16,9 +16,15 @@ def rank(report: Mapping[str, Any]) -> tuple[int, int]:
 def kept_try(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed to stand at this try again. The conversation only grows, so its length is enough."""
     return {
-        "attempt": state["attempt"], "approach": state["approach"], "base": state["base"], "tests": state["tests"],
-        "files": state["files"], "packages": state["packages"], "turns": len(state["coder"]), "report": dict(report),
-    }  # fmt: skip
+        "attempt": state["attempt"],
+        "approach": state["approach"],
+        "base": state["base"],
+        "tests": state["tests"],
+        "files": state["files"],
+        "packages": state["packages"],
+        "turns": len(state["coder"]),
+        "report": dict(report),
+    }
 
 
 def best_here(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any]:

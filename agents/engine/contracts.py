@@ -160,9 +160,11 @@ class TaskContext:
         names = ", ".join(wanted)
         # A name is all that leaves this machine, and models write names: it must not carry a secret out.
         step = Step(
-            "package.fetch", untrusted=("model",), outside=("package index",),
+            "package.fetch",
+            untrusted=("model",),
+            outside=("package index",),
             secrets=("package name",) if secrets_in_text(wanted) else (),
-        )  # fmt: skip
+        )
         if step.problem:
             self.event_log.emit(
                 GuardBlocked(

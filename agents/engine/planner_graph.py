@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 from agents.context import requirements_text
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import Runtime, TaskLimits
-from agents.engine.structured_output import settle
+from agents.engine.structured_output import ask_structured
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.lifecycle import RequirementsExtracted
@@ -119,10 +119,20 @@ class PlanContext:
 def _say(
     ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None
 ) -> str:
-    answer = ask(Question(
-        canary=ctx.canary, event_log=ctx.event_log, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(), persona=PLANNER,
-        messages=messages, step=step, key=key, schema=schema,
-    ))  # fmt: skip
+    answer = ask(
+        Question(
+            canary=ctx.canary,
+            event_log=ctx.event_log,
+            limits=ctx.limits,
+            runner=ctx.runner,
+            provider=ctx.provider(),
+            persona=PLANNER,
+            messages=messages,
+            step=step,
+            key=key,
+            schema=schema,
+        )
+    )
     return answer.text
 
 
@@ -168,10 +178,13 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         document=label(clip(ctx.text, DOCUMENT_CHARS), Source.DOCUMENT, "markdown"),
     )
     try:
-        settled = settle(
+        output = ask_structured(
             lambda asked, schema: _say(ctx, asked, step="infer", key="plan/infer", schema=schema),
-            [_system(ctx)], prompt, INFER_SCHEMA, fill=True,
-        )  # fmt: skip
+            [_system(ctx)],
+            prompt,
+            INFER_SCHEMA,
+            fill=True,
+        )
     except LLMError as error:
         failed = ErrorRaised(
             summary=f"The model could not be asked for implied requirements: {error}",
@@ -182,7 +195,7 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         )
         ctx.event_log.emit(failed, key="plan/infer-failed")
         return []
-    items = (settled.value or {}).get("requirements", [])
+    items = (output.value or {}).get("requirements", [])
     known = {" ".join(row["text"].lower().split()) for row in rows}
     keys = {row["key"] for row in rows}
     numbers = (key for number in count(1) if (key := f"INF-{number:02d}") not in keys)
@@ -199,10 +212,15 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         reason = " ".join(str(item.get("reason", "")).split())[:500] or "The model gave no reason."
         added.append(
             {
-                "key": next(numbers), "text": text, "kind": kind, "lines": [0, 0], "acceptance": [],
-                "origin": "inferred", "reason": f"{reason} (because of {because})" if because else reason,
+                "key": next(numbers),
+                "text": text,
+                "kind": kind,
+                "lines": [0, 0],
+                "acceptance": [],
+                "origin": "inferred",
+                "reason": f"{reason} (because of {because})" if because else reason,
             }
-        )  # fmt: skip
+        )
     return added
 
 
@@ -243,18 +261,20 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
         if rounds
         else render("plan.structure")
     )
-    settled = settle(
+    output = ask_structured(
         lambda asked, schema: _say(ctx, asked, step="structure", key=f"plan/structure/{rounds}", schema=schema),
-        state["messages"], prompt, PLAN_SCHEMA,
-    )  # fmt: skip
-    plan, problems = settled.value, settled.problems
+        state["messages"],
+        prompt,
+        PLAN_SCHEMA,
+    )
+    plan, problems = output.value, output.problems
     if plan is None:
         plan, problems = {"tasks": []}, [*problems, "the answer is not a JSON object with tasks"]
     else:
         problems = ctx.task_store.problems_of(plan)
     return {
         "step": 4 + rounds,
-        "messages": settled.messages,
+        "messages": output.messages,
         "plan": plan,
         "problems": problems,
         "rounds": rounds + 1,

@@ -3,7 +3,8 @@
 A repair carries the whole conversation and the trace with it, so it costs two to three times what a new sample does.
 While there is enough for every try the limits allow, tokens are no reason and a repair comes first. When there is not,
 the budget decides how many tries there are, and the cheaper kind gives more of them: for small budgets and weak models
-new samples do at least as well as repairs (Olausson et al., "Is Self-Repair a Silver Bullet for Code Generation?", 2024).
+new samples do at least as well as repairs (Olausson et al., "Is Self-Repair a Silver Bullet for Code Generation?",
+2024).
 """
 
 from __future__ import annotations

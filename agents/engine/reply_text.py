@@ -10,7 +10,7 @@ _MARK = re.compile(r"^(?:[-*+>]\s+|\d{1,3}[.)]\s+)+")
 
 
 def plain(text: str) -> str:
-    """A reply as every store, socket and file can hold it: half a character pair or a NUL has no place in UTF-8 text."""
+    """A reply that every store, socket and file can hold: without lone surrogates or NUL characters."""
     return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -38,7 +38,7 @@ class TaskState(TypedDict, total=False):
     review_rounds: int
     conflict: dict[str, str]  # path -> text with markers
     verdict: str  # what the last node decided; routers read it
-    heard: int  # how many of people's words the agents were told
+    messages_read: int  # how many of people's words the agents were told
     lessons: list[dict[str, Any]]
     commit: str
     escalation: str
@@ -57,8 +57,44 @@ class TaskState(TypedDict, total=False):
 def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
     """The state a task begins with; tries of an earlier generation are counted on."""
     return TaskState(
-        task=task, step=0, base="", approach=1, iteration=0, repairs=0, repairs_here=0, exhausted=False, attempt=attempts_before, strategy="first",
-        tester=[], coder=[], tests={}, files={}, packages=list(task.get("packages", [])), report={}, signatures=[],
-        adjudicated=[], adjudications=0, diagnosis={}, failures=[], best={}, best_here={}, mutation={},
-        gate_rounds=0, review_rounds=0, conflict={}, heard=0, verdict="", lessons=[], commit="", escalation="", tried=[], unfounded=False, left={}, argued="", shown=[], unhelpful_lessons=[], learned={}, reward=1.0,
-    )  # fmt: skip
+        task=task,
+        step=0,
+        base="",
+        approach=1,
+        iteration=0,
+        repairs=0,
+        repairs_here=0,
+        exhausted=False,
+        attempt=attempts_before,
+        strategy="first",
+        tester=[],
+        coder=[],
+        tests={},
+        files={},
+        packages=list(task.get("packages", [])),
+        report={},
+        signatures=[],
+        adjudicated=[],
+        adjudications=0,
+        diagnosis={},
+        failures=[],
+        best={},
+        best_here={},
+        mutation={},
+        gate_rounds=0,
+        review_rounds=0,
+        conflict={},
+        messages_read=0,
+        verdict="",
+        lessons=[],
+        commit="",
+        escalation="",
+        tried=[],
+        unfounded=False,
+        left={},
+        argued="",
+        shown=[],
+        unhelpful_lessons=[],
+        learned={},
+        reward=1.0,
+    )

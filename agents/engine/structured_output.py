@@ -16,7 +16,7 @@ from agents.replies import parse_json
 
 
 @dataclass(frozen=True)
-class Settled:
+class StructuredOutput:
     """What came of it: a JSON object or None, what is wrong with it in words for the model, the longer conversation."""
 
     value: dict[str, Any] | None
@@ -24,14 +24,14 @@ class Settled:
     messages: list[Message]
 
 
-def settle(
+def ask_structured(
     say: Callable[[list[Message], dict[str, Any]], str],
     messages: Sequence[Message],
     prompt: str,
     schema: dict[str, Any],
     *,
     fill: bool = False,
-) -> Settled:
+) -> StructuredOutput:
     """Ask, after a conversation in prose, for an object that fits `schema`.
 
     `say` sends the conversation with the schema and gives the reply. `fill` puts empty values where required ones are
@@ -42,4 +42,4 @@ def settle(
     value, problems = parse_json(text, schema) if fill else parse_json(text)
     if not isinstance(value, dict):
         value, problems = None, problems or ["The reply is not a JSON object."]
-    return Settled(value, problems, [*asked, as_turn("assistant", text)])
+    return StructuredOutput(value, problems, [*asked, as_turn("assistant", text)])

@@ -1,1 +1,1 @@
-"""The vocabulary of a run's stream: one class for each kind of event, read by everything that writes or shows events."""
+"""The vocabulary of a run's stream: one class per kind of event, read by whatever writes or shows events."""

@@ -44,7 +44,7 @@ class EventLook:
 
 @dataclass(frozen=True, kw_only=True)
 class EventKind:
-    """One event before it is stored. Fields that a kind adds are its payload; those defined here are columns of the row.
+    """One event before it is stored. Fields that a kind adds are its payload; those here are columns of the row.
 
     Where it happened (run, task, attempt), who wrote it and the key that makes it unique belong to the row, not to the
     event: they are arguments of `emit`.
@@ -84,7 +84,7 @@ def kind(
     urgency: Urgency = Urgency.SILENT,
     panels: Sequence[Panel] = (),
 ) -> Callable[[type[E]], type[E]]:
-    """Make a class a frozen dataclass and enter it in the vocabulary under `type_`. Raises ValueError for a type twice."""
+    """Make a class a frozen dataclass and register it under `type_`. Raises ValueError for a duplicate type."""
 
     def enter(cls: type[E]) -> type[E]:
         made = dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)

@@ -1,4 +1,4 @@
-"""The table in docs/reference/events.md, written from the vocabulary: `python -m agents.events.document` (`--check` only compares)."""
+"""Write docs/reference/events.md from the vocabulary: `python -m agents.events.document` (`--check` compares)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stream of events of one run, as the engine writes to it. `projects.engine` stores it, a trial keeps it in memory."""
+"""The event stream of one run, as the engine writes it. `projects.engine` stores it, a trial keeps it in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EventLog(Protocol):
     """The stream of events of one run, as one writer sees it."""
 
     def emit(self, event: EventKind, *, attempt: int = 0, key: str | None = None) -> EventPosition:
-        """Add an event; the same key twice adds it once. A ModelCalled counts as spent. Raises Stopped for a lost lease."""
+        """Add an event, once per key. A ModelCalled counts against the budget. Raises Stopped for a lost lease."""
         ...
 
     def announce(self, event: Announcement, *, key: str, attempt: int = 0) -> None:

@@ -1,6 +1,7 @@
 """Events of how agents think and choose: replies, decisions, what they remember, what a call used.
 
-Types and payload names are a stable interface (docs/reference/events.md, written from these classes by `agents.events.document`).
+Types and payload names are a stable interface (docs/reference/events.md, written from these classes by
+`agents.events.document`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from agents.events.base import DECISIONS, EventKind, Rows, kind
 
 @kind("thought", "thought", "thought")
 class Thought(EventKind):
-    """A model's reply. `sources` are those of each turn, `untrusted` the ones nobody vouches for; blobs: prompt, output."""
+    """A model's reply. `sources` are those of each turn, `untrusted` the untrusted ones; blobs: prompt, output."""
 
     text: str
     step: str
@@ -77,7 +78,7 @@ class AttemptRepeated(EventKind):
 
 @kind("memory.recall", "memory", "recalled", "info")
 class LessonsRecalled(EventKind):
-    """Lessons found for a task: each with `by` (signature, meaning, vectors, words), similarity, weight, shown, helped."""
+    """A task's lessons: each with `by` (signature, meaning, vectors, words), similarity, weight, shown, helped."""
 
     lessons: Rows
 

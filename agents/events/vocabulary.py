@@ -34,7 +34,7 @@ def types_in(preset: Preset) -> list[str]:
 
 
 def schema() -> list[dict[str, Any]]:
-    """Every kind as plain data: type, meaning, and the JSON type of each payload field; `?` marks one that may be absent."""
+    """Every kind as plain data: type, meaning, JSON type of each payload field; `?` marks one that may be absent."""
     return [
         {"type": type_, "meaning": " ".join((kind.__doc__ or "").split()), "payload": _payload(kind)}
         for type_, kind in sorted(KINDS.items())

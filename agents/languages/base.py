@@ -83,7 +83,7 @@ class Language(Protocol):
         return path.startswith("tests/")
 
     def steers_tests(self, path: str, text: str) -> str:
-        """Why the coder may not write this file: it would decide which tests run or what their result is. "" if it may."""
+        """Why the coder may not write this file: it decides which tests run or what they report. "" if it may."""
         return ""
 
     def import_word(self, path: str) -> str:
@@ -113,7 +113,7 @@ class Language(Protocol):
         return None
 
     def mutants(self, source: str, *, seed: int, limit: int, lines: frozenset[int]) -> tuple[str, list[str]]:
-        """The text in the form mutants are written in, and up to `limit` variants with one mistake on one of `lines`."""
+        """The text as mutants are written, and up to `limit` variants with one mistake on one of `lines`."""
         return source, []
 
     # Running
@@ -134,7 +134,7 @@ class Language(Protocol):
         ...
 
     def behaviour(self, sandbox: Sandbox, calls: Sequence[Call]) -> str:
-        """A hash of what these calls give in the code of /workspace; "" when it cannot be told. Raises SandboxUnavailable."""
+        """A hash of what these calls return in /workspace; "" when that is unknown. Raises SandboxUnavailable."""
         return ""
 
     def calls_of(self, tests: Mapping[str, str], files: Mapping[str, str]) -> list[Call]:
@@ -178,7 +178,7 @@ class Language(Protocol):
     # Libraries: names are looked up in the sandbox where they are installed
 
     def uses(self, path: str, source: str, paths: Iterable[str]) -> list[tuple[int, Question]]:
-        """Lines and questions about the names that the text takes from libraries, of none of the repository's `paths`."""
+        """Lines and questions about names that the text takes from libraries, not from the repository's `paths`."""
         return []
 
     def missing(self, sandbox: Sandbox, questions: Sequence[Question]) -> list[str] | None:
@@ -193,7 +193,7 @@ class Language(Protocol):
         return []
 
     def public_names(self, sandbox: Sandbox, names: Sequence[str]) -> list[Any]:
-        """For each module of these names its public names, [name, signature, first line of documentation]; None if it cannot be told."""
+        """Of each module its public names, [name, signature, first line of documentation]; None if that is unknown."""
         return [None] * len(names)
 
     def names_used(self, source: str) -> set[str]:

@@ -6,8 +6,18 @@ from typing import Any
 
 _MAX_DEPTH = 40
 _KEPT = (
-    "title", "description", "enum", "format", "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern",
-)  # fmt: skip
+    "title",
+    "description",
+    "enum",
+    "format",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "pattern",
+)
 _FORMATS = {"enum", "date-time", "float", "double", "int32", "int64"}
 
 

@@ -1,8 +1,8 @@
 """Ollama, over its own protocol: JSON lines.
 
-Calls go over the HTTP base of all providers: Ollama's Python client has no parameter for `truncate` and `shift`, without
-which a server drops old messages silently, and it discards headers (Retry-After). The client looks at what a server
-has, where a slow import costs nothing.
+Calls go over the HTTP base of all providers: Ollama's Python client has no parameter for `truncate` and `shift`,
+without which a server drops old messages silently, and it discards headers (Retry-After). The client looks at what a
+server has, where a slow import costs nothing.
 """
 
 from __future__ import annotations

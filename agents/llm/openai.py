@@ -1,7 +1,8 @@
 """Any server that speaks OpenAI's chat completions: llama.cpp, vLLM, LM Studio, OpenAI itself and many more.
 
 They differ in which parameters they take. What one of them refuses by name is left out from then on, so nobody has to
-configure it. None of them can be told how large a window to load, so that is what the person who starts the server sets.
+configure it. None of them can be told how large a window to load, so that is what the person who starts the server
+sets.
 """
 
 from __future__ import annotations

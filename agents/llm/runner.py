@@ -145,7 +145,7 @@ class ModelRunner:
     def embed(
         self, provider: Provider, texts: Sequence[str], *, cancelled: Callable[[], bool] | None = None
     ) -> list[list[float]]:
-        """Turn texts into vectors; retried and stoppable like `complete`. Of a `ModelChain` by the first model alone."""
+        """Turn texts into vectors; retried and stoppable like `complete`. A `ModelChain` uses its first model."""
         if isinstance(provider, ModelChain):
             provider = provider.members[0]
 

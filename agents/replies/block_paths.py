@@ -18,7 +18,8 @@ _DRESS = re.compile(
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{1,300}\)")
 _WORD = re.compile(r"[\w./-]{1,300}\w")
 _NOT_GIVEN = re.compile(  # words that speak of a file rather than give it
-    r"\b(?:runs?|running|execute|usage|use[sd]?|using|imports?|imported|calls?|called|outputs?|prints?|test it|try|example|from|see|look(?:s|ed)?|like|instead|delete|remove|forget"
+    r"\b(?:runs?|running|execute|usage|use[sd]?|using|imports?|imported|calls?|called|outputs?|prints?|test it|try"
+    r"|example|from|see|look(?:s|ed)?|like|instead|delete|remove|forget"
     r"|inside|currently|holds?|held|contains?|errors?|bugs?|problems?|issues?|assum\w+|reference|before|previous(?:ly)?|earlier|was|were|old|original(?:ly)?|given|excerpt|relevant|part|end"
     r"|beginning|extend|modify|could|might|may|would|existing|unchanged|in your)\b",
     re.I,
@@ -26,7 +27,8 @@ _NOT_GIVEN = re.compile(  # words that speak of a file rather than give it
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|<!--|--|;|%)\s*(?:(path|file|filename)\s*:\s*)?(.+?)\s*(?:\*/|-->)?\s*$", re.I)
 _FILE_NEXT = r"(?!\s+(?:a\s+|the\s+)?(?:new\s+)?(?:file\s+|module\s+)?[`*\"']?[\w./-]+\.\w)"
 _PART = re.compile(  # a part of a file is no file: "Add this line to `app.py`:"
-    rf"\b(?:forget|append|insert|put|set|replace|change)\b|\badd\b{_FILE_NEXT}|\b(?:lines?|imports?|function|method|snippet|top of|bottom of)\b",
+    rf"\b(?:forget|append|insert|put|set|replace|change)\b|\badd\b{_FILE_NEXT}|\b(?:lines?|imports?|function|method"
+    rf"|snippet|top of|bottom of)\b",
     re.I,
 )
 _DOCSTRING = re.compile(r"^(\0)?\"\"\"\s*(\S{1,300})\s*\"\"\"$")

@@ -339,7 +339,7 @@ def _end_by_sense(text: str, start: int, mark: str, path: str) -> int | None:
 
 
 def _unescaped(raw: str, mark: str, path: str) -> str:
-    """The text a broken string stands for. Whether `\\n` in it is a line end or two characters shows when it compiles."""
+    """The text a broken string stands for. Whether `\\n` is a line end or two characters shows in compiling."""
     if len(mark) == 3 or mark == "`":
         return raw.removeprefix("\n")
     quoted = re.sub(r'(?<!\\)((?:\\\\)*)"', lambda match: match[1] + '\\"', raw)

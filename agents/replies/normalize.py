@@ -1,4 +1,4 @@
-"""Paths and contents as they are meant where only their dress is wrong; Python must compile after a mend that guesses."""
+"""Paths and contents as they are meant where only their form is wrong; Python must compile after a guess."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from agents.replies.source import compiles, is_broken
 
 MAX_FILES = 100
 _HEREDOC = re.compile(
-    r"^\s*(?:\$ )?(?:sudo )?(?:cat|tee)\b(?=[^\n]*<<)(?=[^\n]{0,400}?(?:>\s*|tee (?:-a )?)(?P<path>[\w./-]{1,300}))[^\n]{0,400}?<<-?\s*[\"'\\]?(?P<end>\w{1,40})[\"']?"
+    r"^\s*(?:\$ )?(?:sudo )?(?:cat|tee)\b(?=[^\n]*<<)(?=[^\n]{0,400}?(?:>\s*"
+    r"|tee (?:-a )?)(?P<path>[\w./-]{1,300}))[^\n]{0,400}?<<-?\s*[\"'\\]?(?P<end>\w{1,40})[\"']?"
 )
 _ADDED = re.compile(r"^\*\*\* Add File: (\S.{0,400}?)\s*$")
 _NEW = re.compile(r"^\+\+\+ (?:b/)?(\S.{0,400}?)\s*$")
@@ -28,12 +29,14 @@ _CONTENT_ELEMENT = re.compile(
     rf"\s{{0,20}}<(?P<tag>parameter(?=[= ])|(?:{_CONTENTS})(?=>))(?:[= ](?:name=)?\"?(?:{_CONTENTS})\"?)?>\n?", re.I
 )
 _NAMED_ELEMENT = re.compile(
-    r"^[ \t]{0,12}<(?P<tag>[A-Za-z]\w{1,30})\s[^<>\n]{0,200}?\b(?:path|filePath|file_path|filename|file|name)=[\"'](?P<path>[^\"'<>\n]{1,400})[\"'][^<>\n]{0,200}>\n?",
+    r"^[ \t]{0,12}<(?P<tag>[A-Za-z]\w{1,30})\s[^<>\n]{0,200}?\b(?:path|filePath|file_path|filename|file"
+    r"|name)=[\"'](?P<path>[^\"'<>\n]{1,400})[\"'][^<>\n]{0,200}>\n?",
     re.M,
 )
 _PATH_AS_TAG = re.compile(r"^<(?P<tag>(?:file:)?(?P<path>[\w.-]+(?:/[\w.-]+)*\.\w{1,8}))>\n", re.M)
 _TITLE = re.compile(
-    r"^(?:#+ |// )?(?:(?:File(?: ?name)?|Path)(?: \d{1,3})?:\s*|[=*-]{2,} ?)?`?(?P<path>[\w.-]+(?:/[\w.-]+)*\.\w{1,8})`?(?: ?[=*-]{2,})?$"
+    r"^(?:#+ |// )?(?:(?:File(?: ?name)?|Path)(?: \d{1,3})?:\s*"
+    r"|[=*-]{2,} ?)?`?(?P<path>[\w.-]+(?:/[\w.-]+)*\.\w{1,8})`?(?: ?[=*-]{2,})?$"
 )
 
 

@@ -12,11 +12,13 @@ _LEFT_OUT = [
     re.compile(pattern, re.I)
     for pattern in (
         _COMMENT
-        + r"(?:\.{3}|…)\s*\(?(?:the |your |all |any )?(?:rest|existing|remaining|other|same|previous|unchanged|more|code|keep|as before|omitted)\b",
+        + r"(?:\.{3}|…)\s*\(?(?:the |your |all |any )?(?:rest|existing|remaining|other|same|previous|unchanged|more"
+        r"|code|keep|as before|omitted)\b",
+        _COMMENT + r"\W*(?:the )?(?:rest|remainder) of (?:the |your |this )?(?:\w+ )?(?:code|file|function|class|method"
+        r"|module|implementation|tests?)\b",
         _COMMENT
-        + r"\W*(?:the )?(?:rest|remainder) of (?:the |your |this )?(?:\w+ )?(?:code|file|function|class|method|module|implementation|tests?)\b",
-        _COMMENT
-        + r"\W*(?:existing|previous|remaining|unchanged|other) (?:\w+ )?(?:code|methods?|functions?|tests?|imports?|content)\b[^.]{0,40}(?:here|unchanged|remains?|stays?|\.{3}|…)",
+        + r"\W*(?:existing|previous|remaining|unchanged|other) (?:\w+ )?(?:code|methods?|functions?|tests?|imports?"
+        r"|content)\b[^.]{0,40}(?:here|unchanged|remains?|stays?|\.{3}|…)",
         _COMMENT + r".{0,40}\b(?:remains|stays|is|are) (?:the same|unchanged)\s*(?:\.{3}|…)?\s*(?:\*/|-->)?$",
         _COMMENT + r"\W*(?:code|content|implementation) (?:omitted|goes here|unchanged)\b",
         _COMMENT + r"\W*(?:your |the |full )?(?:code|contents?|implementation) here\W*$",
@@ -25,10 +27,12 @@ _LEFT_OUT = [
 _UNWRITTEN = [
     re.compile(pattern, re.I)
     for pattern in (
-        r"\b(?:TODO|FIXME|XXX)\b\W{0,4}(?:implement|add (?:the )?(?:implementation|code|logic)|write|finish|complete|fill)\b",
+        r"\b(?:TODO|FIXME|XXX)\b\W{0,4}(?:implement|add (?:the )?(?:implementation|code|logic)|write|finish|complete"
+        r"|fill)\b",
         _COMMENT + r"\W*(?:add |put |write |insert )?your (?:code|implementation|logic) (?:goes )?here\b",
         _NOTE + r"\W*(?:implement|fill in) (?:this|me|here|later|the (?:logic|function|method|rest))\b",
-        r"^\s*(?:pass|\.\.\.|return None|return)\s*#\s*(?:\W*)(?:implement|todo|fixme|placeholder|to be|not implemented|your|add|replace|stub|fill)\b",
+        r"^\s*(?:pass|\.\.\.|return None|return)\s*#\s*(?:\W*)(?:implement|todo|fixme|placeholder|to be"
+        r"|not implemented|your|add|replace|stub|fill)\b",
         _COMMENT + r"\W*placeholder (?:for|implementation|code|logic)\b",
     )
 ]

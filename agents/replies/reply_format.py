@@ -24,7 +24,8 @@ _AGAIN = "with each file whole in a fence that names its path."
 
 def _tags(match: re.Match[str]) -> str:
     return (
-        f"- Answer with one or two sentences of thought, then each {match['kind'] or ''}file whole between two tags, each "
+        f"- Answer with one or two sentences of thought, then each {match['kind'] or ''}file whole between two "
+        f"tags, each "
         f"tag on a line of its own: <<WRITE: {match['path']}>> before it and <</WRITE>> after it. No fences."
     )
 
@@ -32,7 +33,8 @@ def _tags(match: re.Match[str]) -> str:
 def _json(match: re.Match[str]) -> str:
     return (
         '- Answer with one JSON object and nothing else: {"thought": "one or two sentences", "files": [{"path": "'
-        f'{match["path"]}", "content": "the whole {match["kind"] or ""}file"}}]}}. Escape quotes and line ends in strings.\n'
+        f'{match["path"]}", "content": "the whole '
+        f'{match["kind"] or ""}file"}}]}}. Escape quotes and line ends in strings.\n'
         '- Decisions and a diagnosis go into the same object: "decisions": ["chose X over Y because Z -> FR-01"], '
         '"diagnosis": {"cause": "…", "evidence": "…", "hypothesis": "…", "plan": "…"}.'
     )

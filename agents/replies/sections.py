@@ -38,7 +38,7 @@ _VERDICTS: dict[str, VerdictWord] = {
 
 
 def label(line: str) -> tuple[str, str]:
-    """A line's label in lower case and what follows it: `**Cause:** x` gives ("cause", "x"); ("", "") for other lines."""
+    """A line's label in lower case and the rest of it: `**Cause:** x` gives ("cause", "x"); ("", "") for others."""
     line = line[:_MAX_LINE]
     opening = line.lstrip(" \t>*_#`+-")
     if match := _LABEL.match(opening):

@@ -10,7 +10,7 @@ _MAX_FILLED = 500
 
 
 class Shaper:
-    """Fills missing required values of one schema; each is told as a problem, none is guessed from a list of choices."""
+    """Fill in missing required values of a schema; each is reported as a problem, none is guessed from choices."""
 
     def __init__(self, schema: dict[str, Any], problems: list[str]) -> None:
         self._root, self._problems, self._filled = schema, problems, 0

@@ -10,17 +10,21 @@ from agents.replies.fences import MAX_BLOCKS
 from agents.replies.types import Wish, WishKind
 
 _NAME = r"(?:BEGIN[ _])?(?:(?:OVER|RE)?WRITES?|FILE|EDIT|CREATE|SAVE|UPDATE)(?:[ _]?FILE)?"
-_PATH = r"(?:(?:path|file|filename|name)\s*=\s*)?[\"'`]?(?P<path>[^\"'`<>\n|]{1,1000}?)[\"'`]?(?:[ \t]*[,|][^<>\n]{0,200}|[ \t]+\w{1,20}=[^<>\n]{0,200})?"
+_ATTRIBUTES = r"(?:[ \t]*[,|][^<>\n]{0,200}|[ \t]+\w{1,20}=[^<>\n]{0,200})?"
+_PATH = rf"(?:(?:path|file|filename|name)\s*=\s*)?[\"'`]?(?P<path>[^\"'`<>\n|]{{1,1000}}?)[\"'`]?{_ATTRIBUTES}"
 _FOREIGN = re.compile(
-    r"^([ \t]{0,8}(?:[#*+-]{1,6}[ \t]+)?)(?:\[\[|\[(?=/?WRITE\b)|«|&lt;&lt;|\\<\\<)[ \t]*(/?[ \t]*(?:END[ _]?)?(?:WRITE|FILE|EDIT|CREATE|READ|EXEC)\b[^\n]{0,1000}?)[ \t]*(?:\]\]?|»|&gt;&gt;|\\>\\>)",
+    r"^([ \t]{0,8}(?:[#*+-]{1,6}[ \t]+)?)(?:\[\[|\[(?=/?WRITE\b)|«|&lt;&lt;|\\<\\<)[ \t]*"
+    r"(/?[ \t]*(?:END[ _]?)?(?:WRITE|FILE|EDIT|CREATE|READ|EXEC)\b[^\n]{0,1000}?)[ \t]*(?:\]\]?|»|&gt;&gt;|\\>\\>)",
     re.M | re.I,
 )
 _OPEN = re.compile(
-    rf"^[ \t]{{0,8}}(?:(?:[*+-]|#{{1,6}}|\d{{1,3}}[.)])[ \t]+)?(?:\*\*|`)?(?:<{{1,3}}[ \t]*{_NAME}\b[ \t]*[:-]?[ \t]*{_PATH}[ \t]*(?:>{{1,3}}|$))(?:\*\*|`)?:?(?P<rest>.*)$",
+    rf"^[ \t]{{0,8}}(?:(?:[*+-]|#{{1,6}}|\d{{1,3}}[.)])[ \t]+)?(?:\*\*|`)?"
+    rf"(?:<{{1,3}}[ \t]*{_NAME}\b[ \t]*[:-]?[ \t]*{_PATH}[ \t]*(?:>{{1,3}}|$))(?:\*\*|`)?:?(?P<rest>.*)$",
     re.I,
 )
 _CLOSE = re.compile(
-    rf"<{{1,3}}[ \t]*(?:\\?/[ \t]*{_NAME}|END[ _]?(?:{_NAME})?|{_NAME}[ _:]{{0,3}}END)\b[^<>\n]{{0,200}}>{{0,3}}|^[ \t]*<<[ \t]*(?:{_NAME}|/[ \t]*[\w./-]{{1,300}})[ \t]*>>[ \t]*$",
+    rf"<{{1,3}}[ \t]*(?:\\?/[ \t]*{_NAME}|END[ _]?(?:{_NAME})?|{_NAME}[ _:]{{0,3}}END)\b[^<>\n]{{0,200}}>{{0,3}}"
+    rf"|^[ \t]*<<[ \t]*(?:{_NAME}|/[ \t]*[\w./-]{{1,300}})[ \t]*>>[ \t]*$",
     re.I,
 )
 _WISH = re.compile(r"^[ \t]{0,8}<<[ \t]*(READ|EXEC|RUN|CONFIRM|ASK)\b[ \t]*:?[ \t]*(.{0,2000}?)[ \t]*>>[ \t]*$", re.I)

@@ -1,4 +1,4 @@
-"""What stands around an answer: thoughts aloud in any tag, the model's own channels, turns that it made up afterwards."""
+"""What surrounds an answer: reasoning in any tag, the model's own channels, turns that it made up afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _THOUGHTS = re.compile(
     r"\A\s*(?:<(?P<tag>thinking|thoughts?|reasoning|reflection|scratchpad|analysis|think)>|\[THINK\]|◁think▷)", re.I
 )
 _NEXT_TURN = re.compile(
-    r"^(?:<\|im_start\|>[ \t]*(?:user|system|human)\b|<\|start_header_id\|>(?:user|system)<\|end_header_id\|>|<start_of_turn>user\b"
+    r"^(?:<\|im_start\|>[ \t]*(?:user|system|human)\b|<\|start_header_id\|>(?:user|system)<\|end_header_id\|>"
+    r"|<start_of_turn>user\b"
     r"|<\|user\|>|\[INST\]|###[ ]?(?:Instruction|Human|User)\b:?[ \t]*$|(?:Human|User):[ ].*$)",
     re.M | re.I,
 )

@@ -12,11 +12,27 @@ from pathlib import Path
 
 AUTHOR = ("AI SWE", "aiswe@localhost")
 _SAFE = (
-    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false",
-    "-c", "core.autocrlf=false", "-c", "protocol.ext.allow=never", "-c", "commit.gpgsign=false",
-    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "merge.conflictStyle=merge",
-    "-c", "advice.detachedHead=false",
-)  # fmt: skip
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.symlinks=false",
+    "-c",
+    "core.autocrlf=false",
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "merge.conflictStyle=merge",
+    "-c",
+    "advice.detachedHead=false",
+)
 
 
 # What the product needs of git. None of it talks to another machine: there is no way to push, fetch or clone here.

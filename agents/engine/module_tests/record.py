@@ -1,4 +1,4 @@
-"""What writing tests leaves on the record beside the model's words: each run in the sandbox, each file, what they cover."""
+"""What writing tests leaves on the record besides the replies: each sandbox run, each file, what they cover."""
 
 from __future__ import annotations
 

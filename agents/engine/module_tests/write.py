@@ -1,4 +1,4 @@
-"""Write tests for one module: ask, run, show what fails or is not covered, until the figure is met or the rounds are used."""
+"""Write tests for one module: ask, run, show failures and gaps, until the target is met or the rounds end."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ class Written:
 def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds: int = ROUNDS) -> Written:
     """Tests for `module` on top of the newest commit, which stays as it is.
 
-    When the model fails or the budget ends after some tests passed, those are handed out and `problem` says why there are
-    no more. Raises NoModule, SuiteFails, and what asking and running raise (LLMError, OverBudget, SandboxUnavailable).
+    When the model fails or the budget ends after some tests passed, those are handed out and `problem` says why there
+    are no more. Raises NoModule, SuiteFails, and what asking and running raise (LLMError, OverBudget,
+    SandboxUnavailable).
     """
     base = ctx.repository.head()
     there = ctx.repository.files(base)
@@ -81,23 +82,35 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
     if best.met:
         return best
     prompt = render(
-        "task.module", project=ctx.project, key=KEY, path=path, imported=language.import_name(path), target=f"{target:g}",
+        "task.module",
+        project=ctx.project,
+        key=KEY,
+        path=path,
+        imported=language.import_name(path),
+        target=f"{target:g}",
         language=language.words,
-        source=files_text({path: source}, Source.REPOSITORY), missing=_missing(source, before),
+        source=files_text({path: source}, Source.REPOSITORY),
+        missing=_missing(source, before),
         others=label("\n".join(filter(language.is_test, there)), Source.REPOSITORY),
-    )  # fmt: skip
+    )
     messages: list[Message] = [
-        system_turn(TESTER, ctx, state["task"]), as_turn("user", prompt),
-    ]  # fmt: skip
+        system_turn(TESTER, ctx, state["task"]),
+        as_turn("user", prompt),
+    ]
     taken = frozenset(there)
     for number in range(1, rounds + 1):
         best.rounds = number
         one: TaskState = {**state, "step": number}
         try:
             messages, _, applied = request_files(
-                one, ctx, TESTER, messages, step="module" if number == 1 else "module-again",
-                accept=lambda name: language.is_test(name) and name not in taken, current=state["tests"],
-            )  # fmt: skip
+                one,
+                ctx,
+                TESTER,
+                messages,
+                step="module" if number == 1 else "module-again",
+                accept=lambda name: language.is_test(name) and name not in taken,
+                current=state["tests"],
+            )
         except (LLMError, OverBudget) as trouble:
             if not best.files:
                 raise
@@ -125,9 +138,8 @@ def _before(state: TaskState, ctx: TaskContext, path: str, tested: bool) -> Cove
     if not report.ok and report.problem != "no tests were found":
         what = counts_text(asdict(report))
         first = next((f"{one.nodeid}: {one.message}" for one in report.failures), report.problem)
-        raise SuiteFails(
-            f"The tests that are there do not pass, so coverage would prove nothing: {what} {' '.join(first.split())[:300]}".rstrip()
-        )
+        why = f"{what} {' '.join(first.split())[:300]}".rstrip()
+        raise SuiteFails(f"The tests that are there do not pass, so coverage would prove nothing: {why}")
     return language_of_task(state["task"]).measure(sandbox, path)
 
 
@@ -146,9 +158,13 @@ def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Wri
     if report.ok:
         covered = _keep(state, ctx, path, best, state["tests"], report.passed)
         return render(
-            "task.module-again", counts=counts, trace="", lines=f"{covered.lines:.0f}", branches=f"{covered.branches:.0f}",
+            "task.module-again",
+            counts=counts,
+            trace="",
+            lines=f"{covered.lines:.0f}",
+            branches=f"{covered.branches:.0f}",
             missing=_missing(source, covered),
-        )  # fmt: skip
+        )
     failing = [one.nodeid for one in report.failures]
     passing = language_of_task(state["task"]).without_tests(state["tests"], failing)
     # Those that pass may be enough; the model is asked to correct the others only if they are not.
@@ -163,8 +179,14 @@ def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Wri
 
 
 def _keep(
-    state: TaskState, ctx: TaskContext, path: str, best: Written, tests: Mapping[str, str], passed: int, dropped: int = 0
-) -> Covered:  # fmt: skip
+    state: TaskState,
+    ctx: TaskContext,
+    path: str,
+    best: Written,
+    tests: Mapping[str, str],
+    passed: int,
+    dropped: int = 0,
+) -> Covered:
     """Measure tests that just passed; the better ones are handed out."""
     covered = language_of_task(state["task"]).measure(ctx.at_hand(), path)
     covered_so(state, ctx, path, covered)

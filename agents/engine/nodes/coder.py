@@ -9,7 +9,7 @@ from agents.context import files_text
 from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import (
-    hear,
+    add_messages,
     key_of,
     lessons_text,
     opening,
@@ -17,7 +17,7 @@ from agents.engine.nodes.common import (
     request_files,
     tests_text,
 )
-from agents.engine.nodes.explain_fix import left_behind
+from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.nodes.limits import near_the_limit
 from agents.engine.state import TaskState
@@ -43,7 +43,7 @@ def _candidate(
     if strategy != "first" and state["iteration"] >= ctx.limits.max_iterations:
         return _nothing(state, "")
     current, is_test = {**own_files(state, ctx), **state["files"]}, language_of_task(state["task"]).is_test
-    messages, heard = hear(state, ctx, messages)
+    messages, messages_read = add_messages(state, ctx, messages)
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     try:
         messages, reply, applied = request_files(
@@ -61,11 +61,11 @@ def _candidate(
         "iteration": state["iteration"] + 1,
         "strategy": strategy,
         "diagnosis": {},
-        "heard": heard,
+        "messages_read": messages_read,
         "verdict": "",
         "unfounded": False,
         "shown": [],
-        "left": {},
+        "previous_failure": {},
     }
     if strategy == "repair" or (reply.diagnosis is not None and strategy != "first"):
         diagnosis: dict[str, Any] = asdict(reply.diagnosis or Diagnosis())
@@ -100,7 +100,7 @@ def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
 
 
 def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
-    """Diagnosis and repaired files in one answer, from the whole trace; a try that made it worse is taken back first."""
+    """Diagnosis and repaired files in one answer, from the full trace; a try that made it worse is undone first."""
     ctx = runtime.context
     back = _taken_back(state, ctx)
     undone = state["failures"][-1] if back else ""
@@ -128,7 +128,11 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     changed = _candidate(state, ctx, messages, step=step, strategy="repair", hints=hints)
     if "coder" not in changed:
         return changed
-    counted = {"repairs": state["repairs"] + 1, "repairs_here": state["repairs_here"] + 1, "left": left_behind(state)}
+    counted = {
+        "repairs": state["repairs"] + 1,
+        "repairs_here": state["repairs_here"] + 1,
+        "previous_failure": previous_failure(state),
+    }
     return back | changed | counted | {"shown": ids(known)}
 
 
@@ -147,9 +151,12 @@ def _taken_back(state: TaskState, ctx: TaskContext) -> TaskState:
     )
     ctx.event_log.emit(taken_back, attempt=state["attempt"], key=key_of(state, "taken-back"))
     return TaskState(
-        files=before["files"], packages=before["packages"], report=report, coder=state["coder"][: before["turns"]],
+        files=before["files"],
+        packages=before["packages"],
+        report=report,
+        coder=state["coder"][: before["turns"]],
         signatures=[*state["signatures"], report["signature"]],
-    )  # fmt: skip
+    )
 
 
 def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
@@ -173,7 +180,7 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         "files": changed.get("files", {}),
         "lessons": lessons,
         "shown": ids(lessons),
-        "left": left_behind(state),
+        "previous_failure": previous_failure(state),
     }
 
 

@@ -36,13 +36,21 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         existing = joined([existing, offered(state, ctx, about_of(task), own_files(state, ctx))])
     first = render(
         "task.head",
-        project=ctx.project, key=task["key"], title=task["title"], approach=state["approach"], step=step,
-        description=label(task.get("description", ""), Source.MODEL), expects=label(task.get("expects", ""), Source.MODEL),
-        files=task.get("files", []), requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
-        note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()), lessons=lessons_text(state.get("lessons", [])),
+        project=ctx.project,
+        key=task["key"],
+        title=task["title"],
+        approach=state["approach"],
+        step=step,
+        description=label(task.get("description", ""), Source.MODEL),
+        expects=label(task.get("expects", ""), Source.MODEL),
+        files=task.get("files", []),
+        requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+        note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
+        lessons=lessons_text(state.get("lessons", [])),
         existing=existing,
-        tests=more.get("tests", ""), avoid=label(more.get("avoid", ""), Source.TESTS),
-    )  # fmt: skip
+        tests=more.get("tests", ""),
+        avoid=label(more.get("avoid", ""), Source.TESTS),
+    )
     return [system_turn(persona, ctx, task), as_turn("user", first)]
 
 
@@ -179,10 +187,10 @@ def crowded(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
     return reasons
 
 
-def hear(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[list[Message], int]:
-    """Add messages from people since the last turn to the newest message; returns how many words are now heard."""
+def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[list[Message], int]:
+    """Add messages from people since the last turn to the newest message; returns how many of their words are now read."""
     words = list(ctx.task_store.words())
-    new = words[state.get("heard", 0) :]
+    new = words[state.get("messages_read", 0) :]
     if not new:
         return messages, len(words)
     said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])

@@ -48,10 +48,14 @@ def consent(state: TaskState, ctx: TaskContext) -> tuple[ApprovalAnswer, str]:
     lines = [f"{path}: {reason}" for path, reasons in found.items() for reason in reasons]
     why = "\n".join(lines[:SHOWN])
     answer = ctx.task_store.ask(
-        kind="gate", subject=f"reach:{key}:{seen.hexdigest()[:32]}", title=f"{key}: may this code reach outside?"[:200],
-        why=why[:2000], on_yes="The code goes on to review and merge; its next runs are in the sandbox all the same.",
-        on_no="The coder is told to continue without it.", payload={"reasons": lines[:200], "paths": sorted(found)},
-    )  # fmt: skip
+        kind="gate",
+        subject=f"reach:{key}:{seen.hexdigest()[:32]}",
+        title=f"{key}: may this code reach outside?"[:200],
+        why=why[:2000],
+        on_yes="The code goes on to review and merge; its next runs are in the sandbox all the same.",
+        on_no="The coder is told to continue without it.",
+        payload={"reasons": lines[:200], "paths": sorted(found)},
+    )
     if answer == "pending":
         raise Waiting(WaitReason.EFFECT_CONSENT, lines[0])
     return answer, why

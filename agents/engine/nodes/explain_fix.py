@@ -1,4 +1,4 @@
-"""A cure that nobody explained: afterwards the model is asked why, from how it failed and what the cure did differently.
+"""A fix without an explanation: the model is asked for it afterwards, from the failure and the difference.
 
 A fresh approach makes no diagnosis, and some repairs come without one. What is read from the difference was never
 put to the test as a diagnosis is, so it is marked as inferred and weighs less (agents.memory.weighing).
@@ -35,7 +35,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def left_behind(state: TaskState) -> dict[str, Any]:
+def previous_failure(state: TaskState) -> dict[str, Any]:
     """The failing version that the next one is written to replace; nothing when its own trace is not at hand."""
     signatures, report = state["signatures"], state["report"]
     if not signatures or report.get("signature") != signatures[-1]:
@@ -46,7 +46,7 @@ def left_behind(state: TaskState) -> dict[str, Any]:
 
 def difference(state: TaskState) -> str:
     """What the version at hand does differently from the one left behind; "" when it is the same code."""
-    left = state.get("left") or {}
+    left = state.get("previous_failure") or {}
     before: Mapping[str, str] = left.get("files", {})
     lines = [f"package {name} added" for name in state["packages"] if name not in left.get("packages", ())]
     for path in sorted({*before, *state["files"]}):
@@ -56,22 +56,37 @@ def difference(state: TaskState) -> str:
 
 
 def explained(state: TaskState, ctx: TaskContext, proof: Mapping[str, Any]) -> tuple[str, str, str]:
-    """(cause, fix, ""), or ("", "", why there is none). One short call; none when the budget or the model will not have it.
+    """(cause, fix, ""), or ("", "", why there is none). One short call; none when the budget or the model forbids it.
 
     The work is merged by now, so nothing that goes wrong here may hold it up.
     """
     prompt = render(
-        "task.lesson", project=ctx.project, key=state["task"]["key"], title=state["task"]["title"],
-        trace=label(proof["trace"], Source.TESTS), diff=label(proof["diff"], Source.MODEL, "diff"),
-    )  # fmt: skip
+        "task.lesson",
+        project=ctx.project,
+        key=state["task"]["key"],
+        title=state["task"]["title"],
+        trace=label(proof["trace"], Source.TESTS),
+        diff=label(proof["diff"], Source.MODEL, "diff"),
+    )
     messages: Any = [system_turn(CODER, ctx, state["task"]), as_turn("user", prompt)]
     if left_of(ctx.limits, ctx.event_log.spent()) < count_messages(messages) + EXPLAINER.max_tokens:
         return "", "", "the tokens left do not pay for the question"
     try:
-        answer = ask(Question(
-            canary=ctx.canary, event_log=ctx.event_log, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider(EXPLAINER.name),
-            persona=EXPLAINER, messages=messages, step="lesson", key=key_of(state, "why"), attempt=proof["attempt"], schema=SCHEMA,
-        ))  # fmt: skip
+        answer = ask(
+            Question(
+                canary=ctx.canary,
+                event_log=ctx.event_log,
+                limits=ctx.limits,
+                runner=ctx.runner,
+                provider=ctx.provider(EXPLAINER.name),
+                persona=EXPLAINER,
+                messages=messages,
+                step="lesson",
+                key=key_of(state, "why"),
+                attempt=proof["attempt"],
+                schema=SCHEMA,
+            )
+        )
     except (LLMError, OverBudget, Stopped) as trouble:
         return "", "", str(trouble) or "the run was stopped"
     said, problems = parse_json(answer.text, SCHEMA)

@@ -73,10 +73,14 @@ def _person_agrees(state: TaskState, ctx: TaskContext, path: str, content: str, 
     key = state["task"]["key"]
     subject = hashlib.sha256(f"{path}\n{content}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     answer = ctx.task_store.ask(
-        kind="gate", subject=f"firewall:{subject}", title=f"{key}: may {path} be used?"[:200], why=doubt.reason[:2000],
-        on_yes="The file is used as it is; the sandbox and the review gate still hold.", on_no="The author is told to continue without it.",
+        kind="gate",
+        subject=f"firewall:{subject}",
+        title=f"{key}: may {path} be used?"[:200],
+        why=doubt.reason[:2000],
+        on_yes="The file is used as it is; the sandbox and the review gate still hold.",
+        on_no="The author is told to continue without it.",
         payload={"path": path, "reasons": [doubt.reason], "rule": doubt.rule},
-    )  # fmt: skip
+    )
     if answer == "pending":
         raise Waiting(WaitReason.GUARD_MODEL, path)
     return answer == "approved"

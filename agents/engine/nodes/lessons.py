@@ -77,8 +77,8 @@ def ids(lessons: Sequence[Mapping[str, Any]]) -> list[str]:
 def unhelpful_lessons(state: TaskState) -> list[str]:
     """Lessons that this task has failed with, the newest try's among them: it is not shown them again.
 
-    A wrong lesson that stays in the prompt misleads every approach alike; a right one that was read and did not help has
-    had its chance here.
+    A wrong lesson that stays in the prompt misleads every approach alike; a right one that was read and did not help
+    has had its chance here.
     """
     return sorted({*state.get("unhelpful_lessons", []), *state.get("shown", [])})
 
@@ -102,13 +102,13 @@ def judged(state: TaskState, ctx: TaskContext, passed: bool) -> None:
 
 
 def confirmed(state: TaskState) -> dict[str, Any]:
-    """What a try that passed has proved: how to cure the failure that it replaced, by its diagnosis or by the difference.
+    """What a passing try has proved: how to fix the failure before it, by its diagnosis or by the difference.
 
     Empty when it cured none. Called before the state has the report of the try that passed.
     """
     if state["strategy"] not in ("repair", "fresh"):
         return {}
-    diagnosis, left = state["diagnosis"], state.get("left") or {}
+    diagnosis, left = state["diagnosis"], state.get("previous_failure") or {}
     signature = left.get("signature") or (state["signatures"][-1] if state["signatures"] else "")
     if not signature:
         return {}
@@ -131,18 +131,29 @@ def learned(state: TaskState, ctx: TaskContext) -> None:
     strange = planted(f"{cause}\n{fix}")
     cause, fix = _line(cause), _line(fix)
     if not why:
-        why = f"the diagnosis {strange}" if strange else switched_off(
-            ctx.lessons, project=ctx.project, signature=proof["signature"], text=f"{cause}\n{fix}"
-        )  # fmt: skip
+        why = (
+            f"the diagnosis {strange}"
+            if strange
+            else switched_off(ctx.lessons, project=ctx.project, signature=proof["signature"], text=f"{cause}\n{fix}")
+        )
     if why:
         return _refused(state, ctx, proof, why)
     known = known_as(ctx.lessons, project=ctx.project, signature=proof["signature"], text=f"{cause}\n{fix}")
     lesson = Lesson(
-        id=known or hashlib.sha256(f"{ctx.project}|{proof['signature']}|{cause}".encode()).hexdigest()[:32], signature=proof["signature"],
-        cause=cause, fix=fix, reward=float(state.get("reward", 1.0)), project=ctx.project, task=state["task"]["key"], run=ctx.run,
-        failure=redact(proof["failure"]), topic=_line(state["task"]["title"]), attempt=proof["attempt"], learned_at=time.time(),
+        id=known or hashlib.sha256(f"{ctx.project}|{proof['signature']}|{cause}".encode()).hexdigest()[:32],
+        signature=proof["signature"],
+        cause=cause,
+        fix=fix,
+        reward=float(state.get("reward", 1.0)),
+        project=ctx.project,
+        task=state["task"]["key"],
+        run=ctx.run,
+        failure=redact(proof["failure"]),
+        topic=_line(state["task"]["title"]),
+        attempt=proof["attempt"],
+        learned_at=time.time(),
         inferred=inferred,
-    )  # fmt: skip
+    )
     ctx.lessons.add(lesson)
     if ctx.lessons.problem:
         return _refused(state, ctx, proof, ctx.lessons.problem)

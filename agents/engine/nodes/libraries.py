@@ -1,4 +1,4 @@
-"""What a task's libraries offer, shown before the code is written; and names they do not have, found before it is run."""
+"""What a task's libraries offer, shown before code is written, and names they do not have, found before it runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
     for language in unchecked:
         task = state["task"]
         notice = SystemNotice(
-            summary=f"Names in {language.title} were not checked: the sandbox has no {language.runtime or language.title}",
+            summary=f"Names in {language.title} were not checked: the sandbox has no "
+            f"{language.runtime or language.title}",
             text="Whether its libraries have what the code calls is left to the tests.",
         )
         key = f"{task['key']}/g{task.get('generation', 1)}/no-{language.name}"

@@ -1,4 +1,4 @@
-"""Do the tests notice anything? Small mistakes in the code that just passed tell; a suite that lets all through is sent back."""
+"""Mutation check: small mistakes are put into code that just passed; tests that notice none are sent back."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ WORDS = 600
 
 @dataclass
 class PackageDecision:
-    """Packages to install, files to write beside the candidate, and refusals the coder must hear of."""
+    """Packages to install, files to write beside the candidate, and refusals the coder must add_messages of."""
 
     packages: list[str]
     files: dict[str, str] = field(default_factory=dict)
@@ -138,20 +138,28 @@ def _facts(state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDec
 def _answer(state: TaskState, ctx: TaskContext, one: _Unknown, facts: Any) -> ApprovalAnswer:
     task = state["task"]
     return ctx.task_store.ask(
-        kind="package", subject=one.plain, title=f"Install the package {one.line}?"[:200],
+        kind="package",
+        subject=one.plain,
+        title=f"Install the package {one.line}?"[:200],
         why=" ".join([f"{task['key']} wants it. {_sentence(one.reason)}", *facts.warnings()]),
         on_yes="It is fetched and unpacked without running any of its code, and given to this project's sandboxes.",
         on_no="The coder is told to continue without it.",
         payload={
-            "package": one.line, "ecosystem": "npm" if one.plain.startswith(NPM) else "Python",
-            "look_alikes": list(one.look_alikes), "facts": facts.to_json(), "wanted": _wanted_by(state, one.plain),
+            "package": one.line,
+            "ecosystem": "npm" if one.plain.startswith(NPM) else "Python",
+            "look_alikes": list(one.look_alikes),
+            "facts": facts.to_json(),
+            "wanted": _wanted_by(state, one.plain),
         },
-    )  # fmt: skip
+    )
 
 
 def _made_up(line: str, look_alikes: tuple[str, ...]) -> str:
     hint = f" Did you mean {', '.join(look_alikes)}?" if look_alikes else ""
-    return f"Package {line}: there is no such package; do not invent names.{hint} Use what exists, or the standard library; a module of your own needs its file."
+    return (
+        f"Package {line}: there is no such package; do not invent names.{hint} "
+        "Use what exists, or the standard library; a module of your own needs its file."
+    )
 
 
 def _sentence(reason: str) -> str:
@@ -159,7 +167,7 @@ def _sentence(reason: str) -> str:
 
 
 def _wanted_by(state: TaskState, plain: str) -> dict[str, Any]:
-    """Why a package is wanted: the task, its requirements, and the model's own words, which nobody should believe blindly."""
+    """Why a package is wanted: the task, its requirements, and the model's own words, which are only a claim."""
     task = state["task"]
     rows = [
         {"key": row.get("key", ""), "text": str(row.get("text", ""))[:300]} for row in task.get("requirements", [])[:5]
@@ -169,13 +177,14 @@ def _wanted_by(state: TaskState, plain: str) -> dict[str, Any]:
     name = plain.removeprefix(NPM)
     about = [line.strip() for line in prose.splitlines() if name.lower() in line.lower()]
     return {
-        "task": f"{task['key']} {task['title']}", "requirements": rows,
+        "task": f"{task['key']} {task['title']}",
+        "requirements": rows,
         "words": " ".join(" ".join(about or [prose]).split())[:WORDS],
-    }  # fmt: skip
+    }
 
 
 def _fetch(state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDecision) -> PackageSet | None:
-    """Fetch what was settled; asks about dependencies that are on no list. None when something was refused, or nothing is needed."""
+    """Fetch what was decided; asks about dependencies on no list. None when one was refused or none is needed."""
     asked: set[str] = set()
     for _ in range(ROUNDS if settled.packages else 0):
         named: set[str] = set()

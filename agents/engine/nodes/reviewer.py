@@ -37,7 +37,7 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     paths = sorted({*state["files"], *state["tests"]})
     report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
     if report.verdict != "pass" and not any(finding.tool != "style" for finding in report.findings):
-        # Nothing was found, so a scanner stumbled (a machine out of memory, a slow disk): once more before a person is asked.
+        # Nothing was found, so a scanner failed (memory, a slow disk): once more before a person is asked.
         report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
     number, round_ = state["attempt"], state["gate_rounds"]
     ctx.task_store.record_findings(report, number)
@@ -66,10 +66,14 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     names = ",".join(sorted(finding.fingerprint[:12] for finding in fixable)) or "scanners"
     subject = f"{task['key']}#{task.get('generation', 1)}:{names}"[:200]
     answer = ctx.task_store.ask(
-        kind="gate", subject=subject, title=f"{task['key']} failed the security gate",
-        why="; ".join(report.reasons)[:2000], on_yes="The gate runs again with what you decided about each finding.",
-        on_no="The task is escalated.", payload={"reasons": list(report.reasons)[:20]},
-    )  # fmt: skip
+        kind="gate",
+        subject=subject,
+        title=f"{task['key']} failed the security gate",
+        why="; ".join(report.reasons)[:2000],
+        on_yes="The gate runs again with what you decided about each finding.",
+        on_no="The task is escalated.",
+        payload={"reasons": list(report.reasons)[:20]},
+    )
     if answer == "pending":
         raise Waiting(WaitReason.SECURITY_GATE)
     return changed | {
@@ -100,12 +104,19 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     task = state["task"]
     messages: Any = [
         as_turn("system", render("system.reviewer", house_rules=ctx.house_rules)),
-        as_turn("user", render(
-            "task.review", project=ctx.project, key=task["key"], title=task["title"], counts=counts_text(state["report"]),
-            requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
-            diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
-        )),
-    ]  # fmt: skip
+        as_turn(
+            "user",
+            render(
+                "task.review",
+                project=ctx.project,
+                key=task["key"],
+                title=task["title"],
+                counts=counts_text(state["report"]),
+                requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+                diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
+            ),
+        ),
+    ]
     verdict, problems = _verdict(state, ctx, messages)
     if verdict is None:
         # Sending the coder off to change something would be a guess: nobody said what.
@@ -142,15 +153,26 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
 
 
 def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[str, Any] | None, list[str]]:
-    """Ask until the answer is a verdict that fits the schema, at most ASK_AGAIN times more; None and why when it never is."""
+    """Ask until the answer is a verdict of the schema, at most ASK_AGAIN times more; None and why when it never is."""
     problems: list[str] = []
     for turn in range(ASK_AGAIN + 1):
         name = "review" if not turn else f"review/{turn}"
         try:
-            answer = ask(Question(
-                canary=ctx.canary, event_log=ctx.event_log, limits=ctx.limits, runner=ctx.runner, provider=ctx.provider("reviewer"), persona=REVIEWER,
-                messages=messages, step="review", key=key_of(state, name), attempt=state["attempt"], schema=VERDICT_SCHEMA,
-            ))  # fmt: skip
+            answer = ask(
+                Question(
+                    canary=ctx.canary,
+                    event_log=ctx.event_log,
+                    limits=ctx.limits,
+                    runner=ctx.runner,
+                    provider=ctx.provider("reviewer"),
+                    persona=REVIEWER,
+                    messages=messages,
+                    step="review",
+                    key=key_of(state, name),
+                    attempt=state["attempt"],
+                    schema=VERDICT_SCHEMA,
+                )
+            )
         except ReplyTooLong as endless:
             problems = [str(endless)]
             unusable(state, ctx, REVIEWER, problems, name)

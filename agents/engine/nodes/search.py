@@ -1,7 +1,7 @@
 """Best of N: several samples of the first version, each run against the tests; the best of them goes on.
 
-As many are asked for at the same time as the model's server answers; then they are run one after the other, in the order
-of their numbers, so the choice does not depend on which reply came first.
+As many are asked for at the same time as the model's server answers; then they are run one after the other, in the
+order of their numbers, so the choice does not depend on which reply came first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Drawn:
 
 
 def sample(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
-    """Draw samples until they agree, the limit of samples is reached or the tokens run short; the best becomes the candidate."""
+    """Draw samples until they agree or a limit of samples or tokens is reached; the best becomes the candidate."""
     ctx = runtime.context
     drawing = _Drawing(state, ctx)
     drawing.draw()
@@ -42,9 +42,13 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     changed: dict[str, Any] = {
         # A sample's keys hold its step: no later node may have one that a sample had, or could have had before a kill.
         "step": state["step"] + ctx.limits.samples + 1,
-        "iteration": state["iteration"] + drawing.asked, "strategy": "first", "diagnosis": {}, "verdict": "",
-        "approach": state["approach"] + max(0, count - 1), "heard": len(ctx.task_store.words()),
-    }  # fmt: skip
+        "iteration": state["iteration"] + drawing.asked,
+        "strategy": "first",
+        "diagnosis": {},
+        "verdict": "",
+        "approach": state["approach"] + max(0, count - 1),
+        "messages_read": len(ctx.task_store.words()),
+    }
     if not drawing.drawn:
         return changed | {
             "verdict": "escalate",
@@ -74,8 +78,11 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     ctx.event_log.emit(selected, attempt=state["attempt"], key=key_of(state, "selected"))
     taken = next(each for each in drawing.drawn if each.judged is best)
     return changed | {
-        "coder": taken.messages, "files": taken.files, "packages": taken.packages, "shown": ids(state["lessons"]),
-    }  # fmt: skip
+        "coder": taken.messages,
+        "files": taken.files,
+        "packages": taken.packages,
+        "shown": ids(state["lessons"]),
+    }
 
 
 @dataclass
@@ -156,9 +163,14 @@ class _Drawing:
         ctx, one = self.ctx, self._state_of(number)
         language = language_of_task(one["task"])
         messages, reply, applied = request_files(
-            one, ctx, CODER, self._opening(one), step="code", accept=lambda path: not language.is_test(path),
+            one,
+            ctx,
+            CODER,
+            self._opening(one),
+            step="code",
+            accept=lambda path: not language.is_test(path),
             current=own_files(one, ctx),
-        )  # fmt: skip
+        )
         if applied.refused:
             self.unusable = applied.refused[0][1]
             return

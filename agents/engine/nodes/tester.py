@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import hear, key_of, one_line, opening, request_files
+from agents.engine.nodes.common import add_messages, key_of, one_line, opening, request_files
 from agents.engine.nodes.limits import near_the_limit
 from agents.engine.state import TaskState
 from agents.events.reasoning import Adjudicated
@@ -23,7 +23,7 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, An
     given = state["task"].get("tests_given")
     if given:
         return {"step": state["step"] + 1, "tests": dict(given), "verdict": ""}
-    messages, _ = hear(state, ctx, opening(state, ctx, TESTER, "tests"))
+    messages, _ = add_messages(state, ctx, opening(state, ctx, TESTER, "tests"))
     messages, _, applied = request_files(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
     changed: dict[str, Any] = {"step": state["step"] + 1, "tester": messages, "iteration": state["iteration"] + 1}
     if not applied.files:

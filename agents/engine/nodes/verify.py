@@ -82,9 +82,16 @@ def write_candidate(state: TaskState, ctx: TaskContext) -> Worktree:
 
 def _pseudo_report(where: str, message: str) -> dict[str, Any]:
     return {
-        "passed": 0, "failed": 0, "errors": 1, "skipped": 0, "output": message, "exit_code": None, "seconds": 0.0,
-        "branch_coverage": None, "failures": [{"nodeid": where, "message": message, "traceback": message}],
-    }  # fmt: skip
+        "passed": 0,
+        "failed": 0,
+        "errors": 1,
+        "skipped": 0,
+        "output": message,
+        "exit_code": None,
+        "seconds": 0.0,
+        "branch_coverage": None,
+        "failures": [{"nodeid": where, "message": message, "traceback": message}],
+    }
 
 
 def syntax_errors(files: dict[str, str]) -> list[str]:
@@ -104,7 +111,7 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
         try:
             sandbox = ctx.sandbox(state["packages"])
         except PackageRefused as refusal:
-            # A name that does not exist is the model's invention: it must hear of it.
+            # A name that does not exist is the model's invention: it must add_messages of it.
             return _refused_package(state, ctx, refusal, name)
         key = key_of(state, f"{name}/cmd")
         announcement = CommandRan(summary=f"{' '.join(argv)} …", effect="command", argv=argv)
@@ -251,10 +258,14 @@ def close_attempt(
     """Write down what came of the try."""
     tests = {part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")}
     ctx.task_store.finish_attempt(
-        state["attempt"], outcome, error_signature=report.get("signature", ""), reward=reward, diff=diff,
+        state["attempt"],
+        outcome,
+        error_signature=report.get("signature", ""),
+        reward=reward,
+        diff=diff,
         tests=tests | {"failures": list(report.get("failures") or [])[:20], "uncovered": report.get("uncovered", {})},
         branch_coverage=report.get("branch_coverage"),
-    )  # fmt: skip
+    )
 
 
 def judge(state: TaskState, ctx: TaskContext, passed: bool) -> None:

@@ -10,7 +10,7 @@ AGREEMENT = 2  # passing samples that behave the same: enough to stop sampling
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample after its run. `failing` names the tests that failed, `behaviour` is what distinguishing calls gave."""
+    """One sample after its run. `failing` names failed tests, `behaviour` is what distinguishing calls returned."""
 
     number: int
     ok: bool
@@ -22,8 +22,11 @@ class Sample:
     def agrees(self, other: Sample) -> bool:
         """True for two samples that no test and no distinguishing call tells apart."""
         return (self.ok, self.compiles, self.failing, self.behaviour) == (
-            other.ok, other.compiles, other.failing, other.behaviour,
-        )  # fmt: skip
+            other.ok,
+            other.compiles,
+            other.failing,
+            other.behaviour,
+        )
 
 
 def agreeing(sample: Sample, samples: Sequence[Sample]) -> int:

@@ -1,4 +1,4 @@
-"""Node behind the contract, as far as it goes today: scripts in tasks of other languages are read, checked and supplied."""
+"""Node behind the contract, as far as it goes: scripts in tasks of other languages are read, checked and supplied."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from agents.languages.problems import WORKSPACE, Frame, Problem, is_library, problem, relative
 
 _ERROR = re.compile(
-    r"^\s{0,12}\[?(?:Exception during run: )?(?:Uncaught )?(?P<kind>[A-Z]\w*(?:Error|Exception|Rejection)|Error)(?: \[(?P<code>\w+)\])?(?:: (?P<message>.*))?$"
+    r"^\s{0,12}\[?(?:Exception during run: )?(?:Uncaught )?(?P<kind>[A-Z]\w*(?:Error|Exception|Rejection)"
+    r"|Error)(?: \[(?P<code>\w+)\])?(?:: (?P<message>.*))?$"
 )
 _OWN_ERROR = re.compile(r"^\s{0,12}(?P<kind>[A-Z]\w*)(?: \[(?P<code>\w+)\])?(?:: (?P<message>.*))?$")
 _AT = re.compile(
@@ -16,12 +17,14 @@ _AT = re.compile(
 )
 _HEADER = re.compile(r"^(?: Exception during run: )?(?P<file>(?:file://)?/[^\n:]{1,1024}):(?P<line>\d{1,9})$", re.M)
 _THROWN = re.compile(
-    r"^(?P<file>(?:file://)?/[^\n:]{1,1024}):(?P<line>\d{1,9})\n.*\n\s*\^+\n(?P<what>(?:.*\n){1,20}?)(?:\(Use `node|\nNode\.js v)",
+    r"^(?P<file>(?:file://)?/[^\n:]{1,1024}):(?P<line>\d{1,9})\n.*\n\s*\^+\n(?P<what>(?:.*\n){1,20}?)(?:\(Use `node"
+    r"|\nNode\.js v)",
     re.M,
 )
 _OUT_OF_MEMORY = re.compile(r"^FATAL ERROR: (.{1,200}heap out of memory)$", re.M)
 _HUNG = re.compile(
-    r"^(?:Error: )?(?:thrown: \"?)?(?:Test timed out in|test timed out after|Timeout of \d+ms exceeded|Exceeded timeout of)"
+    r"^(?:Error: )?(?:thrown: \"?)?(?:Test timed out in|test timed out after|Timeout of \d+ms exceeded"
+    r"|Exceeded timeout of)"
 )
 _IN_MESSAGE = re.compile(r"^(?P<file>/[^\n:]{1,1024}\.\w{1,5}): (?P<what>.*?) \((?P<line>\d{1,9}):\d{1,9}\)")
 _PLUGIN_FILE = re.compile(r"^\s+File: (?P<file>/[^\n:]{1,1024}):(?P<line>\d{1,9}):\d{1,9}$", re.M)
@@ -38,7 +41,8 @@ _WANTED = re.compile(r"^\s+((?:Expected|Received)\b[^:\n]{0,40}(?:: .*| did not 
 _MISSING = re.compile(r"Cannot find (?:module|package) '([^'\n]{1,300})'(?: imported from (\S{1,1024}))?")
 _REQUIRED_BY = re.compile(r"^- (/.{1,1024})$", re.M)
 _TSC = re.compile(
-    r"^(?P<file>[^\s(:][^(\n:]{0,400})[(:](?P<line>\d{1,9})[,:]\d{1,9}\)?(?:: | - )error (?P<code>TS\d{1,6}): (?P<message>.*)$",
+    r"^(?P<file>[^\s(:][^(\n:]{0,400})[(:](?P<line>\d{1,9})[,:]\d{1,9}\)?(?:: "
+    r"| - )error (?P<code>TS\d{1,6}): (?P<message>.*)$",
     re.M,
 )
 _TSC_ALONE = re.compile(r"^error (?P<code>TS\d{1,6}): (?P<message>.*)$", re.M)

@@ -1,8 +1,9 @@
-"""What scripts for Node take from modules: the names they import, and those they call on them, as far as can be told for sure.
+"""What Node scripts take from modules: names they import and names they call on them, where that is certain.
 
 Anything that could be something else is left out: a name that is bound twice or handed on (who gets a module may change
-it), a name that the code also asks for without calling it (`if (fs.cp)`), optional chains, imports in a `try`, files that
-look at Node's version or put other modules in place. In TypeScript an import may be a type, so only its use counts.
+it), a name that the code also asks for without calling it (`if (fs.cp)`), optional chains, imports in a `try`, files
+that look at Node's version or put other modules in place. In TypeScript an import may be a type, so only its use
+counts.
 """
 
 from __future__ import annotations
@@ -26,15 +27,39 @@ _ASKS = re.compile(
 _FLAG = re.compile(r"(?:has|have|supports?|can|is|with)_?([A-Za-z]\w{3,30})", re.IGNORECASE)
 _PROPERTY = "property_identifier"
 _MATTER = frozenset(
-    {"import_statement", "export_statement", "variable_declarator", "call_expression", "await_expression", "identifier", "type_identifier",
-     "member_expression", "shorthand_property_identifier", "shorthand_property_identifier_pattern"}
-)  # fmt: skip
+    {
+        "import_statement",
+        "export_statement",
+        "variable_declarator",
+        "call_expression",
+        "await_expression",
+        "identifier",
+        "type_identifier",
+        "member_expression",
+        "shorthand_property_identifier",
+        "shorthand_property_identifier_pattern",
+    }
+)
 _NEUTRAL = frozenset(
-    {"jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element", "type_query", "nested_type_identifier", "nested_identifier"}
-)  # fmt: skip
+    {
+        "jsx_opening_element",
+        "jsx_closing_element",
+        "jsx_self_closing_element",
+        "type_query",
+        "nested_type_identifier",
+        "nested_identifier",
+    }
+)
 _SETS = frozenset(
-    {"update_expression", "array_pattern", "pair_pattern", "object_assignment_pattern", "assignment_pattern", "rest_pattern"}
-)  # fmt: skip
+    {
+        "update_expression",
+        "array_pattern",
+        "pair_pattern",
+        "object_assignment_pattern",
+        "assignment_pattern",
+        "rest_pattern",
+    }
+)
 _SETS_LEFT = frozenset({"assignment_expression", "augmented_assignment_expression", "for_in_statement"})
 
 Taken = tuple[str, bool, tuple[str, ...]]  # module, imported as an ECMAScript module, what is taken from it

@@ -12,7 +12,8 @@ _THREAD = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+\b.*:$")
 _HUNG = re.compile(r"^\++ Timeout \++$|\+{10,} Timeout \+{10,}", re.M)
 _STACK_OF = re.compile(r"^~+ Stack of (.{1,200}?) \(\d+\) ~+$", re.M)
 _DOCTEST = re.compile(
-    r'^File "(?P<file>[^"\n]{1,4096})", line (?P<line>\d{1,9}), in (?P<name>.{1,300})\nFailed example:\n(?P<said>(?:(?!\*{20}).{0,300}\n){1,60})',
+    r'^File "(?P<file>[^"\n]{1,4096})", line (?P<line>\d{1,9}), in (?P<name>.{1,300})\nFailed example:\n(?P<said>(?:'
+    r"(?!\*{20}).{0,300}\n){1,60})",
     re.M,
 )
 _RAISED = re.compile(r"^Exception raised:\n(?:.*\n)*?\s+(?P<kind>[A-Za-z_][\w.]*)(?:: .*)?$", re.M)

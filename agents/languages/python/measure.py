@@ -23,10 +23,23 @@ def coverage_of(sandbox: Sandbox, path: str) -> Covered:
     sandbox.exec(["sh", "-c", f"mkdir -m 700 {scratch} && cat > {settings}"], stdin=_SETTINGS, seconds=30)
     coverage = ["python", "-m", "coverage"]
     sandbox.exec(
-        [*coverage, "run", "--branch", f"--rcfile={settings}", data, f"--include=/workspace/{path}", "-m", "pytest", "-q", "-p",
-         "no:cacheprovider", "-o", "addopts="],
+        [
+            *coverage,
+            "run",
+            "--branch",
+            f"--rcfile={settings}",
+            data,
+            f"--include=/workspace/{path}",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-o",
+            "addopts=",
+        ],
         seconds=SECONDS,
-    )  # fmt: skip
+    )
     told = sandbox.exec([*coverage, "json", f"--rcfile={settings}", data, "-q", "-o", "-"], seconds=60)
     sandbox.exec(["rm", "-rf", scratch], seconds=30)
     return _read(told.out, path) if told.ok and not told.truncated else Covered()

@@ -1,4 +1,4 @@
-"""Inputs that tell samples apart: calls taken from the tests and varied, run in the sandbox, compared by what comes back.
+"""Inputs that tell samples apart: calls taken from the tests and varied, run in the sandbox, compared by result.
 
 Samples that pass the same tests may still differ. Where most of them agree, most are right (CodeT, Chen et al. 2022).
 """

@@ -9,7 +9,7 @@ from agents.languages.python import syntax
 
 
 def without(tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
-    """The files without the failing tests ("tests/test_a.py::TestB::test_c[case]"), and without files that have none left.
+    """The files without the failing tests ("tests/test_a.py::TestB::test_c[case]") or files that have none left.
 
     A file that failed as a whole (it could not be collected) goes; one that only helps the others stays.
     """

@@ -24,7 +24,9 @@ _CAPTURED = re.compile(r"^-{3,} Captured .{1,60} -{3,}$")
 _WORKER = re.compile(r"^worker '\w{1,20}' crashed while running '([^'\n]{1,1000})'")
 _DETAIL = re.compile(r"^(?:Expected|Actual|Obtained|assert)\b")
 _USAGE = re.compile(
-    r"^ERROR: (?:usage: |((?:(?:file or directory )?not found: |Error importing plugin ).{1,1000})$|(?P<file>\S.{0,1000}?(?:pytest\.ini|pyproject\.toml|tox\.ini|setup\.cfg)):(?:(?P<line>\d{1,9}):)? ?(?P<what>.{0,300})$)",
+    r"^ERROR: (?:usage: |((?:(?:file or directory )?not found: |Error importing plugin ).{1,1000})$"
+    r"|(?P<file>\S.{0,1000}?(?:pytest\.ini|pyproject\.toml|tox\.ini"
+    r"|setup\.cfg)):(?:(?P<line>\d{1,9}):)? ?(?P<what>.{0,300})$)",
     re.M,
 )
 _USAGE_SAID = re.compile(r"^\S.{0,200}: error: (.{1,300})$", re.M)

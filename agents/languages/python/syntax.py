@@ -1,8 +1,9 @@
 """Python source as a tree, read by one thread at a time.
 
-Python 3.11 counts how deep it is in a tree for the whole process: when another thread, or a finaliser, parses in the middle
-of it, the count is off and a sound file ends in SystemError ("AST constructor recursion depth mismatch",
-github.com/python/cpython/issues/106905). Tasks run side by side in one worker, so everything here parses through this door.
+Python 3.11 counts how deep it is in a tree for the whole process: when another thread, or a finaliser, parses in the
+middle of it, the count is off and a sound file ends in SystemError ("AST constructor recursion depth mismatch",
+github.com/python/cpython/issues/106905). Tasks run side by side in one worker, so everything here parses through this
+door.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def parse(source: str | bytes) -> ast.Module:
 
 
 def literal(source: str) -> object:
-    """The plain value that an expression spells out. Raises one of UNREADABLE, and TypeError for a dict with lists as keys."""
+    """The plain value of a literal expression. Raises one of UNREADABLE, and TypeError for a dict with list keys."""
     return _again(lambda: ast.literal_eval(source))
 
 

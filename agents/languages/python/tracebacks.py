@@ -23,11 +23,14 @@ _TESTCASE = re.compile(r"^(FAIL|ERROR|UNEXPECTED SUCCESS): (\S+)(?: \(([^)\n]{1,
 _AT_ONCE = re.compile(r"Exception Group Traceback|^Exception in thread |^Task exception was never retrieved$", re.M)
 _IGNORED = "Exception ignored "
 _NOT_STARTED = (
-    ("SyntaxError", re.compile(r"^SyntaxError: (?P<what>.{1,300}?) in file (?P<file>.{1,1024}?) on line (?P<line>\d{1,9})\b", re.M)),
+    (
+        "SyntaxError",
+        re.compile(r"^SyntaxError: (?P<what>.{1,300}?) in file (?P<file>.{1,1024}?) on line (?P<line>\d{1,9})\b", re.M),
+    ),
     ("FileNotFoundError", re.compile(r"^\S*python[\d.]*: (?P<what>can't open file '[^'\n]{1,1024}')", re.M)),
     ("ModuleNotFoundError", re.compile(r"^\S*python[\d.]*: (?P<what>No module named \S{1,200})", re.M)),
     ("ModuleNotFoundError", re.compile(r"\(ModuleNotFoundError: (?P<what>No module named '[^'\n]{1,200}')\)$", re.M)),
-)  # fmt: skip
+)
 _KILLED = re.compile(r"\b(Killed|Segmentation fault|Aborted|Bus error|Illegal instruction)\b(?:\s+\(core dumped\))?")
 
 

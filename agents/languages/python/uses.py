@@ -1,7 +1,7 @@
-"""What Python code takes from libraries: the names it imports, reaches for and calls, as far as they can be told for sure.
+"""What Python code takes from libraries: the names it imports, uses and calls, where that is certain.
 
-Anything that could be something else is left out: a name that is bound twice, code that asks first (`hasattr`, `try` with
-an `except ImportError`, a test of the version), attributes that the code itself sets.
+Anything that could be something else is left out: a name that is bound twice, code that asks first (`hasattr`, `try`
+with an `except ImportError`, a test of the version), attributes that the code itself sets.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ def pieces(text: str) -> list[str]:
 class Pace:
     """A clock for token speed; 0 means without delay.
 
-    Reading is shared by all calls (prefill fills the card). Writing is per call: it waits for memory, not arithmetic, so
-    a batch of a few conversations writes each at nearly the speed of one.
+    Reading is shared by all calls (prefill fills the card). Writing is per call: it waits for memory, not arithmetic,
+    so a batch of a few conversations writes each at nearly the speed of one.
     """
 
     def __init__(self, tokens_per_s: float) -> None:

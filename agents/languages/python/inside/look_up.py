@@ -1,10 +1,10 @@
-"""Runs inside a sandbox: says of names in installed libraries whether they exist, what is close, and how they are called.
+"""Runs inside a sandbox: which names exist in installed libraries, what is close, and how they are called.
 
-Reads JSON from stdin, {"mark": "…", "uses": [[module, [attribute, …], [keyword, …] or null], …]}, and prints one line: the
-mark and JSON with an answer for each use: null when all is well or nothing can be said for sure, else
-{"missing": name, "close": [[name, parameters], …]} or {"keyword": name, "close": [[name, parameters]]}.
-With "modules": [module, …] instead of "uses" the answers are the modules' public names, each [name, signature, first line
-of its docstring], or null.
+Reads JSON from stdin, {"mark": "…", "uses": [[module, [attribute, …], [keyword, …] or null], …]}, and prints one line:
+the mark and JSON with an answer for each use: null when all is well or nothing can be said for sure, else {"missing":
+name, "close": [[name, parameters], …]} or {"keyword": name, "close": [[name, parameters]]}. With "modules": [module, …]
+instead of "uses" the answers are the modules' public names, each [name, signature, first line of its docstring], or
+null.
 """
 
 import difflib

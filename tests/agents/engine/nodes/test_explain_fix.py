@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agents.engine.contracts import TaskLimits
-from agents.engine.nodes.explain_fix import difference, left_behind
+from agents.engine.nodes.explain_fix import difference, previous_failure
 from agents.engine.state import start_state
 from agents.events.log import Spent
 from agents.memory.base import Lesson, NoLessons, Track
@@ -106,7 +106,7 @@ def test_without_memory_nobody_is_asked(tmp_path, options):
 
 def state(files, before, **changes):
     made = start_state(task())
-    return made | {"files": files, "left": {"files": before, "packages": []}} | changes
+    return made | {"files": files, "previous_failure": {"files": before, "packages": []}} | changes
 
 
 def test_the_difference_has_changed_new_and_dropped_files_and_packages():
@@ -118,12 +118,12 @@ def test_the_same_code_has_no_difference():
     assert difference(state({"a.py": "x = 1"}, {"a.py": "x = 1"})) == ""
 
 
-def test_a_version_is_left_behind_with_its_own_trace_or_not_at_all():
+def test_a_version_is_kept_with_its_own_trace_or_not_at_all():
     report = {"signature": "s", "failures": [{"nodeid": "t", "message": "KeyError: 'a'", "traceback": "KeyError: 'a'"}]}
     made = state({"a.py": "x"}, {}, signatures=["s"], report=report)
-    assert left_behind(made)["files"] == {"a.py": "x"}
-    assert "KeyError" in left_behind(made)["trace"]
-    assert left_behind(made | {"signatures": ["s", "other"]}) == {}
+    assert previous_failure(made)["files"] == {"a.py": "x"}
+    assert "KeyError" in previous_failure(made)["trace"]
+    assert previous_failure(made | {"signatures": ["s", "other"]}) == {}
 
 
 LESSON = Lesson("i", "s", "c", "f", 1.0, "p", "T", "1", learned_at=1e9, inferred=True)
