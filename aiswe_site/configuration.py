@@ -1,6 +1,6 @@
 """Every setting of an installation: its variable, type, default, limits and help.
 
-The Django settings, `aiswe config show` and docs/reference/configuration.md read this one table. FieldVariables of the
+The Django settings, `aiswe config show` and docs/reference/configuration.md read this one table. Variables of the
 lower rooms (scanners, sandboxes, keys of model servers) are read there at each use; they are listed and checked here.
 """
 
@@ -14,7 +14,6 @@ from typing import Annotated, Literal, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from agents.engine.limits import LIMITS
 from agents.llm.registry import model_servers
 
 PREFIX = "AISWE_"
@@ -245,20 +244,3 @@ def load() -> Configuration:
         row = table[str(wrong.errors()[0]["loc"][0])]
         value = "set to something else" if row.secret else repr(os.environ[row.source()])
         raise WrongSetting(f"{row.source()} is {value}; it must be {row.allowed}.") from None
-
-
-def settings_table() -> str:
-    """The settings as a Markdown table."""
-    lines = ["| variable | default | allowed | what it is |", "|---|---|---|---|"]
-    for row in rows():
-        names = " or ".join(f"`{name}`" for name in row.variables)
-        lines.append(f"| {names} | {row.default} | {row.allowed} | {row.about}{' (secret)' if row.secret else ''} |")
-    return "\n".join(lines) + "\n"
-
-
-def limits_table() -> str:
-    """The limits of a project as a Markdown table."""
-    lines = ["| limit | default | allowed | what it is | reason |", "|---|---|---|---|---|"]
-    for name, spec in LIMITS.items():
-        lines.append(f"| `{name}` | {spec.default:,} | {spec.low:,} to {spec.high:,} | {spec.label} | {spec.reason} |")
-    return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
 """Events of what is done and checked: commands, files, tests, gates, the firewall, git, and what failed.
 
 Types and payload names are a stable interface (docs/reference/events.md, written from these classes by
-`agents.events.document`).
+scripts/reference_pages.py).
 """
 
 from __future__ import annotations

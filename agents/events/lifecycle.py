@@ -1,7 +1,7 @@
 """Events of the state of runs, plans, tasks and attempts, and of what people are asked and say.
 
 Types and payload names are a stable interface (docs/reference/events.md, written from these classes by
-`agents.events.document`).
+scripts/reference_pages.py).
 """
 
 from __future__ import annotations

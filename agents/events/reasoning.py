@@ -1,7 +1,7 @@
 """Events of how agents think and choose: replies, decisions, what they remember, what a call used.
 
 Types and payload names are a stable interface (docs/reference/events.md, written from these classes by
-`agents.events.document`).
+scripts/reference_pages.py).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def _index(place: str, stamp: int) -> Index:
 
 
 class AdvisoriesScanner:
-    """requirements files and package-lock.json against AISWE_ADVISORIES (a file or folder of OSV records)."""
+    """Pinned packages of requirements files and package-lock.json, against the OSV records in `AISWE_ADVISORIES`."""
 
     name = "advisories"
     languages = frozenset({"dependencies"})

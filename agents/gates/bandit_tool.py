@@ -34,7 +34,7 @@ def remediation_table() -> dict[str, str]:
 
 
 class BanditScanner:
-    """Static checks for Python. `# nosec` and configuration files have no effect."""
+    """Bandit's static checks for Python. `# nosec` and configuration files have no effect."""
 
     name = "bandit"
     languages = frozenset({"python"})

@@ -54,7 +54,7 @@ _OPEN_RIGHTS = re.compile(r"(?i)^RUN\b.*(?:\bchmod\s+(?:-R\s+)?0?777\b|NOPASSWD|
 
 
 class ContainersScanner:
-    """Dockerfiles, compose files, and downloads piped to a shell in scripts."""
+    """Dockerfiles and compose files, and downloads piped to a shell in scripts."""
 
     name = "containers"
     languages = frozenset({"docker", "compose", "shell"})

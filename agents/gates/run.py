@@ -32,6 +32,7 @@ SCANNERS: Mapping[str, Callable[[], Scanner]] = {
     "containers": ContainersScanner,
     "advisories": AdvisoriesScanner,
 }
+REPORTED_ONLY = frozenset({"style"})  # gates whose findings never block
 DEFAULT_POLICY = Policy()
 _NO_DISPOSITIONS: Mapping[str, Disposition] = {}
 
@@ -164,7 +165,7 @@ def _decide(reports: Mapping[str, ToolReport], policy: Policy, dispositions: Map
 
 
 def _blocks(finding: GateFinding, policy: Policy, dispositions: Mapping[str, Disposition]) -> bool:
-    if finding.tool == "style":
+    if finding.tool in REPORTED_ONLY:
         return False
     disposition = dispositions.get(finding.fingerprint)
     disposed = disposition is not None and disposition.holds()

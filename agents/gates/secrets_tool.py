@@ -17,7 +17,7 @@ _CANARY_TOKEN = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 
 class SecretsScanner:
-    """Secrets in every text file, whatever its language."""
+    """Hard-coded secrets in every text file: known formats, and random values under names that promise a secret."""
 
     name = "secrets"
     languages = frozenset({"python", "javascript", "typescript", "template", "docker", "compose", "shell", "text"})

@@ -40,7 +40,7 @@ def find_semgrep() -> Path | None:
 
 
 class SemgrepScanner:
-    """Own rules for Python, JavaScript, TypeScript and templates. `# nosemgrep` has no effect; nothing is sent."""
+    """Semgrep with the product's own rules. `# nosemgrep` has no effect; nothing is sent to a server."""
 
     name = "semgrep"
     languages = frozenset({"python", "javascript", "typescript", "template"})

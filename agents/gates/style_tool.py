@@ -39,7 +39,7 @@ def find_ruff() -> Path | None:
 
 
 class StyleScanner:
-    """Lint and formatting of Python. `# noqa` and configuration files have no effect."""
+    """Ruff for Python, Prettier for scripts where it is installed. `# noqa` and configuration files have no effect."""
 
     name = "style"
     languages = frozenset({"python", "javascript", "typescript"})

@@ -24,7 +24,7 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 class SyntaxScanner:
-    """Compiles each Python file without running it, and refuses text that reads differently than it runs."""
+    """Python that does not compile (it is not run), text that reads differently than it runs, vacuous assertions."""
 
     name = "syntax"
     languages = frozenset({"python", "javascript", "typescript", "shell", "template"})

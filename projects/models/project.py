@@ -32,7 +32,7 @@ ASKS_AT_GATES = (Autonomy.PLAN_AND_GATES, Autonomy.GATES_ONLY)
 
 
 class Role(models.TextChoices):
-    """What a member is in a project; see docs/explanation/security.md for the table of rights."""
+    """What a member is in a project; docs/reference/accounts.md has the table of rights."""
 
     MANAGER = "manager", "Manager"
     ARCHITECT = "architect", "Architect"

@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from agents.events import document
 from agents.events.base import KINDS, EventKind, Urgency, kind
 from dashboard import stream
 from projects.models import Run
 from projects.services.audit.events import emit
+from scripts import reference_pages
 from tests.factories import bare_run, owner_of
 from tests.rows import emit as emit_row
 
@@ -73,8 +73,8 @@ def test_the_pages_offer_its_family_and_the_inspector_its_payload(run: Run, clie
 
 
 def test_the_api_and_the_page_on_events_describe_it(toy: type[EventKind]) -> None:
-    assert "| `toy.spun` | A toy was spun. | `turns` integer<br>" in document.table()
-    assert "`wobble?` number or null" in document.table()
+    assert "| `toy.spun` | A toy was spun. | `turns` integer<br>" in reference_pages.events()
+    assert "`wobble?` number or null" in reference_pages.events()
 
 
 def test_a_stored_type_is_no_file_name(client: Client) -> None:

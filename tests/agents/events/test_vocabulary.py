@@ -1,29 +1,13 @@
-"""The vocabulary: what of an event is payload, how a kind is shown, and the page written from it."""
+"""The vocabulary: what of an event is payload, and how a kind is shown."""
 
 from __future__ import annotations
 
 import pytest
 
-from agents.events import document
 from agents.events.base import KINDS, EventKind, kind
 from agents.events.effects import CommandRan, SystemNotice
 from agents.events.lifecycle import RunFinished
 from agents.events.vocabulary import families, look_of, schema, types_in
-
-
-def test_the_page_on_events_is_current() -> None:
-    assert document.main(["--check"]) == 0, "write it with: python -m agents.events.document"
-
-
-def test_a_page_that_is_not_current_is_noticed_and_written(tmp_path, monkeypatch) -> None:
-    page = tmp_path / "events.md"
-    page.write_text(f"# Events\n\n{document.BEGIN}old\n{document.END}\nThe end.\n")
-    monkeypatch.setattr(document, "PAGE", page)
-    assert document.main(["--check"]) == 1
-    assert document.main([]) == 0
-    assert document.main(["--check"]) == 0
-    assert page.read_text().startswith("# Events\n")
-    assert page.read_text().endswith("\nThe end.\n")
 
 
 def test_the_fields_of_a_kind_are_its_payload_and_those_of_all_kinds_are_not() -> None:

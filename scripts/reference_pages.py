@@ -1,0 +1,235 @@
+"""Write the tables of docs/reference that mirror code, each between its two marks; the prose around them is by hand.
+
+`python scripts/reference_pages.py` writes them; with `--check` it changes nothing and exits with 1 when one is old.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from agents.engine.limits import LIMITS
+from agents.events.vocabulary import schema
+from agents.gates.base import Severity
+from agents.gates.run import DEFAULT_POLICY, REPORTED_ONLY, SCANNERS
+from agents.llm.registry import model_servers
+from aiswe_site.cli.app import cli
+from aiswe_site.configuration import rows
+
+EXPLAINED_ONCE = ("as_json", "user")  # --json and --as: the page explains them once, above the commands
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+# What each right of projects/services/accounts/rights.py lets a member do.
+RIGHTS = {
+    "project.view": "see the project",
+    "project.edit": "change its settings",
+    "member.edit": "add and remove members",
+    "document.upload": "upload documents",
+    "requirement.edit": "edit and confirm requirements",
+    "plan.edit": "edit plans",
+    "plan.approve": "approve plans",
+    "run.start": "start runs",
+    "run.control": "pause, resume and stop runs, message the agents, manage lessons",
+    "task.retry": "retry and skip tasks",
+    "approval.decide": "answer approvals",
+    "gate.dispose": "dispose of findings",
+    "gate.override": "override severe findings",
+    "audit.export": "export the audit trail and training data",
+}
+
+
+def table(header: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
+    """A Markdown table. A bar inside a cell is escaped: it would begin the next cell."""
+    head = tuple(header)
+    cells = [head, ("---",) * len(head), *lines]
+    return "".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |\n" for line in cells)
+
+
+def settings() -> str:
+    """Every setting of an installation."""
+    return table(
+        ("variable", "default", "allowed", "what it is"),
+        (
+            (
+                " or ".join(f"`{name}`" for name in row.variables),
+                row.default,
+                row.allowed,
+                row.about + " (secret)" * row.secret,
+            )
+            for row in rows()
+        ),
+    )
+
+
+def limits() -> str:
+    """The limits of a project."""
+    return table(
+        ("limit", "default", "allowed", "what it is", "reason"),
+        (
+            (f"`{name}`", f"{spec.default:,}", f"{spec.low:,} to {spec.high:,}", spec.label, spec.reason)
+            for name, spec in LIMITS.items()
+        ),
+    )
+
+
+def events() -> str:
+    """The kinds of event."""
+    payloads = {
+        kind["type"]: "<br>".join(f"`{name}` {json_type}" for name, json_type in kind["payload"].items())
+        for kind in schema()
+    }
+    return table(
+        ("type", "meaning", "payload"),
+        ((f"`{kind['type']}`", kind["meaning"], payloads[kind["type"]]) for kind in schema()),
+    )
+
+
+def gates() -> str:
+    """The scanners of the review gates."""
+    severe = " and ".join(level.name for level in Severity if level >= DEFAULT_POLICY.block_at)
+    medium = {"disposition": "; MEDIUM without a disposition", "block": "; MEDIUM", "report": ""}[DEFAULT_POLICY.medium]
+    return table(
+        ("gate", "what it checks", "files", "findings that block"),
+        (
+            (
+                f"`{name}`",
+                inspect.getdoc(scanner),
+                ", ".join(sorted(scanner().languages)),
+                "none: they are reported" if name in REPORTED_ONLY else severe + medium,
+            )
+            for name, scanner in SCANNERS.items()
+        ),
+    )
+
+
+def servers() -> str:
+    """The kinds of model server."""
+    return table(
+        ("name", "what it is", "default address", "address", "API key"),
+        (
+            (
+                f"`{kind.name}`",
+                kind.label,
+                f"`{kind.url}`",
+                " or ".join(f"`{name}`" for name in (kind.url_variable, kind.url_fallback) if name),
+                f"`{kind.key_variable}`" if kind.key_variable else "none",
+            )
+            for kind in model_servers()
+        ),
+    )
+
+
+def permissions() -> str:
+    """Which role has which right."""
+    from projects.services.accounts.rights import ALL_VERBS, VERBS
+
+    return table(
+        ("right", "what it allows", *VERBS),
+        (
+            (f"`{right}`", RIGHTS[right], *("✓" * (right in verbs) for verbs in VERBS.values()))
+            for right in sorted(ALL_VERBS, key=list(RIGHTS).index)
+        ),
+    )
+
+
+def scopes() -> str:
+    """What an API token can be allowed to do."""
+    from projects.services.accounts.api_tokens import SCOPES
+
+    return table(("scope", "for"), ((f"`{scope}`", about) for scope, about in SCOPES.items()))
+
+
+def commands() -> str:
+    """Every command: how it is called, its help, and its arguments and options."""
+    return "\n".join(_sections("aiswe", cli))
+
+
+def _sections(path: str, command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=path)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            if below := command.get_command(context, name):
+                yield from _sections(f"{path} {name}", below)
+        return
+    usage = " ".join((path, *(_usage(each, context) for each in command.params)))
+    folded = textwrap.fill(usage, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    folded = folded.replace("\N{NO-BREAK SPACE}", " ")
+    options = [each for each in command.params if isinstance(each, click.Option) and each.name not in EXPLAINED_ONCE]
+    described = "\n" + table(("option", "default", "what it is"), (_described(each, context) for each in options))
+    yield f"### {path}\n\n```\n{folded}\n```\n\n{inspect.cleandoc(command.help or '')}\n" + described * bool(options)
+
+
+def _usage(each: click.Parameter, context: click.Context) -> str:
+    """How an argument or an option is written on the command line; a line is not broken inside of it."""
+    if not isinstance(each, click.Option):
+        return each.make_metavar(context)
+    text = each.opts[-1] + _value(each, context)
+    return ((text if each.required else f"[{text}]") + "…" * each.multiple).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _value(option: click.Option, context: click.Context) -> str:
+    """What follows the name of an option."""
+    if option.is_flag:
+        return ""
+    is_number = option.type.name.startswith(("integer", "float"))
+    return " " + (option.metavar or ("N" if is_number else option.make_metavar(context).strip("[]")))
+
+
+def _described(option: click.Option, context: click.Context) -> tuple[str, str, str]:
+    names = ", ".join(f"`{name}{_value(option, context)}`" for name in option.opts)
+    default = option.get_default(context)
+    text = (
+        ", ".join(default) if isinstance(default, list) else f"{default:g}" if isinstance(default, float) else default
+    )
+    shown = f"`{text}`" if isinstance(text, str | int) and text and not option.is_flag else ""
+    return names, "required" if option.required else shown, option.help or ""
+
+
+PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "accounts.md": {"permissions": permissions, "scopes": scopes},
+    "cli.md": {"commands": commands},
+    "configuration.md": {"settings": settings, "limits": limits},
+    "events.md": {"events": events},
+    "gates.md": {"gates": gates},
+    "models.md": {"servers": servers},
+}
+
+
+def written(page: Path) -> str:
+    """The text of a page with its tables as they should be. Raises ValueError when a mark is missing."""
+    text = page.read_text("utf-8")
+    for name, make in PAGES[page.name].items():
+        before, begin, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- end of {name} -->")
+        if not end:
+            raise ValueError(f"{page.name} lacks the marks of its table of {name}.")
+        text = f"{before}{begin}{make()}{end}{after}"
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages; with --check return 1 when one is not current, and name it."""
+    pages = {page: written(page) for page in (REFERENCE / name for name in PAGES)}
+    old = [page for page, text in pages.items() if page.read_text("utf-8") != text]
+    for page in old:
+        if "--check" in arguments:
+            print(f"{page.name} is not current: run python scripts/reference_pages.py", file=sys.stderr)
+        else:
+            page.write_text(pages[page], "utf-8")
+    return int(bool(old) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["AISWE_HOME"] = home  # loading the settings makes a data folder; this one is nobody's
+        import django
+
+        django.setup()
+        raise SystemExit(main(sys.argv[1:]))
