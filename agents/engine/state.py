@@ -44,7 +44,7 @@ class TaskState(TypedDict, total=False):
     escalation: str
     tried: list[dict[str, Any]]  # failed candidates: hash, attempt, failure, signature, tests, compiles
     unfounded: bool  # the last diagnosis named a line that nobody had shown
-    left: dict[str, Any]  # the failing version that this one replaces: signature, files, packages, trace
+    previous_failure: dict[str, Any]  # the failing version that this one replaces: signature, files, packages, trace
     argued: str  # why the tester holds that the code is wrong, from its last word on it
     shown: list[str]  # lessons that the coming attempt was shown
     unhelpful_lessons: list[str]  # lessons that attempts of this task were shown and failed with
@@ -91,7 +91,7 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
         escalation="",
         tried=[],
         unfounded=False,
-        left={},
+        previous_failure={},
         argued="",
         shown=[],
         unhelpful_lessons=[],

@@ -188,7 +188,7 @@ def crowded(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
 
 
 def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[list[Message], int]:
-    """Add messages from people since the last turn to the newest message; returns how many of their words are now read."""
+    """Add messages from people since the last turn to the newest message; returns how many are read now."""
     words = list(ctx.task_store.words())
     new = words[state.get("messages_read", 0) :]
     if not new:
