@@ -1,4 +1,4 @@
-"""What must be in place in every process that uses Django: the Celery application and the health checks."""
+"""What must be in place in every process that uses Django: the health checks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,5 @@ class SiteConfig(AppConfig):
     name = "aiswe_site"
 
     def ready(self) -> None:
-        """Make ours the current Celery application, so that jobs enqueued by name find the broker."""
-        from aiswe_site.celery import app
-
-        app.set_default()
+        """Offer the doctor's checks to the page of health."""
         health.register(checks)

@@ -8,6 +8,7 @@ from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
 app = Celery("aiswe")
+app.set_default()  # for every thread, so that shared tasks find the broker
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["projects"], related_name="jobs")
 

@@ -38,7 +38,6 @@ CSRF_TRUSTED_ORIGINS = config.ORIGINS
 HTTPS = config.HTTPS
 
 INSTALLED_APPS = [
-    "daphne",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -105,6 +104,7 @@ else:
         "default": {"BACKEND": "aiswe_site.channel_layer.ThreadBridgeLayer", "CONFIG": {"capacity": 10_000}}
     }
 
+JOB_QUEUE = "aiswe_site.celery.app"  # imported by the first job that is sent: Celery is slow to import
 CELERY_BROKER_URL = REDIS_URL or "memory://"
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

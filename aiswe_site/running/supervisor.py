@@ -119,7 +119,7 @@ class Supervisor:
             if in_a_row > (MAX_FIRST_STARTS if first else MAX_RESTARTS):
                 raise StartFailed(f"The worker died {in_a_row} times in a row; `aiswe doctor` may show why.")
             pause = backoff(in_a_row)
-            self.say(f"The worker exited {how(value)}; starting it again in {pause:.1f} s. Nothing is lost.")
+            self.say(f"The worker {how(value)}; starting it again in {pause:.1f} s. Nothing is lost.")
             if self._stopped_within(pause):
                 return 0
             self.restarts += 1
@@ -213,4 +213,4 @@ class Supervisor:
 
 def how(code: int) -> str:
     """An exit code in words."""
-    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"

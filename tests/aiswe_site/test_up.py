@@ -33,7 +33,7 @@ def test_a_killed_worker_is_started_again_at_the_same_address(tmp_path: Path) ->
         assert server.answers() == 200
         first = server.worker
         os.kill(first, signal.SIGKILL)
-        server.wait_for("ended by signal SIGKILL; starting it again")
+        server.wait_for("was killed by SIGKILL; starting it again")
         # Asked in the gap: the parent holds the socket, so this waits instead of being refused.
         assert server.answers() == 200
         server.wait_for("is up again")

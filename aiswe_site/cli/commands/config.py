@@ -28,7 +28,7 @@ def show(as_json: bool) -> None:
     document = [
         {
             "setting": row.variables[0],
-            "value": "not shown" if row.secret and row.value(values) else row.value(values),
+            "value": "not shown" if row.secret and row.value() else row.value(),
             "source": row.source() or "default",
             "default": row.default,
             "allowed": row.allowed,

@@ -6,8 +6,9 @@ import logging
 from functools import partial
 from typing import Any
 
-from celery import current_app
+from django.conf import settings
 from django.db import transaction
+from django.utils.module_loading import import_string
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +24,6 @@ def enqueue(name: str, *args: Any) -> None:
 def send(name: str, args: tuple[Any, ...]) -> None:
     """Hand the job to the broker now."""
     try:
-        current_app.send_task(name, args=list(args), ignore_result=True, retry=False)
+        import_string(settings.JOB_QUEUE).send_task(name, args=list(args), ignore_result=True, retry=False)
     except Exception as problem:  # noqa: BLE001  brokers differ in what they raise; all of it means "woken later"
         logger.warning("job %s%r waits for the sweep: %s", name, args, problem)

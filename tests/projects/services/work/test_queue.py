@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
+from aiswe_site.celery import app
 from projects.services.work import queue
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +24,7 @@ def test_a_broker_that_is_down_fails_nobody(monkeypatch, caplog):
     def down(*args, **kwargs):
         raise ConnectionError("broker down")
 
-    monkeypatch.setattr(queue.current_app, "send_task", down)
+    monkeypatch.setattr(app, "send_task", down)
     caplog.set_level("WARNING", logger="projects.services.work.queue")
     queue.enqueue("projects.jobs.run_task", 7)
     assert "waits for the sweep" in caplog.text
