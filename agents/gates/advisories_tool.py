@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from agents.gates.advisories import AdvisoryError, Index, load_index, package_key, read_record
-from agents.gates.base import Severity
-from agents.gates.scanner import RawFinding, Scan, Stage, canary
+from agents.gates.base import RawFinding, own_finding
+from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 
 _PIN = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9.!+_-]+)")
@@ -77,8 +77,8 @@ class AdvisoriesScanner:
             scan.scanned.add(unit.name)
             scan.findings.extend(_judge(unit, pins, {**index, **_CANARY_INDEX}))
             if unit.path and not place:
-                scan.findings.append(_not_checked(unit, pins))
-            scan.findings.extend(_loose(unit, name, line) for name, line in loose)
+                scan.findings.append(own_finding("dependencies-not-checked", unit.name, 1, count=len(pins)))
+            scan.findings += [own_finding("dependency-not-pinned", unit.name, line, name=name) for name, line in loose]
         scan.ran = True
         return scan
 
@@ -126,19 +126,3 @@ def _judge(unit: Unit, pins: list[_Pin], index: Index) -> Iterator[RawFinding]:
                     f"{pin.name} {pin.version}: {advisory.name}: {advisory.summary}",
                     hint,
                 )
-
-
-def _not_checked(unit: Unit, pins: list[_Pin]) -> RawFinding:
-    return RawFinding(
-        *(unit.name, 1, "dependencies-not-checked", Severity.INFO, "HIGH", "CWE-1395"),
-        f"Not checked: {len(pins)} pinned dependencies; there is no index of advisories.",
-        "Name a folder of OSV records in AISWE_ADVISORIES.",
-    )
-
-
-def _loose(unit: Unit, name: str, line: int) -> RawFinding:
-    return RawFinding(
-        *(unit.name, line, "dependency-not-pinned", Severity.LOW, "HIGH", "CWE-1357"),
-        f"{name} has no exact version, so tomorrow's code is another one.",
-        f"Write {name}==VERSION.",
-    )

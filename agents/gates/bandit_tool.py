@@ -11,9 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from agents.gates.base import Severity
+from agents.gates.base import RawFinding, Severity
 from agents.gates.quiet import quiet
-from agents.gates.scanner import RawFinding, Scan, Stage, canary
+from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 from agents.gates.taint import address_is_checked, first_argument_is_constant, parse, sql_is_settled
 from agents.languages.python.syntax import TURN
@@ -98,7 +98,7 @@ def judge(raw: RawFinding, unit: Unit, in_tests: bool) -> RawFinding | None:
         return None
     if not ((in_tests and raw.rule in _LOW_IN_TESTS) or _in_order(raw, unit.data)):
         return raw
-    return RawFinding(raw.unit, raw.line, raw.rule, Severity.LOW, "LOW", raw.cwe, raw.message, raw.remediation)
+    return raw.lowered()
 
 
 def _in_order(raw: RawFinding, data: bytes) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import IntEnum
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 Verdict = Literal["pass", "blocked"]
@@ -51,18 +54,40 @@ class GateFinding:
 
     def to_json(self) -> dict[str, Any]:
         """The shape that the command line prints and the dashboard stores."""
-        return {
-            "tool": self.tool,
-            "rule": self.rule,
-            "severity": self.severity.name,
-            "confidence": self.confidence,
-            "cwe": self.cwe,
-            "path": self.path,
-            "line": self.line,
-            "message": self.message,
-            "remediation": self.remediation,
-            "fingerprint": self.fingerprint,
-        }
+        return {**asdict(self), "severity": self.severity.name}
+
+
+@dataclass(frozen=True, slots=True)
+class RawFinding:
+    """A finding in terms of a unit (or of a file as such), before it is mapped back to the project."""
+
+    unit: str
+    line: int
+    rule: str
+    severity: Severity
+    confidence: str
+    cwe: str
+    message: str
+    remediation: str
+    skip_in_tests: bool = False
+
+    def lowered(self) -> RawFinding:
+        """The same finding as one that only informs: LOW, and not sure."""
+        return replace(self, severity=Severity.LOW, confidence="LOW", skip_in_tests=False)
+
+
+@cache
+def own_rules() -> dict[str, dict[str, Any]]:
+    """What the product's own checks report, by rule."""
+    return tomllib.loads(Path(__file__).with_name("own_rules.toml").read_text("utf-8"))
+
+
+def own_finding(rule: str, unit: str, line: int, **details: object) -> RawFinding:
+    """A finding of one of the product's own checks; `details` fill the holes in its texts."""
+    row = own_rules()[rule]
+    message, remediation = (row[key].format(**details) for key in ("message", "remediation"))
+    severity = Severity[row["severity"]]
+    return RawFinding(unit, line, row.get("rule", rule), severity, "HIGH", row["cwe"], message, remediation)
 
 
 @dataclass(frozen=True, slots=True)

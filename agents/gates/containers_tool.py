@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from agents.gates.base import Severity
-from agents.gates.scanner import RawFinding, Scan, Stage, canary
+from agents.gates.base import RawFinding, own_finding, own_rules
+from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 from agents.secrets.formats import is_placeholder
 
 
-@dataclass(frozen=True, slots=True)
-class _ContainerRule:
-    rule: str
-    severity: str
-    cwe: str
-    message: str
-    remediation: str
-    compose: tuple[re.Pattern[str], ...] = ()
-
-    def at(self, unit: Unit, line: int) -> RawFinding:
-        severity = Severity[self.severity]
-        return RawFinding(unit.name, line, self.rule, severity, "HIGH", self.cwe, self.message, self.remediation)
-
-
 @cache
-def _rules() -> dict[str, _ContainerRule]:
-    table = tomllib.loads(Path(__file__).with_name("containers.toml").read_text("utf-8"))
-    return {
-        name: _ContainerRule(name, **(row | {"compose": tuple(map(re.compile, row.get("compose", ())))}))
-        for name, row in table.items()
-    }
+def _compose_patterns() -> list[tuple[str, re.Pattern[str]]]:
+    return [(rule, re.compile(text)) for rule, row in own_rules().items() for text in row.get("compose", ())]
 
 
 _FROM = re.compile(r"(?i)^FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?")
@@ -75,17 +54,13 @@ class ContainersScanner:
             lines = list(_logical_lines(unit.data.decode("utf-8", "replace")))
             if unit.language == "docker":
                 scan.findings.extend(_docker(unit, lines))
-            if unit.language == "compose":
-                scan.findings.extend(
-                    rule.at(unit, number)
-                    for number, line in lines
-                    for rule in _rules().values()
-                    for pattern in rule.compose
-                    if pattern.search(line)
-                )
-            else:
-                pipe = _rules()["download-piped-to-shell"]
-                scan.findings.extend(pipe.at(unit, number) for number, line in lines if _CURL.search(line))
+            patterns = _compose_patterns() if unit.language == "compose" else [("download-piped-to-shell", _CURL)]
+            scan.findings.extend(
+                own_finding(rule, unit.name, number)
+                for number, line in lines
+                for rule, pattern in patterns
+                if pattern.search(line)
+            )
             scan.scanned.add(unit.name)
         return scan
 
@@ -106,7 +81,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _docker(unit: Unit, lines: list[tuple[int, str]]) -> Iterator[RawFinding]:
-    rules, stages = _rules(), set[str]()
+    stages = set[str]()
     user, last_from, scratch = "root", 1, False
     for number, raw in lines:
         line = raw.strip()
@@ -115,19 +90,19 @@ def _docker(unit: Unit, lines: list[tuple[int, str]]) -> Iterator[RawFinding]:
             named, digest, _ = image[1].partition("@")
             tag = named.rpartition("/")[2].partition(":")[2]
             if named not in stages and not scratch and not digest and "$" not in named and tag in ("", "latest"):
-                yield rules["docker-unpinned-image"].at(unit, number)
+                yield own_finding("docker-unpinned-image", unit.name, number)
             if image[2]:
                 stages.add(image[2])
         elif found := _USER.match(line):
             user, last_from = found[1], number
         elif kept := _KEEP.match(line):
             if not kept[1].startswith("$") and not is_placeholder(kept[1]):
-                yield rules["docker-secret-in-layer"].at(unit, number)
+                yield own_finding("docker-secret-in-layer", unit.name, number)
         elif _NO_CHECK.search(line):
-            yield rules["docker-unverified-packages"].at(unit, number)
+            yield own_finding("docker-unverified-packages", unit.name, number)
         elif _OPEN_RIGHTS.search(line):
-            yield rules["docker-open-rights"].at(unit, number)
+            yield own_finding("docker-open-rights", unit.name, number)
         elif re.match(r"(?i)^ADD\s+(?!.*--checksum)(?:--\S+\s+)*https?://", line):
-            yield rules["docker-add-from-url"].at(unit, number)
+            yield own_finding("docker-add-from-url", unit.name, number)
     if lines and not scratch and user.partition(":")[0] in ("root", "0"):
-        yield rules["docker-runs-as-root"].at(unit, last_from)
+        yield own_finding("docker-runs-as-root", unit.name, last_from)

@@ -13,9 +13,19 @@ from pathlib import Path
 from agents.gates import bandit_tool, secrets_tool
 from agents.gates.advisories_tool import AdvisoriesScanner
 from agents.gates.bandit_tool import BanditScanner
-from agents.gates.base import Disposition, GateError, GateFinding, GateReport, Policy, Severity, ToolReport, fingerprint
+from agents.gates.base import (
+    Disposition,
+    GateError,
+    GateFinding,
+    GateReport,
+    Policy,
+    RawFinding,
+    Severity,
+    ToolReport,
+    fingerprint,
+)
 from agents.gates.containers_tool import ContainersScanner
-from agents.gates.scanner import RawFinding, Scan, Scanner, Stage
+from agents.gates.scanner import Scan, Scanner, Stage
 from agents.gates.secrets_tool import SecretsScanner
 from agents.gates.semgrep_tool import SemgrepScanner
 from agents.gates.source import Tree, Unit, collect, is_test_path
@@ -57,7 +67,8 @@ def run_gates(
         order = sorted(chosen, key=lambda scanner: scanner.name != "semgrep")
         futures = {s.name: pool.submit(_run_one, s, tree, policy, Path(scratch) / s.name) for s in order}
         reports = {scanner.name: futures[scanner.name].result() for scanner in chosen}
-    reports["files"] = ToolReport("files", True, "1", tree.files, "; ".join(tree.problems), _with_fingerprints(tree))
+    noted = tuple(_located("files", one, one.unit, 0, fingerprint(one.rule, one.unit, b"")) for one in tree.findings)
+    reports["files"] = ToolReport("files", True, "1", tree.files, "; ".join(tree.problems), noted)
     return _decide(reports, policy, dispositions)
 
 
@@ -119,13 +130,14 @@ def _map(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> tuple[GateF
         key = (raw.rule, unit.path, b" ".join(code.split()))
         mark = fingerprint(raw.rule, unit.path, code, seen[key])
         seen[key] += 1
-        findings.append(
-            GateFinding(
-                *(scanner.name, raw.rule, judged.severity, judged.confidence, raw.cwe, unit.path),
-                *(unit.line_in_file(raw.line), raw.message, raw.remediation, mark),
-            )
-        )
+        findings.append(_located(scanner.name, judged, unit.path, unit.line_in_file(raw.line), mark))
     return tuple(findings)
+
+
+def _located(tool: str, raw: RawFinding, path: str, line: int, mark: str) -> GateFinding:
+    return GateFinding(
+        *(tool, raw.rule, raw.severity, raw.confidence, raw.cwe, path, line, raw.message, raw.remediation, mark)
+    )
 
 
 def _judge(tool: str, raw: RawFinding, unit: Unit) -> RawFinding | None:
@@ -137,16 +149,6 @@ def _judge(tool: str, raw: RawFinding, unit: Unit) -> RawFinding | None:
     if tool == "semgrep" and raw.rule == "py-sql-built-in-call" and sql_is_settled(unit.data, raw.line):
         return None
     return secrets_tool.judge(raw, in_tests) if tool == "secrets" else raw
-
-
-def _with_fingerprints(tree: Tree) -> tuple[GateFinding, ...]:
-    return tuple(
-        GateFinding(
-            *(f.tool, f.rule, f.severity, f.confidence, f.cwe, f.path, f.line, f.message, f.remediation),
-            fingerprint(f.rule, f.path, b""),
-        )
-        for f in tree.findings
-    )
 
 
 def _decide(reports: Mapping[str, ToolReport], policy: Policy, dispositions: Mapping[str, Disposition]) -> GateReport:

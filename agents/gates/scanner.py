@@ -7,23 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from agents.gates.base import Policy, Severity
+from agents.gates.base import Policy, RawFinding
 from agents.gates.source import Unit
-
-
-@dataclass(frozen=True, slots=True)
-class RawFinding:
-    """A finding in terms of a unit, before it is mapped back to the project."""
-
-    unit: str
-    line: int
-    rule: str
-    severity: Severity
-    confidence: str
-    cwe: str
-    message: str
-    remediation: str
-    skip_in_tests: bool = False
 
 
 @dataclass(slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from agents.gates.base import Severity
-from agents.gates.scanner import RawFinding, Scan, Stage, canary
+from agents.gates.base import RawFinding, Severity
+from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 from agents.secrets.disguise import find_disguised
 from agents.secrets.formats import WHOLE_KINDS, find_known, formats, is_placeholder
@@ -68,7 +68,7 @@ def judge(raw: RawFinding, in_tests: bool) -> RawFinding:
     """Sample passwords are ordinary in tests; a token in a known format is not."""
     if not (in_tests and raw.rule.startswith(_GUESSED)):
         return raw
-    return RawFinding(raw.unit, raw.line, raw.rule, Severity.LOW, "LOW", raw.cwe, raw.message, raw.remediation)
+    return raw.lowered()
 
 
 def _finding(unit: str, text: str, start: int, kind: str, severity: Severity, confidence: str) -> RawFinding:

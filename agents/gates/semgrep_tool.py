@@ -7,20 +7,15 @@ the time for one file. It does not resolve YAML aliases, so the rules are handed
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
-from agents.gates.base import Severity
+from agents.gates.base import RawFinding, Severity
+from agents.gates.program import failures_as_problems, find_program, run_program
 from agents.gates.rule_set import rules_json as rules_json
-from agents.gates.scanner import RawFinding, Scan, Stage, canary
+from agents.gates.scanner import Scan, Stage, canary
 
 _REPO = Path(__file__).parents[2]
-_MAX_OUTPUT = 64 * 1024 * 1024
 WAY_OUT = (
     "install it into an environment of its own (python -m venv .venv-semgrep && "
     ".venv-semgrep/bin/pip install -r requirements/semgrep.lock.txt) or set AISWE_SEMGREP to the program"
@@ -29,14 +24,7 @@ WAY_OUT = (
 
 def find_semgrep() -> Path | None:
     """The program named by AISWE_SEMGREP, else the one beside the product, else the one on PATH."""
-    named = os.environ.get("AISWE_SEMGREP")
-    if named:
-        return Path(named) if os.access(named, os.X_OK) else None
-    beside = _REPO / ".venv-semgrep" / "bin" / "semgrep"
-    if os.access(beside, os.X_OK):
-        return beside
-    found = shutil.which("semgrep")
-    return Path(found) if found else None
+    return find_program("semgrep", variable="AISWE_SEMGREP", beside=_REPO / ".venv-semgrep" / "bin" / "semgrep")
 
 
 class SemgrepScanner:
@@ -70,17 +58,11 @@ class SemgrepScanner:
         (folder / ".semgrepignore").write_text("", encoding="utf-8")
         sources = [unit.data for unit in stage.units if unit.language == "python"]
         (stage.scratch / "rules.json").write_text(rules_json(sources), encoding="utf-8")
-        try:
+        with failures_as_problems(scan, f": {WAY_OUT}"):
             document = json.loads(_run(program, stage))
             scan.version = str(document["version"])
             scan.ran = True
             self._read(document, stage, scan)
-        except TimeoutError:
-            scan.problem = "timed out"
-        except OSError as error:
-            scan.problem = f"could not be started ({error.strerror or error}): {WAY_OUT}"
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            scan.ran, scan.problem = False, "crashed: its answer is not the expected JSON"
         return scan
 
     def _read(self, document: dict[str, Any], stage: Stage, scan: Scan) -> None:
@@ -114,61 +96,17 @@ class SemgrepScanner:
 def _run(program: Path, stage: Stage) -> bytes:
     home = stage.scratch / "home"
     home.mkdir()
-    # Nothing of this process's environment is passed on: no tokens, no proxies, no settings.
-    environment = {
-        "PATH": os.defpath,
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "XDG_CONFIG_HOME": str(home),
-        "XDG_CACHE_HOME": str(home),
+    options = (
+        "scan --experimental --json --quiet --metrics off --disable-version-check --disable-nosem --no-git-ignore"
+        " --max-target-bytes 0 --timeout 30 --timeout-threshold 0 --jobs 2"
+    )
+    files = ["--config", str(stage.scratch / "rules.json"), str(stage.scratch / "code")]
+    folders = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), str(home))
+    settings = {
         "SEMGREP_SEND_METRICS": "off",
         "SEMGREP_ENABLE_VERSION_CHECK": "0",
         "SEMGREP_SETTINGS_FILE": str(home / "settings.yml"),
         "SEMGREP_LOG_FILE": str(home / "log"),
         "LANG": "C.UTF-8",
     }
-    arguments = [
-        *(str(program), "scan", "--experimental", "--json", "--quiet", "--metrics", "off", "--disable-version-check"),
-        *(
-            "--disable-nosem",
-            "--no-git-ignore",
-            "--max-target-bytes",
-            "0",
-            "--timeout",
-            "30",
-            "--timeout-threshold",
-            "0",
-        ),
-        *("--jobs", "2", "--config", str(stage.scratch / "rules.json"), str(stage.scratch / "code")),
-    ]
-    output = stage.scratch / "out.json"
-    with output.open("wb") as sink:
-        process = subprocess.Popen(
-            arguments,
-            cwd=home,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            process.wait(max(0.1, stage.deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            raise TimeoutError from None
-        finally:
-            _end(process)
-    if output.stat().st_size > _MAX_OUTPUT:
-        raise ValueError("too much output")
-    return output.read_bytes()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the engine and whatever it started; they share a session of their own."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    except PermissionError:  # macOS answers so for a group that is only zombies
-        pass
-    process.wait()
+    return run_program(stage, [str(program), *options.split(), *files], home, **folders, **settings)[1]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from agents.gates.base import GateError, GateFinding, Policy, Severity
+from agents.gates.base import GateError, Policy, RawFinding, own_finding
 from agents.gates.quiet import quiet
 from agents.languages.python import syntax
 
@@ -57,15 +57,13 @@ class Tree:
     """Everything found below a root: units to scan, and what is odd about the files themselves."""
 
     units: list[Unit] = field(default_factory=list)
-    findings: list[GateFinding] = field(default_factory=list)
+    findings: list[RawFinding] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     files: int = 0
 
-    def note(
-        self, rule: str, severity: Severity, path: str, message: str, remediation: str, cwe: str = "CWE-693"
-    ) -> None:
+    def note(self, rule: str, path: str) -> None:
         """Report something about a file as such."""
-        self.findings.append(GateFinding("files", rule, severity, "HIGH", cwe, path, 0, message, remediation))
+        self.findings.append(own_finding(rule, path, 0))
 
 
 def is_test_path(path: str) -> bool:
@@ -132,13 +130,7 @@ def _walk(root: Path, policy: Policy, tree: Tree) -> Iterator[str]:
                 _note_link(root, str(here / name), tree)
                 dirs.remove(name)
             elif policy.skip_dependencies and name in DEPENDENCY_DIRS:
-                tree.note(
-                    "dependencies-skipped",
-                    Severity.INFO,
-                    str(here / name),
-                    "Installed dependencies were not scanned.",
-                    "Nothing to do.",
-                )
+                tree.note("dependencies-skipped", str(here / name))
                 dirs.remove(name)
         dirs.sort()
         in_git = ".git" in here.parts
@@ -152,16 +144,7 @@ def _walk(root: Path, policy: Policy, tree: Tree) -> Iterator[str]:
 
 def _note_link(root: Path, path: str, tree: Tree) -> None:
     inside = (root / path).resolve().is_relative_to(root.resolve())
-    tree.note(
-        "link",
-        Severity.INFO if inside else Severity.MEDIUM,
-        path,
-        "A symbolic link, not followed."
-        if inside
-        else "A symbolic link that leaves the project; what it points to was not scanned.",
-        "Replace the link by the file itself.",
-        "CWE-59",
-    )
+    tree.note("link" if inside else "link-out", path)
 
 
 def _read(root: Path, path: str, policy: Policy, tree: Tree) -> bytes | None:
@@ -172,7 +155,7 @@ def _read(root: Path, path: str, policy: Policy, tree: Tree) -> bytes | None:
             _note_link(root, path, tree)
             return None
         if not stat.S_ISREG(mode):
-            tree.note("special-file", Severity.MEDIUM, path, "Not a regular file; it was not opened.", "Remove it.")
+            tree.note("special-file", path)
             return None
         with open(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             data = file.read(policy.max_file_bytes + 1)
@@ -181,13 +164,7 @@ def _read(root: Path, path: str, policy: Policy, tree: Tree) -> bytes | None:
         return None
     if len(data) > policy.max_file_bytes:
         if b"\0" in data[:8192] and Path(path).suffix.lower() not in _PROGRAMS | _PYTHON:
-            tree.note(
-                "large-binary",
-                Severity.LOW,
-                path,
-                "A large binary file, not scanned.",
-                "Keep data out of the code base.",
-            )
+            tree.note("large-binary", path)
             return None
         tree.problems.append(f"{path}: larger than {policy.max_file_bytes} bytes, not scanned: split it")
         return None
@@ -201,30 +178,15 @@ def _pieces(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, byte
         yield "python", ".py", data, ()
         return
     if suffix in _PROGRAMS or data.startswith((b"\x7fELF", b"MZ")):
-        tree.note(
-            "compiled-code",
-            Severity.HIGH,
-            path,
-            "Compiled code cannot be reviewed.",
-            "Commit the source, not the build.",
-            "CWE-506",
-        )
+        tree.note("compiled-code", path)
         return
-    if suffix == ".pth" or name in ("sitecustomize.pyc",):
-        tree.note(
-            "start-up-hook", Severity.HIGH, path, "Python runs this file at every start.", "Remove it.", "CWE-506"
-        )
+    if suffix == ".pth":
+        tree.note("start-up-hook", path)
     if suffix in _ARCHIVES:
-        tree.note(
-            "archive",
-            Severity.MEDIUM,
-            path,
-            "An archive or pickle; its content was not scanned.",
-            "Unpack it into the project.",
-        )
+        tree.note("archive", path)
         return
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        tree.note("binary", Severity.INFO, path, "A binary file, not scanned.", "Nothing to do.")
+        tree.note("binary", path)
         return
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         # Scanners read UTF-8; in another encoding a program would pass for noise.

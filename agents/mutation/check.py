@@ -6,12 +6,11 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import SequenceMatcher, unified_diff
 from itertools import zip_longest
 
 from agents.languages.base import Language
 from agents.languages.registry import language_of
-from agents.mutation.lines import changed_lines
 from sandbox.base import Sandbox
 
 MAX_MUTANTS = 12
@@ -19,6 +18,7 @@ ENOUGH = 3  # of which one was noticed: the suite can fail, and the next task ne
 SECONDS = 10.0  # for all of them together
 ONE_SECONDS = 4.0  # a mutant may loop for ever, which counts as noticed
 DIFF_LINES = 24
+MAX_LINES = 20_000  # a file longer than this was not written by hand; every line counts as changed
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,23 @@ def check(
         if report.ok:
             survivors.append(mutant)
     return Result(ran, noticed, tuple(survivors), time.monotonic() - began)
+
+
+def changed_lines(before: str | None, after: str) -> frozenset[int]:
+    """Which lines a change wrote: mistakes elsewhere are not this task's tests' to notice.
+
+    Numbers, from 1, of the lines of `after` that are new or different; all of them for a new file.
+    """
+    new = after.splitlines()
+    everything = frozenset(range(1, len(new) + 1))
+    old = (before or "").splitlines()
+    if not old or len(old) + len(new) > MAX_LINES:
+        return everything
+    found: set[int] = set()
+    for what, _, _, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what != "equal":
+            found.update(range(start + 1, end + 1))
+    return frozenset(found)
 
 
 def _diff(path: str, before: str, after: str) -> str:

@@ -7,56 +7,21 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 AUTHOR = ("AI SWE", "aiswe@localhost")
-_SAFE = (
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.symlinks=false",
-    "-c",
-    "core.autocrlf=false",
-    "-c",
-    "protocol.ext.allow=never",
-    "-c",
-    "commit.gpgsign=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "merge.conflictStyle=merge",
-    "-c",
-    "advice.detachedHead=false",
+_SETTINGS = (
+    "core.hooksPath=/dev/null core.fsmonitor=false core.symlinks=false core.autocrlf=false protocol.ext.allow=never"
+    " commit.gpgsign=false gc.auto=0 maintenance.auto=false merge.conflictStyle=merge advice.detachedHead=false"
 )
-
-
+_SAFE = [word for setting in _SETTINGS.split() for word in ("-c", setting)]
 # What the product needs of git. None of it talks to another machine: there is no way to push, fetch or clone here.
 VERBS = frozenset(
-    [
-        "add",
-        "cat-file",
-        "checkout",
-        "cherry-pick",
-        "clean",
-        "commit",
-        "commit-tree",
-        "diff",
-        "init",
-        "log",
-        "ls-tree",
-        "merge",
-        "reset",
-        "rev-parse",
-        "show",
-        "status",
-        "worktree",
-        "write-tree",
-    ]
+    (
+        "add cat-file checkout cherry-pick clean commit commit-tree diff init log ls-tree merge reset rev-parse show"
+        " status worktree write-tree"
+    ).split()
 )
 
 
@@ -82,22 +47,24 @@ def _environment() -> dict[str, str]:
 
 def git(folder: Path, *argv: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run one git command in `folder`. Raises GitError for a verb not in VERBS, and on failure when `check` is set."""
+    ended = _run(folder, argv, check=check, given=None if text is None else text.encode())
+    return subprocess.CompletedProcess(ended.args, ended.returncode, _text(ended.stdout), _text(ended.stderr))
+
+
+def _run(folder: Path, argv: Sequence[str], *, check: bool, given: bytes | None) -> subprocess.CompletedProcess[bytes]:
     if not argv or argv[0] not in VERBS:
         raise GitError(f"git {argv[0] if argv else ''} is not among the commands the product uses")
     ended = subprocess.run(
         ["git", *_SAFE, *argv],
         cwd=folder,
         env=_environment(),
-        input=None if text is None else text.encode(),
-        stdin=None if text is not None else subprocess.DEVNULL,
+        input=given or b"",
         capture_output=True,
         timeout=120,
     )
-    done = subprocess.CompletedProcess(ended.args, ended.returncode, _text(ended.stdout), _text(ended.stderr))
-    if check and done.returncode:
-        words = (done.stderr or done.stdout).strip()[-500:]
-        raise GitError(f"git {argv[0]} failed in {folder.name}: {words}")
-    return done
+    if check and ended.returncode:
+        raise GitError(f"git {argv[0]} failed in {folder.name}: {_text(ended.stderr or ended.stdout).strip()[-500:]}")
+    return ended
 
 
 def _text(said: bytes) -> str:
@@ -113,16 +80,8 @@ def read_blobs(folder: Path, hashes: Iterable[str]) -> dict[str, bytes]:
     wanted = list(hashes)
     if not wanted:
         return {}
-    done = subprocess.run(
-        ["git", *_SAFE, "cat-file", "--batch"],
-        cwd=folder,
-        env=_environment(),
-        input="".join(f"{name}\n" for name in wanted).encode(),
-        capture_output=True,
-        timeout=120,
-    )
-    if done.returncode:
-        raise GitError(f"git cat-file failed in {folder.name}: {done.stderr.decode('utf-8', 'replace').strip()[-500:]}")
+    given = "".join(f"{name}\n" for name in wanted).encode()
+    done = _run(folder, ("cat-file", "--batch"), check=True, given=given)
     found: dict[str, bytes] = {}
     place = 0
     for name in wanted:

@@ -89,31 +89,23 @@ class Repository:
         """The newest commit of main."""
         return loose_head(self.root, MAIN) or out(self.root, "rev-parse", MAIN)
 
+    def _trailers(self, *keys: str) -> Iterator[list[str]]:
+        """Each commit of main, newest first: its hash and what these trailers of it say."""
+        shown = "|".join(["%H", *(f"%(trailers:key={key},valueonly,separator=%x2C)" for key in keys)])
+        for line in out(self.root, "log", MAIN, f"--format={shown}").splitlines():
+            yield [part.strip() for part in line.split("|", len(keys))]
+
     def merged(self, run: str, task: str) -> str:
         """The commit on main that carries these trailers, or an empty string."""
-        log = out(
-            self.root,
-            "log",
-            MAIN,
-            "--format=%H|%(trailers:key=Run,valueonly,separator=%x2C)|%(trailers:key=Task,valueonly,separator=%x2C)",
-        )
-        for line in log.splitlines():
-            sha, of_run, of_task = line.split("|", 2)
-            if of_run.strip() == run and of_task.strip() == task:
-                return sha
-        return ""
+        return next((sha for sha, *named in self._trailers("Run", "Task") if named == [run, task]), "")
 
     def audit_heads(self, run: str) -> list[tuple[int, str, str]]:
         """What the commits of a run on main say of its trail: (event, hash, commit). Odd trailers are left out."""
-        shown = "%H|%(trailers:key=Run,valueonly,separator=%x2C)|%(trailers:key=Event,valueonly,separator=%x2C)"
-        found = []
-        for line in out(
-            self.root, "log", MAIN, f"--format={shown}|%(trailers:key=Audit-Head,valueonly,separator=%x2C)"
-        ).splitlines():
-            sha, of_run, seq, digest = (part.strip() for part in line.split("|", 3))
-            if of_run == run and seq.isdecimal() and re.fullmatch(r"[0-9a-f]{64}", digest):
-                found.append((int(seq), digest, sha))
-        return found
+        return [
+            (int(seq), digest, sha)
+            for sha, of_run, seq, digest in self._trailers("Run", "Event", "Audit-Head")
+            if of_run == run and seq.isdecimal() and re.fullmatch(r"[0-9a-f]{64}", digest)
+        ]
 
     def worktree(self, name: str, base: str) -> Worktree:
         """A worktree of its own for one task, standing at `base` with nothing of an earlier try in it."""

@@ -133,25 +133,12 @@ class Worktree:
         """One commit on top of `base` with all that stands in the tree; return its sha."""
         stands = bool(base) and self.base == base
         self._forget()
-        message = (
-            f"{title}\n\n{body.strip()}\n\n{trailers_text(trailers)}\n"
-            if body.strip()
-            else f"{title}\n\n{trailers_text(trailers)}\n"
-        )
-        text = str(redact(message))
+        message = "\n\n".join([title, *(part for part in (body.strip(), trailers_text(trailers)) if part)])
+        text = str(redact(f"{message}\n"))
         git(self.path, "add", "-A")
         if stands:  # what is checked out is the parent, and stays in place
-            git(
-                self.path,
-                "commit",
-                "-q",
-                "--allow-empty",
-                "--allow-empty-message",
-                "--cleanup=verbatim",
-                "-F",
-                "-",
-                text=text,
-            )
+            options = ("-q", "--allow-empty", "--allow-empty-message", "--cleanup=verbatim", "-F", "-")
+            git(self.path, "commit", *options, text=text)
             return out(self.path, "rev-parse", "HEAD")
         tree = out(self.path, "write-tree")
         sha = git(self.path, "commit-tree", tree, "-p", base, "-F", "-", text=text).stdout.strip()

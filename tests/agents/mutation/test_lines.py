@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.mutation.lines import changed_lines
+from agents.mutation.check import changed_lines
 
 TEXT = st.lists(st.sampled_from(["a = 1", "b = 2", "", "c = 3"]), max_size=12).map("\n".join)
 
