@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 
 from projects.models import Approval, Finding, Plan, Project, Requirement, RequirementDocument, Run, Task
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser, User
-
     Person = User | AnonymousUser
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
 from projects.services.accounts import second_factor
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 BEGAN, SEEN = "began", "seen"
 NOTED_EVERY = 60  # seconds; a write for each click would hold up the writers of events

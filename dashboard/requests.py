@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.contrib.auth.models import User
 from django.http import HttpRequest
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-    from django_htmx.middleware import HtmxDetails
+from django_htmx.middleware import HtmxDetails
 
 
 class AuthenticatedHttpRequest(HttpRequest):

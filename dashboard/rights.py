@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import AnonymousUser, User
 
 from projects.models import Project
 from projects.models.project import Role
 from projects.services.accounts import rights
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser, User
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from projects.services.audit import checkpoints, events
 from projects.services.planning import documents, plans
 from projects.services.work import leases, runs, tasks
 from projects.services.work.locks import lock_run
+from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
 from sandbox.packages import IndexUnavailable
@@ -89,7 +90,7 @@ def plan_run(run_id: int) -> None:
         return
     try:
         if run.status != Run.Status.RUNNING:
-            runs.move_run(run, Run.Status.RUNNING, actor=actor)
+            move_run(run, Run.Status.RUNNING, actor=actor)
         runs.set_wait(run, None)
         with heartbeat(lambda: leases.renew(Run, run_id, token=token, seconds=settings.LEASE_SECONDS)):
             _plan(run, actor, token)
@@ -106,7 +107,7 @@ def _plan(run: Run, actor: str, token: int) -> None:
         return
     except Waiting as waiting:
         run.refresh_from_db()
-        runs.move_run(run, Run.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor)
+        move_run(run, Run.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor)
         # The answer may have come between the question and this line.
         if run.document and run.document.status == RequirementDocument.Status.CONFIRMED:
             enqueue("projects.jobs.plan_run", run.pk)
@@ -128,7 +129,7 @@ def _plan(run: Run, actor: str, token: int) -> None:
         return
     run.refresh_from_db()
     if run.status not in Run.OVER:
-        runs.move_run(run, Run.Status.FINISHED, reason="plan proposed", actor=actor)
+        move_run(run, Run.Status.FINISHED, reason="plan proposed", actor=actor)
     newest = plans.newest_plan(run.document) if run.document is not None else None
     if newest is not None and newest.status == Plan.Status.APPROVED and run.project.autonomy in NO_APPROVAL:
         with suppress(ProjectsError):  # another plan of the project is being built: a person decides what comes next
@@ -143,7 +144,7 @@ def _fail_planning(run: Run, text: str, actor: str) -> None:
         # What was read from it already stays usable: a person can confirm it and let the planning go on.
         documents.fail_document(run.document, text)
     with suppress(ProjectsError):
-        runs.move_run(run, Run.Status.FAILED, reason=text, actor=actor)
+        move_run(run, Run.Status.FAILED, reason=text, actor=actor)
 
 
 @shared_task(name="projects.jobs.schedule_run")
@@ -155,7 +156,7 @@ def schedule_run(run_id: int) -> None:
         return
     if run.status == Run.Status.QUEUED:
         with suppress(ProjectsError):
-            runs.move_run(run, Run.Status.RUNNING, actor=this_worker())
+            move_run(run, Run.Status.RUNNING, actor=this_worker())
     ready = tasks.ready_tasks(run.pk)
     if runs.finish_if_done(run.pk):
         return
@@ -169,7 +170,7 @@ def schedule_run(run_id: int) -> None:
     with suppress(ProjectsError):  # somebody moved the run in this moment: what follows is theirs to say
         if ready or working:
             if run.status == Run.Status.NEEDS_YOU:
-                runs.move_run(run, Run.Status.RUNNING, actor=this_worker())
+                move_run(run, Run.Status.RUNNING, actor=this_worker())
             if run.status == Run.Status.RUNNING:
                 all_wait = not working and len(resting) == len(ready)
                 if all_wait:
@@ -177,7 +178,7 @@ def schedule_run(run_id: int) -> None:
                 else:
                     runs.set_wait(run, None)
         elif run.status == Run.Status.RUNNING and (detail := runs.tasks_for_a_person(run.pk)):
-            runs.move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=detail, actor=this_worker())
+            move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=detail, actor=this_worker())
 
 
 def _moved_after(task: Task, moment: Any) -> bool:
@@ -194,19 +195,19 @@ def run_task(task_id: int) -> None:
         return
     actor = this_worker()
     try:
-        token = tasks.claim_task(task_id, owner=actor, seconds=settings.LEASE_SECONDS)
+        token = leases.claim(Task, task_id, owner=actor, seconds=settings.LEASE_SECONDS)
     except LostRace:
         return
     try:
         task.refresh_from_db()
         if task.status == Task.Status.READY:
-            tasks.move_task(task, Task.Status.RUNNING, actor=actor, token=token)
-        with heartbeat(lambda: tasks.renew_lease(task_id, token=token, seconds=settings.LEASE_SECONDS)):
+            move_task(task, Task.Status.RUNNING, actor=actor, token=token)
+        with heartbeat(lambda: leases.renew(Task, task_id, token=token, seconds=settings.LEASE_SECONDS)):
             _build(task, actor, token)
     except ProjectsError as moved:
         log.info("task %s now belongs to another worker: %s", task_id, moved)
     finally:
-        tasks.release_lease(task_id, token=token)
+        leases.release(Task, task_id, token=token)
         enqueue("projects.jobs.schedule_run", task.run_id)
 
 
@@ -216,9 +217,7 @@ def _build(task: Task, actor: str, token: int) -> None:
     except Stopped:
         _back(task, None, "", actor, token)
     except Waiting as waiting:
-        tasks.move_task(
-            task, Task.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token
-        )
+        move_task(task, Task.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token)
     except AWAY as error:
         _back(task, WaitReason.MODEL, str(error), actor, token)
     except NoRoom as error:
@@ -243,14 +242,14 @@ def _build(task: Task, actor: str, token: int) -> None:
     else:
         if state["verdict"] == "merged":
             Task.objects.filter(pk=task.pk).update(commit=state["commit"])
-            tasks.move_task(task, Task.Status.MERGED, actor=actor, token=token)
+            move_task(task, Task.Status.MERGED, actor=actor, token=token)
         else:
             tasks.escalate_task(task, token=token, text=state["escalation"] or "not solved", actor=actor)
 
 
 def _back(task: Task, wait: WaitReason | None, detail: str, actor: str, token: int) -> None:
     """Put the task back; it goes on at the same node."""
-    tasks.move_task(task, Task.Status.READY, wait=wait, reason=detail, actor=actor, token=token)
+    move_task(task, Task.Status.READY, wait=wait, reason=detail, actor=actor, token=token)
 
 
 def _crashed(task: Task, text: str, actor: str, token: int) -> None:
@@ -258,7 +257,7 @@ def _crashed(task: Task, text: str, actor: str, token: int) -> None:
     signature = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     with transaction.atomic():
         lock_run(task.run_id)
-        tasks.guard(task.pk, token)  # a worker that lost the task has nothing more to say about it
+        leases.guard(Task, task.pk, token)  # a worker that lost the task has nothing more to say about it
         failed = ErrorRaised(
             summary=text,
             error_signature=signature,

@@ -19,7 +19,7 @@ from dashboard.signed import key_name, signed_archive
 from projects.errors import NotAllowed
 from projects.models import SiteEvent
 from projects.services.accounts import rights
-from projects.services.audit import chain, events, exports, intents, signing
+from projects.services.audit import chain, exports, intents, signing
 from projects.services.audit.checkpoints import read_heads
 from projects.services.audit.vocabulary import families
 
@@ -94,7 +94,7 @@ def export(
     """Every row of a run as a file, on request with its signature."""
     run = get_object_or_404(access.runs(request.user), pk=pk)
     rights.require(request.user, run.project, "audit.export")
-    return _taken_away(events.export_events(run.pk, _format(fmt)), f"run-{run.pk}-audit", fmt, signed=signed)
+    return _taken_away(exports.export_events(run.pk, _format(fmt)), f"run-{run.pk}-audit", fmt, signed=signed)
 
 
 @require_GET

@@ -14,7 +14,7 @@ from agents.events.lifecycle import HumanMessage
 from agents.gates.base import Disposition, GateReport, Severity
 from projects.engine.event_log import DatabaseEventLog
 from projects.models import Approval, Event, Finding, Run, Task
-from projects.services.work import approvals, attempts, findings, merging
+from projects.services.work import approval_requests, approvals, attempts, findings, leases
 
 TURN_POLL = 0.1
 NEVER = datetime.now(UTC) + timedelta(days=36_500)
@@ -70,7 +70,7 @@ class DatabaseTaskStore:
             return "approved"
         if answer == Approval.Status.REJECTED:
             return "rejected"
-        approvals.ask(
+        approval_requests.ask(
             project,
             kind=kind,
             subject=subject,
@@ -87,11 +87,11 @@ class DatabaseTaskStore:
     def merge_turn(self, held: Callable[[], None]) -> None:
         run: Run = self._task.run
         owner = f"{self._actor}#{self._task.key}"
-        while not merging.acquire_merge(run.pk, owner=owner, seconds=MERGE_SECONDS):
+        while not leases.acquire_merge(run.pk, owner=owner, seconds=MERGE_SECONDS):
             if self._event_log.stopped():
                 raise Stopped
             time.sleep(TURN_POLL)
         try:
             held()
         finally:
-            merging.release_merge(run.pk, owner=owner)
+            leases.release_merge(run.pk, owner=owner)

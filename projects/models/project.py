@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
 from agents.engine.limits import default_limits
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser, User
-
 
 RECORDING = "scripted:"  # before the name of a scenario, where the name of a model could stand
 
@@ -52,14 +47,6 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         if user.is_superuser:
             return self
         return self.filter(memberships__user=user).distinct()
-
-    def with_role(self, user: User | AnonymousUser, *roles: str) -> ProjectQuerySet:
-        """Projects in which the user holds one of the roles."""
-        if not user.is_authenticated:
-            return self.none()
-        if user.is_superuser:
-            return self
-        return self.filter(memberships__user=user, memberships__role__in=roles).distinct()
 
 
 class Project(models.Model):

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from projects.models import Approval, Membership, Project
 from projects.services.accounts import api_tokens
-from projects.services.work import approvals
+from projects.services.work import approval_requests
 from tests.dashboard import permissions as table
 from tests.dashboard.story import Story, tell
 from tests.e2e.serve import session_of
@@ -78,7 +78,7 @@ def world(enqueued: list[Any], settings: Any) -> World:
         mine = made if name == "ada" else mine
     severe = make_finding(story.stuck, fingerprint="g" * 64)
     first = make_user("first", role="security", project=story.project)
-    override = approvals.ask(
+    override = approval_requests.ask(
         story.project,
         kind="gate",
         subject="g" * 64,

@@ -16,9 +16,10 @@ import pytest
 from django.db import connection
 
 from projects.models import Event, Run, SiteEvent
+from projects.services.audit.canonical import GENESIS
 from projects.services.audit.chain import link_problem, verify_run, verify_site
 from projects.services.audit.checkpoints import note_heads
-from projects.services.audit.hashing import COLUMNS, GENESIS, SITE_COLUMNS, event_hash
+from projects.services.audit.hashing import COLUMNS, SITE_COLUMNS, event_hash
 from projects.services.audit.sitelog import note
 from tests.factories import bare_run, make_task
 from tests.rows import emit

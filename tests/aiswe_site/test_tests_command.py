@@ -16,7 +16,8 @@ from projects.engine.paths import repository_of
 from projects.errors import IllegalMove
 from projects.models import Event, Run, SealedReply
 from projects.models.project import RECORDING
-from projects.services.audit.events import event_blobs, verify_chain
+from projects.services.audit.chain import verify_chain
+from projects.services.audit.events import event_blobs
 from projects.services.planning import projects
 from projects.services.work.runs import pause_run, resume_run
 from tests.agents.engine.nodes.support import code

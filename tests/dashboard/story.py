@@ -7,7 +7,7 @@ from typing import Any
 
 from projects.models import Approval, Finding, Plan, Project, RequirementDocument, Run, Task
 from projects.services.planning import plans
-from projects.services.work import approvals, attempts, findings, tasks
+from projects.services.work import approval_requests, attempts, findings, tasks
 from tests.factories import make_document, make_plan, make_project, make_user, owner_of, plan_content
 from tests.rows import emit
 
@@ -75,7 +75,7 @@ def tell(owner: Any = None, name: str = "Todo API") -> Story:
         attempt=2,
         blocking={"f" * 64},
     )
-    approval = approvals.ask(
+    approval = approval_requests.ask(
         project,
         kind="package",
         subject="httpx",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dashboard import best
 from projects.models import Task
-from projects.services.work import approvals, tasks
+from projects.services.work import approval_requests, approvals, tasks
 from tests.dashboard.story import Story
 from tests.factories import make_user
 from tests.rows import emit
@@ -144,7 +144,7 @@ def test_the_question_in_the_inbox_reads_as_the_page_does(story: Story, owner: C
 
 
 def test_a_guards_question_shows_the_code_it_is_about(story: Story, owner: Client) -> None:
-    question = approvals.ask(
+    question = approval_requests.ask(
         story.project,
         kind="gate",
         subject="reach:T-01:1",
@@ -164,7 +164,7 @@ def test_a_guards_question_shows_the_code_it_is_about(story: Story, owner: Clien
 
 
 def test_a_file_that_is_held_back_is_shown_in_its_answer(story: Story, owner: Client) -> None:
-    question = approvals.ask(
+    question = approval_requests.ask(
         story.project,
         kind="gate",
         subject="firewall:1",

@@ -172,7 +172,7 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
 ) -> None:
     from agents.memory.base import Lesson
     from projects.services.insight import lessons
-    from projects.services.work import approvals
+    from projects.services.work import approval_requests
 
     settings.AISWE_HOME = tmp_path
     lessons.store.cache_clear()
@@ -191,7 +191,7 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
         )
         values = dict.fromkeys(("signature", "cause", "fix", "task", "run", "failure", "topic"), said[:300] or "x")
         lessons.store().add(Lesson(id=f"n{number}", reward=1.0, project=story.project.slug, **values))
-        question = approvals.ask(
+        question = approval_requests.ask(
             story.project,
             kind="gate",
             subject=f"reach:{number}",

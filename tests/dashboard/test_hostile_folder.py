@@ -22,7 +22,7 @@ from django.urls import reverse
 from agents.engine.reply_text import first_sentence
 from agents.replies import parse_json, parse_reply
 from dashboard import stream
-from projects.services.audit import events
+from projects.services.audit import chain
 from projects.services.planning import projects
 from tests.dashboard.hostile import STRINGS
 from tests.dashboard.markup import acts, attributes, pages_of, put_everywhere
@@ -112,7 +112,7 @@ def test_every_string_as_what_a_model_or_a_tool_said(story: Story, client: Clien
         assert not acts(found["rows"])
         assert not any(name.startswith("hx-") for name in attributes(found["rows"]))
         json.dumps(found)
-    report = events.verify_chain(run)
+    report = chain.verify_chain(run)
     assert report.ok, report.problem
 
 

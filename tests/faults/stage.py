@@ -14,7 +14,7 @@ from agents.llm.runner import ModelRunner
 from projects import jobs
 from projects.engine import model_clients as engine_models
 from projects.models import Approval, Event, Plan, Project, RequirementDocument, Run, Task
-from projects.services.audit import events
+from projects.services.audit import chain
 from projects.services.planning import documents, plans
 from projects.services.work import approvals, runs
 from sandbox.base import Ecosystem, PackageSet, SandboxLimits
@@ -182,4 +182,4 @@ class Stage:
         """The chain verifies, and nothing ended in an unexpected error."""
         unexpected = [text for text in self.summaries("error") if "unexpected" in text.lower()]
         assert not unexpected, unexpected
-        return events.verify_chain(self.run.pk).ok
+        return chain.verify_chain(self.run.pk).ok

@@ -15,7 +15,7 @@ from projects.engine.planning import DatabasePlanStore
 from projects.engine.task_store import DatabaseTaskStore
 from projects.errors import LeaseLost, LostRace, ProjectsError, StaleVersion
 from projects.models import Attempt, Event, Plan, Run, Task
-from projects.services.audit import events
+from projects.services.audit import chain
 from projects.services.planning import plans
 from projects.services.work import approvals, leases, runs, tasks
 from tests.factories import make_plan, make_run, make_task, owner_of, plan_content
@@ -100,12 +100,12 @@ def two_workers():
     """A task that one worker held until its lease ran out and another took: event logs, task, new token."""
     task = make_task(status="ready")
     run = task.run
-    old = tasks.claim_task(task.pk, owner="worker:a:1:1", seconds=60)
+    old = leases.claim(Task, task.pk, owner="worker:a:1:1", seconds=60)
     tasks.move_task(task, Task.Status.RUNNING, token=old)
     first = DatabaseEventLog(run, actor="worker:a:1:1", token=old, task=task)
     first.emit(SystemNotice(summary="begun by the first", text=""), key="step-1")
     Task.objects.filter(pk=task.pk).update(lease_until=task.run.created_at)  # it slept past its lease
-    new = tasks.claim_task(task.pk, owner="worker:b:2:2", seconds=60)
+    new = leases.claim(Task, task.pk, owner="worker:b:2:2", seconds=60)
     second = DatabaseEventLog(run, actor="worker:b:2:2", token=new, task=task)
     return task, first, second, old, new
 
@@ -127,17 +127,17 @@ def test_a_worker_that_slept_past_its_lease_writes_nothing_more(caplog):
     for write in (
         lambda: tasks.move_task(stale, Task.Status.READY, token=old),
         lambda: tasks.escalate_task(stale, token=old, text="late"),
-        lambda: tasks.renew_lease(task.pk, token=old, seconds=60),
+        lambda: leases.renew(Task, task.pk, token=old, seconds=60),
     ):
         with pytest.raises(ProjectsError):
             write()
-    assert tasks.release_lease(task.pk, token=old) is False
+    assert leases.release(Task, task.pk, token=old) is False
     assert list(Event.objects.filter(run=task.run, type="system").values_list("summary", flat=True)) == [
         "begun by the first",
         "done by the second",
     ]
     assert not Attempt.objects.filter(task=task).exists()
-    assert events.verify_chain(task.run_id).ok
+    assert chain.verify_chain(task.run_id).ok
 
 
 def test_a_worker_that_lost_its_task_in_mid_job_ends_quietly_and_on_the_log(monkeypatch, caplog):
@@ -146,7 +146,7 @@ def test_a_worker_that_lost_its_task_in_mid_job_ends_quietly_and_on_the_log(monk
 
     def slept(task, *, actor, token):
         Task.objects.filter(pk=task.pk).update(lease_until=task.run.created_at)
-        tasks.claim_task(task.pk, owner="worker:b:2:2", seconds=60)
+        leases.claim(Task, task.pk, owner="worker:b:2:2", seconds=60)
         raise ValueError("the floor is gone")
 
     monkeypatch.setattr(jobs.building, "build", slept)
@@ -180,7 +180,7 @@ def test_a_database_that_stumbles_does_not_end_the_heartbeat(settings):
 
 def test_fifty_claims_of_one_task_have_one_winner():
     task = make_task(status="ready")
-    results = at_once([lambda n=n: tasks.claim_task(task.pk, owner=f"worker:x:{n}:1", seconds=60) for n in range(50)])
+    results = at_once([lambda n=n: leases.claim(Task, task.pk, owner=f"worker:x:{n}:1", seconds=60) for n in range(50)])
     assert [result for result in results if isinstance(result, int)] == [1]
     assert sum(isinstance(result, LostRace) for result in results) == 49
 

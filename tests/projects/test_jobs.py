@@ -11,9 +11,9 @@ from projects.engine import model_clients as engine_models
 from projects.engine.owners import is_alive, this_worker
 from projects.jobs import recover_now, run_task
 from projects.models import Event, Plan, Run, Task
-from projects.services.audit import events
+from projects.services.audit import chain, events
 from projects.services.planning import documents, plans
-from projects.services.work import approvals, runs, tasks
+from projects.services.work import approvals, leases, runs, tasks
 from tests.factories import PRD, make_project, owner_of
 from tests.projects.jobs_driver import Driver, small_plan, small_replies, write_scenario
 
@@ -106,7 +106,7 @@ def test_an_approved_plan_becomes_merged_code_with_a_sound_chain(tmp_path, drive
     project, run = built(tmp_path, driver, small_replies("T-01", "T-02"))
     assert run.status == Run.Status.FINISHED
     assert {task.status for task in run.tasks.all()} == {Task.Status.MERGED}
-    report = events.verify_chain(run.pk)
+    report = chain.verify_chain(run.pk)
     assert report.ok
     folder = paths.repository_path(project)
     log = subprocess.run(["git", "log", "--format=%B"], cwd=folder, capture_output=True, text=True).stdout
@@ -170,7 +170,7 @@ def test_a_task_whose_worker_died_is_taken_up_again(tmp_path, driver):
     runs.move_run(run, Run.Status.RUNNING)
     (task,) = tasks.ready_tasks(run.pk)
     host = this_worker().split(":")[1]
-    token = tasks.claim_task(task.pk, owner=f"worker:{host}:4194303:1", seconds=600)
+    token = leases.claim(Task, task.pk, owner=f"worker:{host}:4194303:1", seconds=600)
     tasks.move_task(task, Task.Status.RUNNING, token=token)
     run_task(task.pk)  # its lease is still held: nobody else may touch it
     task.refresh_from_db()

@@ -9,9 +9,9 @@ import re
 import secrets
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -21,9 +21,6 @@ from projects.models import ApiToken
 from projects.services.accounts import second_factor
 from projects.services.audit.canonical import clean_line
 from projects.services.audit.sitelog import note
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 SCOPES: dict[str, str] = {
     "read": "see projects, plans, runs, events and approvals",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import transaction
 
 from projects.models import BrowserSession
 from projects.services.audit.notifications import announce_recheck
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class SessionStore(DatabaseStore):

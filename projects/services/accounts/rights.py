@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+from django.contrib.auth.models import AnonymousUser, User
 
 from projects.errors import NotAllowed
 from projects.models import Membership, Project
 from projects.models.project import Role
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser, User
 
 Person: TypeAlias = "User | AnonymousUser"
 

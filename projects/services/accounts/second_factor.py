@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import TYPE_CHECKING
 
 import pyotp
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from pyotp.exceptions import OTPVerificationError
@@ -15,9 +15,6 @@ from projects.errors import BadInput, Unsealable
 from projects.models import RecoveryCode, SecondFactor
 from projects.services.audit.sealing import seal, unseal
 from projects.services.audit.sitelog import note
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 ISSUER = "AI SWE"
 DRIFT = 1  # steps of 30 s a phone's clock may be off either way

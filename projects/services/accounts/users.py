@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
@@ -13,9 +12,6 @@ from django.db import connection, transaction
 from projects.errors import BadInput, NotAllowed
 from projects.services.accounts.browser_sessions import end_sessions
 from projects.services.audit.sitelog import note
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 def needs_first_admin() -> bool:

@@ -11,8 +11,9 @@ from django.db.models import QuerySet
 
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run, SiteEvent
+from projects.services.audit.canonical import GENESIS
 from projects.services.audit.checkpoints import SITE, Anchor, Heads, read_heads, trail_of
-from projects.services.audit.hashing import GENESIS, event_hash
+from projects.services.audit.hashing import event_hash
 from projects.services.audit.intents import Intent, IntentWatch
 
 BATCH = 500

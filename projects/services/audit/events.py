@@ -14,22 +14,9 @@ from agents.events.base import EventKind
 from agents.secrets.redaction import redact
 from projects.errors import BadInput
 from projects.models import Blob, Event
-from projects.services.audit.canonical import clean_json, clean_line, clean_text
-from projects.services.audit.chain import ChainReport, verify_chain
-from projects.services.audit.exports import export_events
-from projects.services.audit.hashing import GENESIS, event_hash
+from projects.services.audit.canonical import GENESIS, clean_json, clean_line, clean_text
+from projects.services.audit.hashing import event_hash
 from projects.services.audit.notifications import announce
-
-__all__ = [
-    "ChainReport",
-    "emit",
-    "event_at",
-    "event_blobs",
-    "events_after",
-    "export_events",
-    "read_blob",
-    "verify_chain",
-]
 
 MAX_SUMMARY = 400
 MAX_BLOB = 4_000_000  # characters; of longer content the beginning and the end are kept

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from agents.secrets.redaction import redact
 from projects.models import SiteEvent
-from projects.services.audit.canonical import clean_json, clean_line
-from projects.services.audit.hashing import GENESIS, event_hash
+from projects.services.audit.canonical import GENESIS, clean_json, clean_line
+from projects.services.audit.hashing import event_hash
 
 PLACE = 0x61697377  # which advisory lock of PostgreSQL stands for "the end of the site's trail"
 

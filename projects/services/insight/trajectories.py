@@ -11,7 +11,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.contrib.auth.models import User
 
 from agents.events.lifecycle import AttemptStarted
 from agents.events.reasoning import SampleSelected, Thought
@@ -24,9 +26,6 @@ from projects.models import Attempt, Event, Run
 from projects.services.accounts.rights import require
 from projects.services.audit.events import event_blobs
 from projects.services.audit.sitelog import note
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 FORMATS = ("sft", "dpo", "grpo")
 RIGHT = "audit.export"

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
@@ -21,9 +22,6 @@ from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 MAX_REQUIREMENTS = 2_000
 

@@ -87,24 +87,11 @@ def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str,
     nodes: dict[str, dict[str, Any]] = {}
     for spec in specs:
         key = str(spec.get("key"))
-        x, y, width, height = placed.boxes[key]
         task = tasks.get(key)
-        nodes.setdefault(
-            key,
-            {
-                "key": key,
-                "title": str(spec.get("title") or ""),
-                "x": x,
-                "y": y,
-                "width": width,
-                "height": height,
-                "minutes": spec.get("minutes"),
-                "requirements": list(spec.get("requirements") or ()),
-                "needs": list(spec.get("needs") or ()),
-                "status": task.status if task else "",
-                "task": task.pk if task else None,
-            },
-        )
+        node: dict[str, Any] = dict(zip(("x", "y", "width", "height"), placed.boxes[key], strict=True))
+        node |= {"key": key, "title": str(spec.get("title") or ""), "minutes": spec.get("minutes")}
+        node |= {name: list(spec.get(name) or ()) for name in ("requirements", "needs")}
+        nodes.setdefault(key, {**node, "status": task.status if task else "", "task": task.pk if task else None})
     edges = [
         {"source": source, "target": target, "path": path, "done": nodes[source]["status"] in DONE}
         for source, target, path in placed.edges

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -16,24 +17,11 @@ from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import can, require
 from projects.services.audit.canonical import clean_json, clean_text
 from projects.services.audit.events import emit
-from projects.services.planning.plan_rules import examine, layout_of, odd_problems
+from projects.services.planning.plan_rules import examine, odd_problems
 from projects.services.work.approval_requests import ask, close_approval, close_questions
 from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.moves import move_plan
 from projects.services.work.runs import start_planning
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-__all__ = [
-    "approve_plan",
-    "ask_for_changes",
-    "edit_plan",
-    "layout_of",
-    "newest_plan",
-    "propose_plan",
-    "requirement_keys",
-]
 
 
 def requirement_keys(document: RequirementDocument) -> dict[str, str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.text import slugify
 
@@ -18,9 +19,6 @@ from projects.services.audit.canonical import clean_text
 from projects.services.audit.notifications import announce_recheck
 from projects.services.audit.sitelog import note
 from projects.services.work.locks import lock_project
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 __all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member", "update_settings"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -15,15 +14,10 @@ from projects.models import Approval, Finding, Membership, Plan, Project, Run, T
 from projects.services.accounts.rights import Person, can, require, roles_that_may
 from projects.services.planning import plans
 from projects.services.work import findings, tasks
-from projects.services.work.approval_requests import ask, close_approval, close_questions
+from projects.services.work.approval_requests import close_approval
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-__all__ = ["answer_to", "ask", "close_questions", "decide", "pending_for", "verb_of"]
 
 # A gate question that carries a disposition asks for the second person of an override; others only run the gate again.
 SECOND_PERSON = Q(kind=Approval.Kind.GATE, payload__has_key="disposition")

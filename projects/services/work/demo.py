@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import User
 
 from projects.errors import BadInput
 from projects.models import Run
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 Starter = Callable[["User"], Run]
 _registered: Starter | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -20,9 +21,6 @@ from projects.services.audit.events import emit
 from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_run
 from projects.services.work.queue import enqueue
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 DISPOSITIONS = ("accepted", "false_positive", "wont_fix", "override")
 SEVERE = ("HIGH", "ERROR", "CRITICAL")

@@ -18,6 +18,11 @@ from projects.errors import BadInput, LeaseLost, LostRace
 from projects.models import Run, Task
 
 Leased: TypeAlias = type[Task] | type[Run]
+# States in which a row is worked on: a task that is ready or whose worker is gone, a run that is not over.
+CLAIMABLE: dict[Leased, Q] = {
+    Task: Q(status__in=(Task.Status.READY, Task.Status.RUNNING)),
+    Run: ~Q(status__in=Run.OVER),
+}
 
 # Seconds. A lease that seems to last longer was written before the clock was set back: it counts as run out.
 MAX_LEASE = 3_600.0
@@ -36,16 +41,15 @@ def run_out(column: str = "lease_until") -> Q:
     return Q(**{f"{column}__isnull": True}) | Q(**{f"{column}__lte": Now()}) | Q(**{f"{column}__gt": far})
 
 
-def claim(model: Leased, pk: int, *, owner: str, seconds: float, only: Q | None = None) -> int:
+def claim(model: Leased, pk: int, *, owner: str, seconds: float) -> int:
     """Take the row's lease when nobody holds it; one UPDATE decides, so of any number of claimants one wins.
 
-    Returns the fencing token. Raises LostRace when it is held (also by the same owner), or the row is not `only`.
+    Returns the fencing token; the state itself is moved by move_task(..., token=token). Raises LostRace when the row
+    is held (also by the same owner) or in no state to be worked on.
     """
     name = model._meta.verbose_name
     with transaction.atomic():
-        rows = model._default_manager.filter(run_out(), pk=pk)
-        if only is not None:
-            rows = rows.filter(only)
+        rows = model._default_manager.filter(run_out(), CLAIMABLE[model], pk=pk)
         won = rows.update(lease_owner=owner[:120], lease_token=F("lease_token") + 1, lease_until=until(seconds))
         row = model._default_manager.filter(pk=pk).values_list("lease_owner", "lease_token").first()
     if row is None:
@@ -56,7 +60,7 @@ def claim(model: Leased, pk: int, *, owner: str, seconds: float, only: Q | None 
 
 
 def renew(model: Leased, pk: int, *, token: int, seconds: float) -> None:
-    """Prolong the lease. Raises LeaseLost when the token is no longer the row's."""
+    """The heartbeat: prolong the lease. Raises LeaseLost when the token is no longer the row's."""
     rows = model._default_manager.filter(pk=pk, lease_token=token).exclude(lease_owner="")
     if not rows.update(lease_until=until(seconds)):
         raise lost(model, pk)
@@ -74,7 +78,7 @@ def revoke(model: Leased, rows: models.QuerySet[Any]) -> int:
 
 
 def guard(model: Leased, pk: int, token: int) -> None:
-    """Refuse to go on with a token that is not the row's: raises LeaseLost.
+    """Raise LeaseLost unless `token` is the row's: call it before every side effect.
 
     A lease that ran out but that nobody took is still the holder's: only a newer token shuts it out.
     """
@@ -87,3 +91,18 @@ def lost(model: Leased, pk: int) -> LeaseLost:
     """The refusal, naming who holds the row now."""
     owner = model._default_manager.filter(pk=pk).values_list("lease_owner", flat=True).first()
     return LeaseLost(f"The {model._meta.verbose_name} {pk} is no longer yours (now: {owner or 'nobody'}).")
+
+
+def acquire_merge(run_id: int, *, owner: str, seconds: float) -> bool:
+    """Take the run's right to merge; one at a time, so False while anybody has it, `owner` itself included.
+
+    Name the job, not only the worker ("worker:…#T-03"): two jobs of one worker must not share it.
+    """
+    rows = Run.objects.filter(run_out("merge_until"), pk=run_id)
+    return bool(rows.update(merge_owner=owner[:120], merge_until=until(seconds)))
+
+
+def release_merge(run_id: int, *, owner: str) -> bool:
+    """Give the right to merge back; False when somebody else has it."""
+    rows = Run.objects.filter(pk=run_id, merge_owner=owner[:120])
+    return bool(rows.update(merge_owner="", merge_until=None))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
@@ -23,34 +24,9 @@ from projects.services.insight.usage import run_usage
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_project, lock_run
-from projects.services.work.merging import acquire_merge, release_merge, renew_merge
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 from projects.services.work.task_rows import make_tasks
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-__all__ = [
-    "acquire_merge",
-    "cancel_run",
-    "claim_run",
-    "finish_if_done",
-    "guard_run",
-    "move_run",
-    "pause_run",
-    "release_merge",
-    "release_run",
-    "renew_merge",
-    "renew_run",
-    "resume_run",
-    "say",
-    "set_wait",
-    "start_build",
-    "start_planning",
-    "tasks_for_a_person",
-    "totals",
-]
 
 JOB_OF_KIND: dict[str, str] = {
     Run.Kind.PLAN: "projects.jobs.plan_run",
@@ -268,23 +244,3 @@ def totals(run: Run) -> dict[str, Any]:
         "findings": {"raised": found["raised"], "fixed": found["fixed"]},
         "tests_adjudicated": run.events.filter(type=Adjudicated.type).count(),
     }
-
-
-def claim_run(run_id: int, *, owner: str, seconds: float) -> int:
-    """Take the run itself (planning, scheduling); returns the fencing token. Raises LostRace if it is held or over."""
-    return leases.claim(Run, run_id, owner=owner, seconds=seconds, only=~Q(status__in=Run.OVER))
-
-
-def renew_run(run_id: int, *, token: int, seconds: float) -> None:
-    """The heartbeat. Raises LeaseLost."""
-    leases.renew(Run, run_id, token=token, seconds=seconds)
-
-
-def release_run(run_id: int, *, token: int) -> bool:
-    """Give the run back; False when it was somebody else's by then."""
-    return leases.release(Run, run_id, token=token)
-
-
-def guard_run(run_id: int, token: int) -> None:
-    """Raise LeaseLost unless `token` is still the run's."""
-    leases.guard(Run, run_id, token)

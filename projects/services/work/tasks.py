@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 
 from agents.engine.waiting import WaitReason
 from agents.events.effects import SystemNotice
@@ -22,50 +22,8 @@ from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-__all__ = [
-    "claim_task",
-    "escalate_task",
-    "expired_leases",
-    "guard",
-    "move_task",
-    "ready_tasks",
-    "release_dead_owners",
-    "release_lease",
-    "renew_lease",
-    "retry_task",
-    "skip_task",
-]
-
 DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
 STUCK = (Task.Status.ESCALATED, Task.Status.CANCELLED)
-CLAIMABLE = Q(status__in=(Task.Status.READY, Task.Status.RUNNING))
-
-
-def claim_task(task_id: int, *, owner: str, seconds: float) -> int:
-    """Take a ready task, or a running one whose worker is gone; returns the fencing token.
-
-    Raises LostRace when somebody holds it or it is in no state to be worked on. The state itself is moved by
-    move_task(..., token=token).
-    """
-    return leases.claim(Task, task_id, owner=owner, seconds=seconds, only=CLAIMABLE)
-
-
-def renew_lease(task_id: int, *, token: int, seconds: float) -> None:
-    """The heartbeat. Raises LeaseLost when the task is somebody else's."""
-    leases.renew(Task, task_id, token=token, seconds=seconds)
-
-
-def release_lease(task_id: int, *, token: int) -> bool:
-    """Give the task back; False when it was somebody else's by then."""
-    return leases.release(Task, task_id, token=token)
-
-
-def guard(task_id: int, token: int) -> None:
-    """Raise LeaseLost unless `token` is still the task's: call it before every side effect."""
-    leases.guard(Task, task_id, token)
 
 
 def expired_leases() -> QuerySet[Task]:

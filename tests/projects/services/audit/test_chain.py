@@ -8,7 +8,7 @@ from django.db.models import F
 
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run
-from projects.services.audit.events import verify_chain
+from projects.services.audit.chain import verify_chain
 from projects.services.audit.hashing import COLUMNS
 from tests.factories import bare_run, make_task
 from tests.rows import emit

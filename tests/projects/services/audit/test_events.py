@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from projects.errors import BadInput
 from projects.models import Blob, Event
+from projects.services.audit.chain import verify_chain
 from projects.services.audit.events import (
     event_at,
     event_blobs,
     events_after,
-    export_events,
     read_blob,
-    verify_chain,
 )
+from projects.services.audit.exports import export_events
 from tests.factories import bare_run, make_task
 from tests.projects.threads import at_once
 from tests.rows import emit

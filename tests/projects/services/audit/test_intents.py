@@ -53,7 +53,7 @@ def test_one_that_was_cut_short_stays_in_doubt_when_another_worker_ends_it(run):
     announce(run)
     second = announce(run)
     assert second.payload["again"] is True
-    assert "not known" in second.summary
+    assert "outcome of the last try is unknown" in second.summary
     emit(run.pk, "git.commit", summary="commit", key="T-01/commit")
     assert left(run) == [("T-01/commit", True)]
 
@@ -89,6 +89,8 @@ def test_the_page_marks_them(run, client):
     client.force_login(owner_of(run.project))
     page = reverse("audit-run", args=[run.pk])
     assert b"no outcome on record" in client.get(page).content
-    assert b"1 announced effects have no outcome" in client.post(reverse("audit-verify", args=[run.pk])).content
+    assert (
+        b"1 announced effects have no recorded outcome" in client.post(reverse("audit-verify", args=[run.pk])).content
+    )
     emit(run.pk, "git.commit", summary="commit", key="T-01/commit")
     assert b"no outcome on record" not in client.get(page).content

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 
 from projects.models import SiteEvent
-from projects.services.audit.hashing import GENESIS, event_hash
+from projects.services.audit.canonical import GENESIS
+from projects.services.audit.hashing import event_hash
 from projects.services.audit.sitelog import note
 from tests.factories import make_user
 from tests.projects.threads import at_once

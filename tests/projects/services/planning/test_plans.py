@@ -4,7 +4,7 @@ import pytest
 
 from projects.errors import BadInput, LostRace, NotAllowed, StaleVersion
 from projects.models import Approval, Event, Plan, Transition
-from projects.services.planning import documents, plans
+from projects.services.planning import documents, plan_rules, plans
 from projects.services.work import runs
 from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of, plan_content
 
@@ -86,7 +86,7 @@ def test_a_yes_binds_to_the_content_that_was_shown():
     second = plans.edit_plan(plan, content=changed(minutes=45), by=person, base_hash=plan.content_hash)
     with pytest.raises(StaleVersion, match="v2 is"):
         plans.approve_plan(plan, content_hash=plan.content_hash, by=person)
-    with pytest.raises(StaleVersion, match="another content"):
+    with pytest.raises(StaleVersion, match="not the content you reviewed"):
         plans.approve_plan(second, content_hash=plan.content_hash, by=person)
     assert plans.approve_plan(second, content_hash=second.content_hash, by=person).status == "approved"
     assert (second.decided_by, Approval.objects.get(subject=second.content_hash).status) == (person, "approved")
@@ -181,8 +181,8 @@ def test_the_planning_run_hears_of_everything():
 def test_a_layout_places_every_task_and_colours_it_without_moving_it():
     run = make_run(needs={"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"]})
     plan = run.plan
-    bare = plans.layout_of(plan)
-    with_states = plans.layout_of(plan, {task.key: task for task in run.tasks.all()})
+    bare = plan_rules.layout_of(plan)
+    with_states = plan_rules.layout_of(plan, {task.key: task for task in run.tasks.all()})
     places = [(node["key"], node["x"], node["y"]) for node in bare["nodes"]]
     assert places == [(node["key"], node["x"], node["y"]) for node in with_states["nodes"]]
     assert {node["status"] for node in with_states["nodes"]} == {"queued"}
@@ -193,4 +193,4 @@ def test_a_layout_places_every_task_and_colours_it_without_moving_it():
 
 def test_a_plan_without_readable_tasks_has_an_empty_layout():
     plan = plans.propose_plan(make_document(), content={"tasks": [1, 2]})
-    assert plans.layout_of(plan)["nodes"] == []
+    assert plan_rules.layout_of(plan)["nodes"] == []

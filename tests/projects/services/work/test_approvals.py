@@ -10,7 +10,7 @@ from agents.engine.waiting import WaitReason
 from projects.errors import BadInput, LostRace, NotAllowed, ProjectsError, StaleVersion
 from projects.models import Approval, Event, Plan
 from projects.services.planning import plans
-from projects.services.work import approvals, findings
+from projects.services.work import approval_requests, approvals, findings
 from projects.services.work.moves import move_run, move_task
 from tests.factories import (
     bare_run,
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 def question(task=None, *, subject="requests", kind="package"):
     task = task or make_task(status="running")
-    return approvals.ask(
+    return approval_requests.ask(
         task.run.project, kind=kind, subject=subject, title=f"Install {subject}?", run=task.run, task=task
     )
 
@@ -83,7 +83,7 @@ def test_a_decision_is_told_with_who_and_why():
 
 def test_a_no_needs_a_reason():
     asked = question()
-    with pytest.raises(BadInput, match="why not"):
+    with pytest.raises(BadInput, match="Give a reason"):
         approvals.decide(asked, by=developer(asked), yes=False, reason=" ")
 
 

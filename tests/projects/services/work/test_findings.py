@@ -85,7 +85,7 @@ def test_a_developer_disposes_of_a_medium_finding_until_it_expires():
     ("more", "word"),
     [
         ({"disposition": "ignored"}, "ignored"),
-        ({"reason": "  "}, "why"),
+        ({"reason": "  "}, "Give a reason"),
         ({"expires_at": timezone.now() - timedelta(days=1)}, "future"),
         ({"expires_at": timezone.now() + timedelta(days=800)}, "a year"),
     ],
@@ -119,9 +119,9 @@ def test_the_second_person_is_another_one_with_the_right():
     project = finding.task.run.project
     first = make_user(role="security", project=project)
     given = {"disposition": "override", "reason": "r", "expires_at": timezone.now() + timedelta(days=1)}
-    with pytest.raises(BadInput, match="somebody else"):
+    with pytest.raises(BadInput, match="name someone else"):
         findings.dispose(finding, by=first, second=first, **given)
     with pytest.raises(NotAllowed, match="may not override"):
         findings.dispose(finding, by=first, second=make_user(role="developer", project=project), **given)
-    with pytest.raises(BadInput, match="expires"):
+    with pytest.raises(BadInput, match="expiry date"):
         findings.dispose(finding, by=first, **{**given, "expires_at": None})

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from projects.errors import IllegalMove, LostRace
 from projects.models import Event, Plan, Run, Task, Transition
-from projects.services.audit.events import verify_chain
+from projects.services.audit.chain import verify_chain
 from projects.services.work.moves import RUN_EVENTS, TASK_EVENTS, move_plan, move_run, move_task
 from tests.factories import bare_run, make_task
 from tests.projects.threads import at_once

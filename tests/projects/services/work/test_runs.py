@@ -7,8 +7,8 @@ from projects.errors import BadInput, IllegalMove, LeaseLost, NotAllowed, StaleV
 from projects.models import Approval, Event, Run, Task
 from projects.services.insight.usage import record_usage
 from projects.services.planning import plans
-from projects.services.work import attempts, runs, tasks
-from projects.services.work.approvals import ask
+from projects.services.work import attempts, leases, runs, tasks
+from projects.services.work.approval_requests import ask
 from projects.services.work.findings import record_findings
 from projects.services.work.moves import move_run, move_task
 from tests.factories import (
@@ -112,7 +112,7 @@ def test_what_has_not_started_cannot_be_resumed():
 def test_cancelling_stops_the_workers_closes_the_questions_and_is_final():
     run = make_run(needs={"T-01": [], "T-02": []})
     first, second = tasks.ready_tasks(run.pk)
-    token = tasks.claim_task(first.pk, owner="worker:a:1", seconds=30)
+    token = leases.claim(Task, first.pk, owner="worker:a:1", seconds=30)
     move_task(first, "running", token=token)
     move_task(second, "running")
     move_task(second, "merged")
@@ -120,7 +120,7 @@ def test_cancelling_stops_the_workers_closes_the_questions_and_is_final():
     runs.cancel_run(run, by=manager(run))
     assert dict(run.tasks.values_list("key", "status")) == {"T-01": "cancelled", "T-02": "merged"}
     with pytest.raises(LeaseLost):
-        tasks.guard(first.pk, token)
+        leases.guard(Task, first.pk, token)
     assert Approval.objects.get(run=run).status == "closed"
     with pytest.raises(IllegalMove, match="it is over"):
         runs.resume_run(run, by=manager(run))

@@ -6,7 +6,8 @@ from agents.engine.waiting import WaitReason
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Approval, Event, Task
 from projects.services.work import tasks
-from projects.services.work.approvals import ask, decide
+from projects.services.work.approval_requests import ask
+from projects.services.work.approvals import decide
 from projects.services.work.moves import move_run, move_task
 from tests.factories import bare_run, make_project, make_run, make_task, make_user, owner_of
 
@@ -110,7 +111,7 @@ def test_a_viewer_may_neither_retry_nor_skip():
 
 def test_skipping_needs_a_reason():
     task = make_task(status="escalated")
-    with pytest.raises(BadInput, match="why"):
+    with pytest.raises(BadInput, match="Give a reason"):
         tasks.skip_task(task, by=make_user(role="developer", project=task.run.project), reason="  ")
 
 
