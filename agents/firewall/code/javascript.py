@@ -3,68 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
 
-from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, worst
+from agents.firewall.base import FirewallContext, FirewallVerdict, names_in, pattern_in, table, worst
 from agents.firewall.paths import is_secret, judge_write
 
-_LAYER = "code"
+_TABLE = "code/javascript.toml"
+_names = partial(names_in, _TABLE)
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|[A-Za-z_$][\w$]*|\S", re.DOTALL
 )
-_STARTERS = frozenset({"child_process", "cluster", "worker_threads", "vm", "inspector", "repl", "v8", "wasi", "module"})
-_NETWORKS = frozenset(
-    "net tls dgram dns http https http2 undici ws axios node-fetch got request ssh2 nodemailer".split()
-)
-_SERVING = frozenset({"http", "https", "http2", "ws"})  # a server of one's own is ordinary
-_WRITERS = frozenset(
-    (
-        "writeFile writeFileSync appendFile appendFileSync unlink unlinkSync rm rmSync rmdir rmdirSync rename "
-        "renameSync symlink symlinkSync chmod chmodSync createWriteStream copyFile copyFileSync truncate "
-        "truncateSync cp cpSync"
-    ).split()
-)
-_HIDDEN = re.compile(r"^(atob|fromCharCode|unescape|decodeURIComponent)$")
-_LOCAL = re.compile(
-    r"^(https?|wss?)://(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|[\w.-]*example\.(com|org|net)|[\w.-]+\.(test|local|invalid|example))([:/]|$)"
-)
+_ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\u\{?([0-9a-fA-F]{4,6})\}?")
+_OWNER_END = re.compile(r"[\w$)\]]\Z|\A\Z")
 
 
 def _verdict(decision: str, rule: str, reason: str) -> FirewallVerdict:
-    return FirewallVerdict("deny" if decision == "deny" else "approve", _LAYER, reason, f"code.js-{rule}")
+    return FirewallVerdict("deny" if decision == "deny" else "approve", "code", reason, f"code.js-{rule}")
 
 
 def judge_javascript(text: str, context: FirewallContext) -> FirewallVerdict:
     """Judge a script by its pieces; comments do not count, names put together out of strings do."""
     pieces = [piece for piece in _TOKEN.findall(text[:500_000]) if not piece.startswith(("//", "/*"))]
-    return worst(_judge(_joined(pieces), context))
+    return worst(_verdicts(_joined(pieces), context))
 
 
 def _joined(pieces: list[str]) -> list[str]:
     """Tokens with 'a' + 'b' made one string and ['name'] made .name."""
     done: list[str] = []
     for piece in pieces:
-        if len(done) >= 2 and done[-1] == "+" and _is_text(piece) and _is_text(done[-2]):
-            before = done[-2]
-            done[-2:] = [f"'{_inner(before)}{_inner(piece)}'"]
+        if _is_text(piece) and done[-1:] == ["+"] and _is_text(done[-2] if len(done) > 1 else ""):
+            done[-2:] = [f"'{_inner(done[-2])}{_inner(piece)}'"]
+        elif piece == "]" and len(done) > 2 and done[-2] == "[" and _is_text(done[-1]) and _OWNER_END.search(done[-3]):
+            done[-2:] = [".", _inner(done[-1])]
         else:
             done.append(piece)
-    flat: list[str] = []
-    index = 0
-    while index < len(done):
-        if (
-            done[index] == "["
-            and index + 2 < len(done)
-            and _is_text(done[index + 1])
-            and done[index + 2] == "]"
-            and flat
-            and re.match(r"[\w$)\]]", flat[-1][-1])
-        ):
-            flat += [".", _inner(done[index + 1])]
-            index += 3
-        else:
-            flat.append(done[index])
-            index += 1
-    return flat
+    return done
 
 
 def _is_text(piece: str) -> bool:
@@ -72,96 +47,53 @@ def _is_text(piece: str) -> bool:
 
 
 def _inner(piece: str) -> str:
-    return re.sub(
-        r"\\x([0-9a-fA-F]{2})|\\u\{?([0-9a-fA-F]{4,6})\}?",
-        lambda m: chr(min(int(m[1] or m[2], 16), 0x10FFFF)),
-        piece[1:-1],
-    )
+    return _ESCAPE.sub(lambda found: chr(min(int(found[1] or found[2], 16), 0x10FFFF)), piece[1:-1])
 
 
-def _judge(pieces: list[str], context: FirewallContext) -> list[FirewallVerdict]:
-    found: list[FirewallVerdict] = []
-    sends = reads = hides = False
-    for index, piece in enumerate(pieces):
-        before = pieces[index - 1] if index else ""
-        after = pieces[index + 1] if index + 1 < len(pieces) else ""
-        following = pieces[index + 2] if index + 2 < len(pieces) else ""
+@cache
+def _name_rules() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
+    return [(re.compile(rule["when"]), rule) for rule in table(_TABLE)["names"]]
+
+
+def _verdicts(pieces: list[str], context: FirewallContext) -> Iterator[FirewallVerdict]:
+    marks: set[str] = set()  # what the code has been seen to do: it sends, reads secrets, runs text
+    padded = ["", "", *pieces, "", "", ""]
+    for at in range(2, len(padded) - 3):
+        owner, before, piece, after, following = padded[at - 2 : at + 3]
         if _is_text(piece):
-            value = _inner(piece)
-            name = value.removeprefix("node:").partition("/")[0]
-            loaded = before in ("from", "import") or (
-                before == "("
-                and index >= 2
-                and pieces[index - 2] in ("require", "import", "binding", "getBuiltinModule")
-            )
-            if loaded and (name in _STARTERS or (name in _NETWORKS and name not in _SERVING)):
-                found.append(
-                    _verdict(
-                        "approve",
-                        "starter" if name in _STARTERS else "network",
-                        f"{name} starts programs or opens connections.",
-                    )
-                )
-            if loaded and name in _NETWORKS:
-                sends = True
-            if len(value) < 300 and is_secret(value):
-                reads = True
-                found.append(
-                    _verdict(
-                        "deny" if "docker.sock" in value or value.startswith("/proc/") else "approve",
-                        "secret-path",
-                        f"Names {value!r}, which holds secrets.",
-                    )
-                )
-            if "169.254.169.254" in value or "metadata.google" in value:
-                found.append(_verdict("deny", "metadata", "Reads the machine's metadata service."))
-            if (
-                re.match(r"(https?|wss?)://", value)
-                and not _LOCAL.match(value)
-                and before == "("
-                and index >= 2
-                and re.fullmatch(
-                    r"fetch|get|post|put|request|open|WebSocket|sendBeacon|importScripts|axios", pieces[index - 2]
-                )
-            ):
-                sends = True
-                found.append(_verdict("approve", "network", f"Talks to {value.split('/')[2]}."))
-            continue
-        if piece in ("eval", "Function") and after == "(" and before != "." and before != "function":
-            found.append(_verdict("approve", "dynamic", f"{piece} runs text as code."))
-            hides = True
-        elif piece in ("setTimeout", "setInterval") and after == "(" and _is_text(following):
-            found.append(_verdict("approve", "dynamic", f"{piece} runs text as code."))
-        elif piece in ("require", "import") and after == "(" and following and not _is_text(following):
-            found.append(_verdict("approve", "dynamic-import", "The module to load is known only at run time."))
-        elif piece == "process" and after == ".":
-            if following in (
-                "binding",
-                "_linkedBinding",
-                "dlopen",
-                "kill",
-                "abort",
-                "setuid",
-                "setgid",
-                "mainModule",
-                "getBuiltinModule",
-            ):
-                found.append(_verdict("approve", "process", f"process.{following} reaches beyond the program."))
-            elif following == "env" and (pieces[index + 3] if index + 3 < len(pieces) else "") not in (".", "[", "?"):
-                reads = True
-                found.append(_verdict("approve", "environment", "Takes all environment variables as data."))
-        elif piece == "process" and after == "[":
-            found.append(_verdict("approve", "process", "Reaches into the process by a name known only at run time."))
-        elif (piece == "constructor" and after == "." and following == "constructor") or (
-            piece == "constructor" and after == "(" and before == "."
-        ):
-            found.append(_verdict("approve", "dynamic", "Reaches the Function constructor, which runs text as code."))
-        elif piece in _WRITERS and after == "(" and _is_text(following):
-            found.append(judge_write(_inner(following), None, context))
-        elif _HIDDEN.match(piece) and hides:
-            found.append(_verdict("deny", "decoded-code", "Runs text that was decoded."))
-        elif piece in ("XMLHttpRequest", "WebSocket", "sendBeacon", "EventSource"):
-            sends = True
-    if sends and reads:
-        found.append(_verdict("deny", "exfiltration", "The code reads secrets and sends data out."))
-    return found or [ALLOW]
+            yield from _text_verdicts(_inner(piece), before, owner, marks)
+        elif piece in _names("writers") and after == "(" and _is_text(following):
+            yield judge_write(_inner(following), None, context)
+        elif re.match(r"[A-Za-z_$]", piece):
+            shown = ("'text'" if _is_text(one) else one.replace("\t", " ") for one in padded[at - 1 : at + 4])
+            line = "\t".join([*shown, ""])
+            for when, rule in _name_rules():
+                if ("after" not in rule or rule["after"] in marks) and when.match(line):
+                    marks.add(rule.get("marks", ""))
+                    if "reason" in rule:
+                        reason = rule["reason"].format(name=piece, next=following)
+                        yield _verdict(rule.get("decision", ""), rule["rule"], reason)
+    if {"sends", "reads"} <= marks:
+        yield _verdict("deny", "exfiltration", "The code reads secrets and sends data out.")
+
+
+def _text_verdicts(value: str, before: str, owner: str, marks: set[str]) -> Iterator[FirewallVerdict]:
+    """What a string says by itself, and by what it is given to: `before` it and the name before that."""
+    name = value.removeprefix("node:").partition("/")[0]
+    given_to = owner if before == "(" else ""
+    if before in ("from", "import") or given_to in _names("loaders"):
+        if name in _names("starters") or name in _names("networks") - _names("serving"):
+            rule = "starter" if name in _names("starters") else "network"
+            yield _verdict("approve", rule, f"{name} starts programs or opens connections.")
+        if name in _names("networks"):
+            marks.add("sends")
+    if len(value) < 300 and is_secret(value):
+        marks.add("reads")
+        decision = "deny" if "docker.sock" in value or value.startswith("/proc/") else "approve"
+        yield _verdict(decision, "secret-path", f"Names {value!r}, which holds secrets.")
+    if "169.254.169.254" in value or "metadata.google" in value:
+        yield _verdict("deny", "metadata", "Reads the machine's metadata service.")
+    remote = re.match(r"(https?|wss?)://", value) and not pattern_in(_TABLE, "local").match(value)
+    if remote and given_to in _names("senders"):
+        marks.add("sends")
+        yield _verdict("approve", "network", f"Talks to {value.split('/')[2]}.")

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from functools import partial
 
-from agents.firewall.base import ALLOW, CodeJudges, FirewallContext, FirewallVerdict, names_in, pattern_in, worst
+from agents.firewall.base import ALLOW, CodeJudges, FirewallContext, FirewallVerdict, names_in, pattern_in, table, worst
 from agents.firewall.code.javascript import judge_javascript
 from agents.firewall.code.python_strings import beginning_of, number_of, text_of
 from agents.firewall.paths import is_secret, judge_root, judge_write
@@ -17,9 +17,9 @@ from agents.firewall.shell.commands import command_verdicts, judge_command
 from agents.gates.quiet import quiet
 from agents.languages.python import syntax
 
-_LAYER = "code"
-_names = partial(names_in, "code/python.toml")
-_pattern = partial(pattern_in, "code/python.toml")
+_LAYER, _TABLE = "code", "code/python.toml"
+_names = partial(names_in, _TABLE)
+_pattern = partial(pattern_in, _TABLE)
 _MOST_TIMES = 500_000_000
 _IMPORTERS = frozenset(
     {"__import__", "importlib.import_module", "importlib.__import__", "import_module", "pkgutil.resolve_name"}
@@ -121,9 +121,8 @@ class _Visitor:
             self.shadowed.add(node.name)
         if isinstance(node, ast.Import):
             for alias in node.names:
-                self.names[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
+                top = alias.name.partition(".")[0]
+                self.names[alias.asname or top] = alias.name if alias.asname else top
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
@@ -131,12 +130,11 @@ class _Visitor:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [target.id for target in targets if isinstance(target, ast.Name)]
             # run = os.system; run("…"), and name = 'sys' + 'tem'; getattr(os, name)
-            if isinstance(node.value, ast.Attribute | ast.Name | ast.Call | ast.Subscript | ast.Lambda):
-                value = node.value.body if isinstance(node.value, ast.Lambda) else node.value
-                value = value.func if isinstance(node.value, ast.Lambda) and isinstance(value, ast.Call) else value
-                dotted = self.dotted(value).removeprefix("builtins.").removeprefix("__builtins__.")
-                if dotted.partition(".")[0] in _names("aliased"):
-                    self.names.update((name, dotted) for name in names if name not in self.names and name != dotted)
+            value = node.value.body if isinstance(node.value, ast.Lambda) else node.value
+            value = value.func if isinstance(node.value, ast.Lambda) and isinstance(value, ast.Call) else value
+            dotted = self.named(value)
+            if dotted.partition(".")[0] in _names("aliased"):
+                self.names.update((name, dotted) for name in names if name not in self.names and name != dotted)
             if names and (text := text_of(node.value)) is not None:
                 for name in names:
                     # A name with two texts has none: which one holds is known only at run time.
@@ -155,7 +153,7 @@ class _Visitor:
             base = self.dotted(node.value)
             return f"{base}.{node.attr}" if base else ""
         if isinstance(node, ast.Call):
-            name = self.dotted(node.func).removeprefix("builtins.")
+            name = self.named(node.func)
             if name in _IMPORTERS and node.args:
                 return self.text_in(node.args[0]) or ""
             if name == "getattr" and len(node.args) >= 2:
@@ -173,64 +171,60 @@ class _Visitor:
                 return f"{owner}.{key}"
         return ""
 
+    def named(self, node: ast.AST) -> str:
+        """The dotted name of an expression; built-in functions by their name alone."""
+        return self.dotted(node).removeprefix("builtins.").removeprefix("__builtins__.")
+
     def call(self, node: ast.Call) -> Iterator[FirewallVerdict]:
-        name = self.dotted(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
+        name = self.named(node.func)
         first = self.text_in(node.args[0]) if node.args else None
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
-            passed = (
-                self.dotted(argument).removeprefix("builtins.")
-                if isinstance(argument, ast.Name | ast.Attribute)
-                else ""
-            )
+            passed = self.named(argument) if isinstance(argument, ast.Name | ast.Attribute) else ""
             if _pattern("runners").match(passed) or (passed in ("eval", "exec") and passed not in self.shadowed):
                 yield _approve("handed-on", f"{passed} is handed on, to be called with what is known only at run time.")
         if _pattern("runners").match(name):
             yield self.program(name, node)
-        elif name in ("eval", "exec", "compile") and node.args:
-            source = ast.unparse(node.args[0])
-            if name != "compile" and _pattern("decoders").search(source):
-                yield _deny("decoded-code", f"{name} runs text that was decoded or fetched.")
-            elif first is not None and name != "compile":
-                inner = _parse(first)
-                yield (
-                    worst(_Visitor(self.context).judge(inner))
-                    if isinstance(inner, ast.Module)
-                    else _approve("dynamic", f"{name} runs text.")
-                )
-            elif first is None and name not in self.shadowed:
-                yield _approve("dynamic", f"{name} runs text as code.")
-        elif name in _IMPORTERS:
-            yield (
-                _approve("dynamic-import", "The module to import is known only at run time.")
-                if first is None
-                else ALLOW
-            )
-        elif name in _names("machinery"):
-            yield _approve("machinery", f"{name} reaches into running code, or makes code of data.")
+        elif name in _names("text_to_code") and node.args:
+            yield from self.evaluated(name, node.args[0], first)
+        elif name in _IMPORTERS and first is None:
+            yield _approve("dynamic-import", "The module to import is known only at run time.")
         elif name == "setattr" and node.args and self.dotted(node.args[0]) in _names("dangerous"):
             yield _approve("patching", "Replaces a part of a module that others rely on.")
         elif name == "getattr" and len(node.args) >= 2 and self.dotted(node.args[0]) in _names("dangerous"):
             if not isinstance(node.args[1], ast.Constant):
                 yield _deny("hidden-name", "A dangerous name is put together at run time.")
-        elif name in _names("escapes") or name.startswith("os.dup2"):
-            self.duplicates |= name == "os.dup2"
-            yield _approve("rights", f"{name} changes the rights or the files of the process.")
-        elif name in _names("killers"):
-            yield _approve("kill", f"{name} ends processes.")
-        elif name.startswith(tuple(_names("native"))):
-            yield _approve("native", f"{name} runs native code, which cannot be checked.")
         elif _pattern("senders").match(name):
-            self.has_socket |= name.startswith("socket.")
-            given = [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("url", "host", "address"))]
-            target = next((s for s in map(beginning_of, given) if s and "://" in s), None)
-            # Talking to itself, as servers' own scripts do, sends nothing out.
-            self.sends |= not (target and _pattern("local").match(target))
-            yield from self.host(name, given)
-            if target and ("169.254.169.254" in target or "metadata.google" in target):
-                yield _deny("metadata", "Reads the machine's metadata service.")
-            elif target and not _pattern("local").match(target):
-                yield _approve("network", f"{name} talks to {target.split('/')[2]}.")
+            yield from self.sending(name, node)
+        for rule in table(_TABLE)["calls"]:
+            if name in rule["names"] or name.startswith(tuple(rule.get("beginnings", ()))):
+                yield _approve(rule["rule"], f"{name} {rule['reason']}")
+        self.duplicates |= name == "os.dup2"
         yield from self.files(name, node, first)
+
+    def evaluated(self, name: str, argument: ast.expr, text: str | None) -> Iterator[FirewallVerdict]:
+        """eval, exec and compile: text that is known is judged, decoded text is refused."""
+        if name != "compile" and _pattern("decoders").search(ast.unparse(argument)):
+            yield _deny("decoded-code", f"{name} runs text that was decoded or fetched.")
+        elif name != "compile" and text is not None:
+            inner = _parse(text)
+            unread = [_approve("dynamic", f"{name} runs text.")]
+            yield worst(_Visitor(self.context).judge(inner) if isinstance(inner, ast.Module) else unread)
+        elif text is None and name not in self.shadowed:
+            yield _approve("dynamic", f"{name} runs text as code.")
+
+    def sending(self, name: str, node: ast.Call) -> Iterator[FirewallVerdict]:
+        """A call that reaches other machines."""
+        self.has_socket |= name.startswith("socket.")
+        given = [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("url", "host", "address"))]
+        target = next((s for s in map(beginning_of, given) if s and "://" in s), None)
+        own = target is not None and _pattern("local").match(target) is not None
+        # Talking to itself, as servers' own scripts do, sends nothing out.
+        self.sends |= not own
+        yield from self.host(name, given)
+        if target and ("169.254.169.254" in target or "metadata.google" in target):
+            yield _deny("metadata", "Reads the machine's metadata service.")
+        elif target and not own:
+            yield _approve("network", f"{name} talks to {target.split('/')[2]}.")
 
     def host(self, name: str, given: list[ast.expr]) -> Iterator[FirewallVerdict]:
         """A machine that is named without an address: ('203.0.113.7', 80)."""
@@ -244,7 +238,7 @@ class _Visitor:
     def decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Iterator[FirewallVerdict]:
         """@exec and its like run what stands below them."""
         for decorator in node.decorator_list:
-            name = self.dotted(decorator).removeprefix("builtins.")
+            name = self.named(decorator)
             if name in _names("text_to_code") or _pattern("runners").match(name):
                 yield _deny("decorator", f"{name} as a decorator runs what is hidden in names or values.")
 
@@ -273,26 +267,20 @@ class _Visitor:
                     yield _approve("environment", f"Setting {key} changes what later programs run.")
 
     def files(self, name: str, node: ast.Call, first: str | None) -> Iterator[FirewallVerdict]:
-        mode = (
-            text_of(node.args[1])
-            if len(node.args) > 1
-            else next((text_of(k.value) for k in node.keywords if k.arg == "mode"), None)
-        )
+        modes = [*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
+        mode = text_of(modes[0]) if modes else None
         if name in ("open", "io.open", "codecs.open", "aiofiles.open") and first and mode and set(mode) & set("wax+"):
             yield judge_write(first, None, self.context)
         elif name in _names("removers") and node.args:
-            target = first or (
-                "~" if "expanduser" in ast.unparse(node.args[0]) or "home()" in ast.unparse(node.args[0]) else None
-            )
+            home = re.search(r"expanduser|home\(\)", ast.unparse(node.args[0]))
+            target = first or ("~" if home else None)
             yield judge_root(target, None, self.context) if target else ALLOW
         elif name in _names("path_acts") and first:
             yield judge_write(first, None, self.context)
         elif name in _names("writers") and len(node.args) > 1 and (target := text_of(node.args[1])):
             yield judge_write(target, None, self.context)
-        elif name.endswith((".write_text", ".write_bytes", ".unlink", ".touch", ".mkdir")) or (
-            isinstance(node.func, ast.Attribute) and node.func.attr in ("write_text", "write_bytes", "unlink", "touch")
-        ):
-            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _names("path_methods"):
+            owner = node.func.value
             if isinstance(owner, ast.Call) and owner.args and (target := text_of(owner.args[0])):
                 yield judge_write(target, None, self.context)
 
@@ -324,46 +312,30 @@ class _Visitor:
 
     def loop(self, node: ast.While) -> Iterator[FirewallVerdict]:
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
-        forks = any(
-            isinstance(n, ast.Call) and self.dotted(n.func) in ("os.fork", "os.forkpty") for n in ast.walk(node)
-        )
-        if endless and forks:
+        called = {self.dotted(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+        if endless and called & {"os.fork", "os.forkpty"}:
             yield _deny("fork-bomb", "Starts processes without end.")
 
     def text(self, value: str) -> Iterator[FirewallVerdict]:
         if len(value) < 400 and is_secret(value):
             self.reads_secrets = True
-            yield (
-                _deny("secret-path", f"Names {value!r}, which holds secrets.")
-                if "docker.sock" in value or value.startswith("/proc/")
-                else _approve("secret-path", f"Names {value!r}, which holds secrets.")
-            )
+            verdict = _deny if "docker.sock" in value or value.startswith("/proc/") else _approve
+            yield verdict("secret-path", f"Names {value!r}, which holds secrets.")
 
     def program(self, name: str, node: ast.Call) -> FirewallVerdict:
-        if not node.args:
-            return _approve("subprocess", f"{name} starts a program known only at run time.")
-        argument = node.args[0]
-        text = text_of(argument)
+        argument = node.args[0] if node.args else None
+        text, verdicts = text_of(argument), []
         if text is None and isinstance(argument, ast.List | ast.Tuple):
             parts = [text_of(element) for element in argument.elts]
-            head = argument.elts[0] if argument.elts else None
-            if head is not None and parts[0] is None and self.dotted(head) != "sys.executable":
-                return _approve("subprocess", f"{name} starts a program known only at run time.")
-            text = " ".join(
-                shlex.quote(part if part is not None else ("python" if index == 0 else "VALUE"))
-                for index, part in enumerate(parts)
-            )
-        if text is None and isinstance(argument, ast.JoinedStr):
+            if not parts or parts[0] is not None or self.dotted(argument.elts[0]) == "sys.executable":
+                unknown = ["python", *("VALUE" for _ in parts)]
+                text = shlex.join(other if part is None else part for part, other in zip(parts, unknown, strict=False))
+        elif text is None and isinstance(argument, ast.JoinedStr):
             text = "".join(str(v.value) if isinstance(v, ast.Constant) else "VALUE" for v in argument.values)
-            return worst(
-                [
-                    judge_command(text, self.context, CODE_JUDGES, 1),
-                    _approve("subprocess", f"{name} starts a command put together at run time."),
-                ]
-            )
+            verdicts = [_approve("subprocess", f"{name} starts a command put together at run time.")]
         if text is None:
             return _approve("subprocess", f"{name} starts a program known only at run time.")
-        return judge_command(text, self.context, CODE_JUDGES, 1)
+        return worst([judge_command(text, self.context, CODE_JUDGES, 1), *verdicts])
 
 
 CODE_JUDGES = CodeJudges(judge_code, judge_javascript)

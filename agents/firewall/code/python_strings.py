@@ -6,6 +6,7 @@ import ast
 import base64
 import binascii
 import codecs
+import operator
 from collections.abc import Callable
 
 _MAX, _MAX_DEPTH = 20_000, 40
@@ -36,64 +37,67 @@ def text_of(node: ast.AST | None, depth: int = 0) -> str | None:
 def beginning_of(node: ast.AST | None) -> str | None:
     """As `text_of`, or at least how the text begins: 'http://host/' + path."""
     whole = text_of(node)
-    if whole is not None or node is None:
+    if whole is not None:
         return whole
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
-        return beginning_of(node.left)
-    if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
-        return str(node.values[0].value)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        return beginning_of(node.func.value)
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Mod(), left=start) | ast.Call(func=ast.Attribute(attr="format", value=start)):
+            return beginning_of(start)
+        case ast.JoinedStr(values=[ast.Constant(value=start), *_]):
+            return str(start)
     return None
 
 
 def number_of(node: ast.AST | None, depth: int = 0) -> int | None:
     """The whole number that an expression of constants gives; very large ones come back as a bound."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return int(node.value)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = number_of(node.operand, depth)
-        return -value if value is not None else None
-    if isinstance(node, ast.BinOp) and depth < _MAX_DEPTH:
-        left, right = number_of(node.left, depth + 1), number_of(node.right, depth + 1)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Pow):
-            return 10**18 if left.bit_length() * right > 60 else left**right if right >= 0 else None
-        if isinstance(node.op, ast.LShift):
-            return 10**18 if left.bit_length() + right > 60 else left << right if right >= 0 else None
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.BitXor):
-            return left ^ right
+    match node:
+        case ast.Constant(value=int() as number):
+            return int(number)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            value = number_of(operand, depth)
+            return -value if value is not None else None
+        case ast.BinOp(op=op) if depth < _MAX_DEPTH:
+            left, right = number_of(node.left, depth + 1), number_of(node.right, depth + 1)
+            compute = _OPERATORS.get(type(op))
+            return compute(left, right) if compute and left is not None and right is not None else None
     return None
 
 
+def _power(left: int, right: int) -> int | None:
+    return 10**18 if left.bit_length() * right > 60 else left**right if right >= 0 else None
+
+
+def _shifted(left: int, right: int) -> int | None:
+    return 10**18 if left.bit_length() + right > 60 else left << right if right >= 0 else None
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int | None]] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitXor: operator.xor},
+    **{ast.Pow: _power, ast.LShift: _shifted},
+}
+
+
 def _value(node: ast.AST | None, depth: int) -> str | bytes | None:
-    if node is None or depth > _MAX_DEPTH:
+    if depth > _MAX_DEPTH:
         return None
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str | bytes) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _value(node.left, depth + 1), _value(node.right, depth + 1)
-        if isinstance(left, str) and isinstance(right, str):
-            return left + right
-        return left + right if isinstance(left, bytes) and isinstance(right, bytes) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        return _formatted(node, depth)
-    if isinstance(node, ast.JoinedStr):
-        parts = [
-            _value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1) for part in node.values
-        ]
-        return "".join(str(part) for part in parts) if all(isinstance(part, str) for part in parts) else None
-    if isinstance(node, ast.Subscript):
-        return _slice(node, depth)
-    if isinstance(node, ast.Call):
-        return _call(node, depth)
+    match node:
+        case ast.Constant(value=str() | bytes() as text):
+            return text
+        case ast.BinOp(op=ast.Add()):
+            left, right = _value(node.left, depth + 1), _value(node.right, depth + 1)
+            if isinstance(left, str) and isinstance(right, str):
+                return left + right
+            return left + right if isinstance(left, bytes) and isinstance(right, bytes) else None
+        case ast.BinOp(op=ast.Mod()):
+            return _formatted(node, depth)
+        case ast.JoinedStr(values=values):
+            parts = [_value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1) for part in values]
+            return "".join(map(str, parts)) if all(isinstance(part, str) for part in parts) else None
+        case ast.Subscript():
+            return _slice(node, depth)
+        case ast.Call(func=ast.Attribute(attr=name, value=owner)):
+            return _call(node, name, owner, depth)
+        case ast.Call(func=ast.Name(id=name)):
+            return _call(node, name, None, depth)
     return None
 
 
@@ -119,19 +123,10 @@ def _slice(node: ast.Subscript, depth: int) -> str | bytes | None:
     return text[place : place + 1 or None] if place is not None and isinstance(text, str) else None
 
 
-def _call(node: ast.Call, depth: int) -> str | bytes | None:
-    name = (
-        node.func.attr
-        if isinstance(node.func, ast.Attribute)
-        else node.func.id
-        if isinstance(node.func, ast.Name)
-        else ""
-    )
+def _call(node: ast.Call, name: str, owner: ast.AST | None, depth: int) -> str | bytes | None:
     first = node.args[0] if node.args else None
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     if name == "chr":
-        number = number_of(first)
-        return chr(number) if number is not None and 0 <= number < 0x110000 else None
+        return _character(first)
     if name in ("bytes", "bytearray") and isinstance(first, ast.List | ast.Tuple):
         numbers = [number_of(one) for one in first.elts]
         return bytes(n for n in numbers if n is not None and 0 <= n < 256) if None not in numbers else None
@@ -164,43 +159,30 @@ def _call(node: ast.Call, depth: int) -> str | bytes | None:
     return None
 
 
+def _character(node: ast.AST | None) -> str | None:
+    number = number_of(node)
+    return chr(number) if number is not None and 0 <= number < 0x110000 else None
+
+
 def _join(owner: ast.AST, items: ast.AST, depth: int) -> str | None:
     between = text_of(owner, depth + 1)
-    if between is None:
-        return None
-    if isinstance(items, ast.List | ast.Tuple):
-        parts = [text_of(one, depth + 1) for one in items.elts]
-    elif (
-        isinstance(items, ast.Call)
-        and isinstance(items.func, ast.Name)
-        and items.func.id == "map"
-        and len(items.args) == 2
-    ):
-        numbers = items.args[1]
-        if not (
-            isinstance(items.args[0], ast.Name)
-            and items.args[0].id == "chr"
-            and isinstance(numbers, ast.List | ast.Tuple)
+    parts: list[str | None]
+    match items:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            parts = [text_of(one, depth + 1) for one in elements]
+        case ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="chr"), ast.List() | ast.Tuple() as source]):
+            parts = [_character(one) for one in source.elts]
+        case (
+            ast.GeneratorExp(elt=ast.Call() as call, generators=[loop])
+            | ast.ListComp(elt=ast.Call() as call, generators=[loop])
         ):
-            return None
-        codes = [number_of(one) for one in numbers.elts]
-        parts = [chr(code) if code is not None and 0 <= code < 0x110000 else None for code in codes]
-    elif isinstance(items, ast.GeneratorExp | ast.ListComp) and len(items.generators) == 1:
-        source = items.generators[0].iter
-        called = items.elt
-        if not (
-            isinstance(called, ast.Call)
-            and isinstance(called.func, ast.Name)
-            and called.func.id == "chr"
-            and isinstance(source, ast.List | ast.Tuple)
-        ):
-            return None
-        codes = [number_of(one) for one in source.elts]
-        parts = [chr(code) if code is not None and 0 <= code < 0x110000 else None for code in codes]
-    else:
-        text = text_of(items, depth + 1)
-        parts = list(text) if text is not None else [None]
-    return between.join(part for part in parts if part is not None) if None not in parts else None
+            codes = loop.iter.elts if isinstance(loop.iter, ast.List | ast.Tuple) else [None]
+            parts = [_character(one) for one in codes] if ast.unparse(call.func) == "chr" else [None]
+        case _:
+            text = text_of(items, depth + 1)
+            parts = list(text) if text is not None else [None]
+    known = [part for part in parts if part is not None]
+    return between.join(known) if between is not None and len(known) == len(parts) else None
 
 
 def _decoded(name: str, text: str | bytes | None) -> bytes | None:

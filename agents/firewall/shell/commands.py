@@ -107,6 +107,7 @@ class _Judge(Tools):
             yield deny("never", f"{name} has no place in a build.")
         yield from self.hiding(name, arguments, simple)
         yield from table_verdicts(name, line_of(arguments, simple))
+        yield from self.written_options(name, arguments)
         handler = _HANDLERS.get(name)
         if handler is not None:
             yield from handler(self, name, arguments, simple)
@@ -233,11 +234,10 @@ _HANDLERS: dict[str, Callable[..., Iterator[FirewallVerdict]]] = {
     **dict.fromkeys(("eval", "source", "."), Tools.evaluate),
     **dict.fromkeys(("export", "declare", "local", "readonly", "typeset", "setenv"), Tools.assign),
     **dict.fromkeys(("cd", "pushd"), Tools.enter),
-    **dict.fromkeys(("tar", "bsdtar", "unzip", "7z", "cpio"), Tools.archive),
+    **dict.fromkeys(("tar", "bsdtar"), Tools.tar),
     "alias": Tools.alias,
     "trap": Tools.trap,
     "git": Tools.git,
     "find": Tools.find,
-    "dd": Tools.dd,
     "rsync": Tools.rsync,
 }

@@ -5,16 +5,17 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, table
 from agents.firewall.paths import is_secret, judge_root, judge_write, normal
 from agents.firewall.shell.script import SimpleCommand, Word
-from agents.firewall.shell.tables import names, rules
+from agents.firewall.shell.tables import names, pattern, rules
 
 _LAYER = "command"
 URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_CODE = "py|js|ts|tsx|jsx|go|rs|java|c|cc|cpp|h|hpp|rb|php|cs|kt|swift"
+_ALL_CODE = re.compile(r"\*\.(py|js|ts|tsx|jsx|go|rs|java|c|cc|cpp|h|hpp|rb|php|cs|kt|swift)\Z")
+_MODE = re.compile(r"0?[0-7]{3}|[ugoa]*[-+=][rwxX]+(,[ugoa]*[-+=][rwxX]*)*")
 _DISK = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|loop|md|dm-)")
 _NET_DEVICE = re.compile(r"^/dev/(tcp|udp)/")
 
@@ -48,97 +49,69 @@ class FileEffects:
             return deny("network-device", "Opens a network connection through the shell.")
         if _DISK.match(text):
             return deny("raw-disk", "Writes to a disk device.")
-        if not word.literal:
-            # $HOME is known to lead outside; other variables stay inside the sandbox's own limits.
-            return (
-                judge_write(text.replace("$HOME", "~", 1), self.folder, self.context, adds=adds, narrow=narrow)
-                if text.startswith(("$HOME", "/", "~"))
-                else ALLOW
-            )
-        return judge_write(text, self.folder, self.context, adds=adds, narrow=narrow)
+        if not word.literal and not text.startswith(("$HOME", "/", "~")):
+            return ALLOW  # $HOME is known to lead outside; other variables stay inside the sandbox's own limits
+        written = text if word.literal else text.replace("$HOME", "~", 1)
+        return judge_write(written, self.folder, self.context, adds=adds, narrow=narrow)
+
+    def written_options(self, name: str, arguments: Sequence[Word]) -> Iterator[FirewallVerdict]:
+        """Judge the files that options name (table `written_options`)."""
+        for option in rules()["written_options"].get(name, ()):
+            for index, word in enumerate(arguments):
+                start = option.removesuffix("*")
+                if option.endswith(("=", "*")) and word.text.startswith(start):
+                    yield self.write_to(Word(word.text[len(start) :], word.literal), adds=name != "dd")
+                elif word.text == option and index + 1 < len(arguments):
+                    yield self.write_to(arguments[index + 1], adds=True)
 
     def find(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
         """Judge what find runs, removes and writes, and below which folders."""
         texts = [word.text for word in arguments]
-        starts: list[Word] = []
         options = next((i for i, text in enumerate(texts) if text not in ("-L", "-H", "-P")), 0)
-        for word in arguments[options:]:
-            if word.text.startswith(("-", "(", "!", "\\", "&")):
-                break
-            starts.append(word)
-        runs: list[list[Word]] = []
-        for index, text in enumerate(texts):
-            if text in ("-exec", "-execdir", "-ok", "-okdir"):
-                rest = arguments[index + 1 :]
-                end = next((i for i, word in enumerate(rest) if word.text in (";", "\\;", "+")), len(rest))
-                runs.append(list(rest[:end]))
-            if text in ("-fprint", "-fprintf", "-fls") and index + 1 < len(arguments):
-                yield self.write_to(arguments[index + 1], adds=True)
-        removes = "-delete" in texts or any(
-            run and run[0].text.rpartition("/")[2] in ("rm", "shred", "unlink", "mv", "chmod", "chown") for run in runs
-        )
-        narrowed = any(
-            re.match(
-                r"-(i?name|i?path|i?wholename|i?regex|inum|[acm]time|[acm]min|newer|user|group|nouser|nogroup|uid|gid|used|anewer|cnewer|size|empty|perm|links|samefile|xtype|prune|mindepth|maxdepth)",
-                text,
-            )
-            for text in texts
-        )
+        starts = list(takewhile(lambda word: not word.text.startswith(("-", "(", "!", "\\", "&")), arguments[options:]))
+        runs = list(_executed(arguments))
         changing = {run[0].text.rpartition("/")[2] for run in runs if run}
-        only_modes = (
-            "-delete" not in texts and not changing & {"rm", "shred", "unlink", "mv"} and (narrowed or "-type" in texts)
-        )
-        if removes:
+        deletes = "-delete" in texts or bool(changing & {"rm", "shred", "unlink", "mv"})
+        if deletes or changing & {"chmod", "chown"}:
             for start in starts or [Word(".")]:
-                if only_modes and changing == {"chmod"} and all(mild(run) for run in runs):
-                    verdict = self.write_to(start)
-                    yield verdict if verdict.decision == "deny" else ALLOW
-                elif narrowed or only_modes or ("-type" in texts and not self.is_workspace(start.text)):
-                    verdict = self.write_to(start, adds=only_modes, narrow=True)
-                    if only_modes and start.text != "/" and all(_only_owner(run) for run in runs if run):
-                        verdict = verdict if verdict.decision == "deny" else ALLOW
-                    whole = start.text in ("/", "~", "$HOME") and not any(
-                        re.match(r"-(i?name|i?path|i?regex|inum|user)", text) for text in texts
-                    )
-                    yield (
-                        deny("whole-tree", f"Changes files all over {start.text}.")
-                        if whole
-                        else _softer(verdict, start.text)
-                    )
-                elif changing == {"mv"} and not start.text.startswith(("/", "~", "..")):
-                    continue  # moves inside the workspace; where they lead is judged with the command itself
-                else:
-                    yield self.tree(start, stays=changing <= {"chown", "chmod", "chgrp"} and "-delete" not in texts)
-        if (
-            removes
-            and not only_modes
-            and changing <= {"rm", "shred", "unlink"}
-            and any(
-                re.fullmatch(r"(\*|\*\.(" + _CODE + r")|\.git)", after)
-                for before, after in pairwise(texts)
-                if before in ("-name", "-iname")
-            )
-        ):
+                yield from self.found_files(start, texts, runs, changing, deletes)
+        sources = any(
+            before in ("-name", "-iname") and (after in ("*", ".git") or _ALL_CODE.match(after))
+            for before, after in pairwise(texts)
+        )
+        if deletes and sources and changing <= {"rm", "shred", "unlink"}:
             yield approve("whole-files", "find removes the sources of the project.")
-        for run in runs:
-            if run:
-                yield from self.simple(SimpleCommand(words=run))
+        for run in filter(None, runs):
+            yield from self.simple(SimpleCommand(words=run))
+
+    def found_files(
+        self, start: Word, texts: Sequence[str], runs: Sequence[list[Word]], changing: set[str], deletes: bool
+    ) -> Iterator[FirewallVerdict]:
+        """Judge the change of what find meets below one folder: `changing` programs run, or it `deletes`."""
+        narrowed = any(pattern("find", "narrows").match(text) for text in texts)
+        only_modes = not deletes and (narrowed or "-type" in texts)
+        if only_modes and changing == {"chmod"} and all(mild(run) for run in runs):
+            yield _denial_only(self.write_to(start))
+        elif narrowed or only_modes or ("-type" in texts and not self.is_workspace(start.text)):
+            verdict = self.write_to(start, adds=only_modes, narrow=True)
+            if only_modes and start.text != "/" and all(_only_owner(run) for run in runs if run):
+                verdict = _denial_only(verdict)
+            if start.text in ("/", "~", "$HOME") and not any(pattern("find", "selects").match(text) for text in texts):
+                verdict = deny("whole-tree", f"Changes files all over {start.text}.")
+            yield _softer(verdict, start.text)
+        elif changing != {"mv"} or start.text.startswith(("/", "~", "..")):
+            # Moves inside the workspace: where they lead is judged with the command itself.
+            yield self.tree(start, stays=changing <= {"chown", "chmod", "chgrp"} and "-delete" not in texts)
 
     def tree(self, word: Word, *, stays: bool = False) -> FirewallVerdict:
         """Judge a path that is removed or changed with all below it; `stays`: only owner or mild rights change."""
         text = word.text
         if not word.literal and not text.startswith(("$HOME", "${HOME}", "/")):
-            return (
-                ALLOW
-                if not re.fullmatch(r"\$\{?\w+\}?/?\*?", text)
-                else approve("unknown-tree", f"Removes {text}, known only at run time.")
-            )
+            known = not re.fullmatch(r"\$\{?\w+\}?/?\*?", text)
+            return ALLOW if known else approve("unknown-tree", f"Removes {text}, known only at run time.")
         base = (text.removesuffix("*").rstrip("/") or "/") if text.startswith("/") else text.removesuffix("*") or "."
-        whole = normal(base, self.folder or self.context.workspace)
-        if whole == posixpath.normpath(self.context.workspace) and stays:
-            return ALLOW
-        if whole == posixpath.normpath(self.context.workspace):
-            return approve("whole-workspace", f"{text} is everything in the workspace.")
+        if self.is_workspace(base):
+            return ALLOW if stays else approve("whole-workspace", f"{text} is everything in the workspace.")
         return judge_root(text, self.folder, self.context, stays=stays)
 
     def is_workspace(self, text: str) -> bool:
@@ -146,76 +119,58 @@ class FileEffects:
         root = posixpath.normpath(self.context.workspace)
         return normal(text, self.folder or root) == root
 
-    def tar(self, arguments: Sequence[Word]) -> Iterator[FirewallVerdict]:
-        """Judge where tar unpacks to, what it writes and starts."""
-        texts = [word.text for word in arguments]
-        for index, word in enumerate(arguments[:-1]):
-            extracting = any(re.match(r"-?[a-zA-Z]*x", text) or text in ("--extract", "--get") for text in texts[:2])
-            if word.text in ("-C", "--directory") and extracting:
-                yield self.write_to(arguments[index + 1], adds=True)
-            if re.fullmatch(r"-?[a-zA-Z]*c[a-zA-Z]*f|-f", word.text) and not extracting and "t" not in texts[0]:
-                yield (
-                    self.write_to(arguments[index + 1], adds=True)
-                    if not is_remote(arguments[index + 1].text)
-                    else approve("network", "tar writes to another machine.")
-                )
-
     def writes(self, name: str, arguments: Sequence[Word], plain: Sequence[Word]) -> Iterator[FirewallVerdict]:
         """Judge the targets of the commands in the table of writers."""
         where = rules()["writes"][name]
         options = "".join(word.text for word in arguments if word.text.startswith("-"))
         recursive = "recursive" in options or bool(re.search(r"[rR]", re.sub(r"--\w[\w-]*", "", options)))
         targets = {"last": plain[-1:], "first": plain[:1], "rest": plain[1:]}.get(where, plain)
-        for word in arguments:
+        for index, word in enumerate(arguments):
             if word.text.startswith("--target-directory="):
                 targets = [Word(word.text.partition("=")[2], word.literal)]
-        if name in ("cp", "mv", "ln", "install"):
-            for index, word in enumerate(arguments[:-1]):
-                if word.text in ("-t", "-ut", "-vt"):
-                    targets = [arguments[index + 1]]
-                    plain = [*(one for one in plain if one is not arguments[index + 1]), arguments[index + 1]]
-                    targets = plain if name == "mv" else targets
+            elif name in ("cp", "mv", "ln", "install") and word.text in ("-t", "-ut", "-vt") and arguments[index + 1 :]:
+                target = arguments[index + 1]
+                plain = [*(one for one in plain if one is not target), target]
+                targets = plain if name == "mv" else [target]
         if name in ("cp", "ln", "mv", "rsync") and any(is_secret(word.text) for word in plain[:-1]):
             yield deny("secret", f"{name} takes a file that holds secrets.")
-        if (
-            name == "shred"
-            or (
-                name in ("truncate", "rm")
-                and any(
-                    word.text in names("sets", "source_folders") or re.search(r"\*\.(" + _CODE + r")$", word.text)
-                    for word in plain
-                )
-            )
-        ) and (recursive or name != "rm" or any("*" in w.text for w in plain)):
+        all_of_it = any(word.text in names("sets", "source_folders") or _ALL_CODE.search(word.text) for word in plain)
+        spread = recursive or name != "rm" or any("*" in word.text for word in plain)
+        if spread and (name == "shred" or (name in ("truncate", "rm") and all_of_it)):
             yield approve("whole-files", f"{name} takes the sources of the project.")
         if name == "ln" and "s" in options and any(_leads_out(word.text, self.context) for word in plain[:-1]):
             yield approve("link-out", "The link leads out of the workspace.")
+        gentle = name == "chmod" and mild([Word(name), *arguments])
+        by_tree = name in ("rm", "shred", "mv") or (name in ("chmod", "chown", "chgrp", "setfacl") and recursive)
+        last = plain[-1] if plain else None
         for word in targets:
-            if (
-                name in ("rm", "shred", "mv") or (name in ("chmod", "chown", "chgrp", "setfacl") and recursive)
-            ) and _is_tree(word.text, recursive, name):
-                stays = name in ("chown", "chgrp") or (name == "chmod" and mild([Word(name), *arguments]))
-                yield self.tree(word, stays=stays)
-            elif name == "mv" and word is not plain[-1] and self.is_workspace(word.text):
-                yield self.tree(word)
-            elif name == "mv" and word is not plain[-1]:
+            moved = name == "mv" and word is not last
+            if (by_tree and _is_tree(word.text, recursive, name)) or (moved and self.is_workspace(word.text)):
+                yield self.tree(word, stays=name in ("chown", "chgrp") or gentle)
+            elif moved:
                 yield _softer(self.write_to(word, narrow=True), word.text)
+            elif gentle and not recursive:
+                yield _denial_only(self.write_to(word))
             else:
-                if name == "chmod" and not recursive and mild([Word(name), *arguments]):
-                    verdict = self.write_to(word)
-                    yield verdict if verdict.decision == "deny" else ALLOW
-                    continue
                 adds = name not in ("rm", "rmdir", "unlink", "shred", "truncate", "chattr", "rename")
                 yield self.write_to(word, adds=adds)
 
 
+def _executed(arguments: Sequence[Word]) -> Iterator[list[Word]]:
+    """The commands that find runs."""
+    for index, word in enumerate(arguments):
+        if word.text in ("-exec", "-execdir", "-ok", "-okdir"):
+            yield list(takewhile(lambda one: one.text not in (";", "\\;", "+"), arguments[index + 1 :]))
+
+
+def _denial_only(verdict: FirewallVerdict) -> FirewallVerdict:
+    """A mild change of rights or owners is fine wherever writing is not refused outright."""
+    return verdict if verdict.decision == "deny" else ALLOW
+
+
 def mild(run: Sequence[Word]) -> bool:
     """Whether a chmod gives nobody more than the usual: no rights for all to write, no other user's, none to nobody."""
-    modes = [
-        word.text
-        for word in run[1:]
-        if re.fullmatch(r"0?[0-7]{3}|[ugoa]*[-+=][rwxX]+(,[ugoa]*[-+=][rwxX]*)*", word.text)
-    ]
+    modes = [word.text for word in run[1:] if _MODE.fullmatch(word.text)]
     return len(modes) == 1 and not re.search(r"[2367]$|000|[oa]\S*[+=]\S*w|^[+=]\S*w|-r", modes[0])
 
 

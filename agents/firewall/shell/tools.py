@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from agents.firewall.base import FirewallVerdict
 from agents.firewall.paths import is_secret, path_pattern
@@ -41,16 +42,20 @@ class Tools(PackageManagers):
         if verb == "submodule" and len(rest) > 2 and rest[1].text == "foreach":
             yield self.nested(" ".join(word.text for word in rest[2:] if word.text not in ("--recursive", "--quiet")))
 
-    def archive(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
-        """tar, unzip, cpio, 7z: where they unpack to."""
-        if name in ("tar", "bsdtar"):
-            yield from self.tar(arguments)
-            return
-        for index, word in enumerate(arguments):
-            if word.text in ("-d", "-D", "--directory") and (name != "cpio" or word.text != "-d"):
-                yield from (self.write_to(target, adds=True) for target in arguments[index + 1 : index + 2])
-            elif name == "7z" and word.text.startswith("-o"):
-                yield self.write_to(Word(word.text[2:], word.literal), adds=True)
+    def tar(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
+        """tar: where it unpacks to, or what it writes."""
+        texts = [word.text for word in arguments]
+        if any(re.match(r"-?[a-zA-Z]*x", text) or text in ("--extract", "--get") for text in texts[:2]):
+            yield from self.written_options("tar -x", arguments)
+        elif "t" not in "".join(texts[:1]):
+            for word, target in pairwise(arguments):
+                if re.fullmatch(r"-?[a-zA-Z]*c[a-zA-Z]*f|-f", word.text):
+                    remote = is_remote(target.text)
+                    yield (
+                        approve("network", "tar writes to another machine.")
+                        if remote
+                        else self.write_to(target, adds=True)
+                    )
 
     def rsync(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
         """rsync: over the network, or as a copy that may remove."""
@@ -61,12 +66,6 @@ class Tools(PackageManagers):
         if any(word.text.startswith(("--delete", "--remove-source")) for word in arguments) and plain:
             yield self.tree(plain[-1])
         yield from self.writes(name, arguments, plain)
-
-    def dd(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
-        """dd names the file it writes by of=."""
-        for word in arguments:
-            if word.text.startswith("of="):
-                yield self.write_to(Word(word.text[3:], word.literal))
 
     def privileged(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
         """Programs that act with more rights, and what they would run."""
@@ -83,21 +82,18 @@ class Tools(PackageManagers):
         texts = [word.text for word in arguments]
         if any(re.search(r"^(file|gopher|dict)://|169\.254\.169\.254|metadata\.google", text) for text in texts):
             yield deny("metadata", f"{name} reads the machine's own services.")
-        for index, text in enumerate(texts[:-1]):
-            if text in ("-o", "-O", "--output", "--output-document", "-P") and (name, text) != ("curl", "-O"):
-                yield self.write_to(arguments[index + 1], adds=True)
-            value = texts[index + 1].partition("@")[2] or texts[index + 1]
+        yield from self.written_options("network curl" if name == "curl" else "network", arguments)
+        for text, sent in pairwise(texts):
+            value = sent.partition("@")[2] or sent
             # A key of the workspace is the project's own; others are somebody's.
             sends = text in ("-d", "--data", "-T", "-F", "--data-binary", "--upload-file")
             if (sends or (text == "-i" and value.startswith(("/", "~")))) and is_secret(value):
-                yield deny("secret", f"{name} sends {texts[index + 1]}.")
+                yield deny("secret", f"{name} sends {sent}.")
         local = any(_OWN.match(text) for text in texts)
         remote = any(URL.match(text) and not _OWN.match(text) for text in texts)
-        if pattern("commands", "network_reading").match(" ".join([name, *texts])) or (
-            name in names("commands", "network_local") and local and not remote
-        ):
-            return
-        yield approve("network", f"{name} talks to the network.")
+        reaches_nobody = pattern("commands", "network_reading").match(" ".join([name, *texts]))
+        if not reaches_nobody and not (name in names("commands", "network_local") and local and not remote):
+            yield approve("network", f"{name} talks to the network.")
 
 
 def _only_files(rest: Sequence[Word]) -> bool:
