@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agents.llm.base import (
-    Completion,
     ContextTooLong,
-    Delta,
-    Health,
     LLMError,
-    Message,
     ModelMissing,
     ModelRefused,
     ModelTimeout,
     ModelUnavailable,
     Provider,
-    Timeouts,
 )
 
 
@@ -37,15 +31,9 @@ class ModelChain:
     max_tokens: int | None = None
     protocol: str = "fences"  # agents.replies.types.ReplyFormat
 
-    @property
-    def name(self) -> str:
-        """The protocol of the first one."""
-        return self.members[0].name
-
-    @property
-    def model(self) -> str:
-        """The first one's model."""
-        return self.members[0].model
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the first one's: `ModelRunner` asks the members themselves."""
+        return getattr(self.members[0], name)
 
     @property
     def server(self) -> str:
@@ -59,16 +47,6 @@ class ModelChain:
         """What fits all of them, in tokens."""
         return min(member.window for member in self.members)
 
-    @property
-    def recorded(self) -> bool:
-        """Whether the first one is a recording."""
-        return self.members[0].recorded
-
-    @property
-    def timeouts(self) -> Timeouts:
-        """The first one's."""
-        return self.members[0].timeouts
-
     def tuned(self, temperature: float, max_tokens: int | None) -> tuple[float, int | None]:
         """The parameters to send: the configured ones in place of the persona's usual ones.
 
@@ -80,34 +58,6 @@ class ModelChain:
         if self.max_tokens is not None and max_tokens is not None:
             max_tokens = self.max_tokens
         return temperature, max_tokens
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: dict[str, Any] | None = None,
-        temperature: float = 0.2,
-        seed: int | None = None,
-        max_tokens: int | None = None,
-    ) -> AsyncIterator[Delta | Completion]:
-        """Ask the first one alone; falling back is the runner's, which knows who is down."""
-        temperature, max_tokens = self.tuned(temperature, max_tokens)
-        return self.members[0].stream(
-            messages, schema=schema, temperature=temperature, seed=seed, max_tokens=max_tokens
-        )
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """The first one's vectors; another model's could not be compared with them."""
-        return await self.members[0].embed(texts)
-
-    async def aclose(self) -> None:
-        """Close all of them."""
-        for member in self.members:
-            await member.aclose()
-
-    def health(self) -> Health:
-        """The first one's."""
-        return self.members[0].health()
 
 
 def falls_through(error: LLMError) -> bool:

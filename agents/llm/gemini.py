@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 
 from agents.llm.answers import BUSY, clean, count
 from agents.llm.base import (
     Completion,
-    Delta,
     Health,
     LLMError,
     Message,
@@ -24,9 +22,10 @@ from agents.llm.base import (
     ModelUnavailable,
     TokenUsage,
 )
+from agents.llm.bodies import PartialReply, events
 from agents.llm.gemini_schema import gemini_schema
-from agents.llm.tokens import count_messages, count_tokens
-from agents.llm.web import PartialReply, WebProvider
+from agents.llm.tokens import count_tokens
+from agents.llm.web import ChatCall, WebProvider, content_type, with_path
 
 _WITHHELD = {
     "SAFETY": "its safety rules",
@@ -46,10 +45,7 @@ class GeminiProvider(WebProvider):
     name = "gemini"
 
     def __init__(self, server: str, model: str = "", **options: Any) -> None:
-        address = server.rstrip("/")
-        if "//" in address and not urlsplit(address).path.strip("/"):
-            address += "/v1beta"
-        super().__init__(address, model.removeprefix("models/"), **options)
+        super().__init__(with_path(server, "/v1beta"), model.removeprefix("models/"), **options)
         self._takes_schema = True
 
     def _key_headers(self, key: str) -> dict[str, str]:
@@ -59,76 +55,41 @@ class GeminiProvider(WebProvider):
     def _address(self, model: str, verb: str = "") -> str:
         return f"{self.server}/models/{quote(model, safe='-._')}{verb}"
 
-    def _body(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-    ) -> dict[str, Any]:
-        settings: dict[str, Any] = {"temperature": temperature}
-        if seed is not None:
-            settings["seed"] = seed
-        if max_tokens is not None:
-            settings["maxOutputTokens"] = max_tokens
-        if schema is not None:
+    def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
+        settings = call.settings("maxOutputTokens")
+        if call.schema is not None:
             settings["responseMimeType"] = "application/json"
             if self._takes_schema:
-                settings["responseSchema"] = gemini_schema(schema)
-        body: dict[str, Any] = {"contents": _turns(messages), "generationConfig": settings}
-        if system := [{"text": message["content"]} for message in messages if message["role"] == "system"]:
+                settings["responseSchema"] = gemini_schema(call.schema)
+        body: dict[str, Any] = {"contents": _turns(call.messages), "generationConfig": settings}
+        if system := [{"text": message["content"]} for message in call.messages if message["role"] == "system"]:
             body["systemInstruction"] = {"parts": system}
-        return body
+        return self._address(self.model, ":streamGenerateContent?alt=sse"), body
 
-    async def _chat(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        address = self._address(self.model, ":streamGenerateContent?alt=sse")
-        for turn in range(2):
-            body = self._body(messages, schema, temperature, seed, max_tokens)
-            began = time.monotonic()
-            async with self._client().stream("POST", address, json=body, headers=self._headers()) as response:
-                self._note(response)
-                if response.status_code != 200:
-                    raw = await self._error_body(response)
-                    if turn == 0 and response.status_code == 400 and schema is not None and b"chema" in raw:
-                        self._takes_schema = False  # this model, or this schema, is beyond it: JSON without one
-                        continue
-                    raise self._error(response.status_code, raw, response.headers, messages)
-                async with aclosing(self._read(response, messages, began)) as items:
-                    async for item in items:
-                        yield item
-            return
+    def _adapted(self, status: int, raw: bytes, body: dict[str, Any]) -> bool:
+        if status != 400 or b"chema" not in raw or "responseSchema" not in body["generationConfig"]:
+            return False
+        self._takes_schema = False  # this model, or this schema, is beyond it: JSON without one
+        return True
 
-    async def _read(
-        self, response: httpx.Response, messages: Sequence[Message], began: float
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in ("text/event-stream", ""):
+    async def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
+        if content_type(response) not in ("text/event-stream", ""):
             raise ModelUnavailable("The model server sent something that is not its protocol.")
-        reply = PartialReply(self._max_reply_bytes)
-        async with aclosing(self._events(response, reply)) as events:
-            async for event in events:
+        async with aclosing(events(response, reply)) as arrived:
+            async for event in arrived:
                 data = json.loads(event.data)
                 if isinstance(data, dict) and data.get("error"):
                     raise self._in_midstream(data["error"])
                 text = self._take(data, reply)
                 if text or not reply.parts:
-                    # An empty piece says that the model is at work: it thinks where nobody reads it.
-                    yield Delta(text)
-        if not reply.reason:
-            raise ModelUnavailable("The model server hung up in the middle of its reply.")
+                    yield text
+
+    async def _completion(self, reply: PartialReply, call: ChatCall) -> Completion:
         if reply.reason not in ("STOP", "MAX_TOKENS"):
             why = _WITHHELD.get(reply.reason, clean(reply.reason, 40))
             raise ModelRefused(200, f"{self.host} withheld the reply because of {why} ({clean(reply.reason, 40)}).")
-        done = "length" if reply.reason == "MAX_TOKENS" else "stop"
-        yield Completion(reply.text, self._usage(reply, messages, began), done, self.recorded)
+        reply.reason = "length" if reply.reason == "MAX_TOKENS" else "stop"
+        return await super()._completion(reply, call)
 
     def _take(self, data: dict[str, Any], reply: PartialReply) -> str:
         """Note what a chunk says; gives its text."""
@@ -153,7 +114,7 @@ class GeminiProvider(WebProvider):
         return ModelUnavailable(f"The model server stopped with an error: {text}", _wait_in(details))
 
     def _special_error(
-        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+        self, status: int, text: str, body: Any, wait: float | None, messages: Sequence[Message]
     ) -> LLMError | None:
         first = body[0] if isinstance(body, list) and body else body
         error = first.get("error") if isinstance(first, dict) else None
@@ -163,24 +124,19 @@ class GeminiProvider(WebProvider):
             return ModelRefused(401, f"{self.host} refuses the key: {text}")
         if status == 429 and _quota_of_the_day(details):
             return ModelRefused(429, f"{self.host} has no quota left for this key today: {text}")
-        if status in BUSY and retry_after is None and (wait := _wait_in(details)) is not None:
-            return ModelUnavailable(f"The model server {BUSY[status]} (HTTP {status}). It says: {text}", wait)
+        if status in BUSY and wait is None and (asked := _wait_in(details)) is not None:
+            return ModelUnavailable(f"The model server {BUSY[status]} (HTTP {status}). It says: {text}", asked)
         return None
 
-    def _usage(self, reply: PartialReply, messages: Sequence[Message], began: float) -> TokenUsage:
-        now = time.monotonic()
-        first = reply.first or now
+    def _usage(self, reply: PartialReply, call: ChatCall, **_: Any) -> TokenUsage:
         counts = reply.usage
-        prompt, written = count(counts.get("promptTokenCount")), count(counts.get("candidatesTokenCount"))
-        thoughts = count(counts.get("thoughtsTokenCount")) or 0
-        return TokenUsage(
-            prompt_tokens=count_messages(messages) if prompt is None else prompt,
-            completion_tokens=(count_tokens(reply.text) if written is None else written) + thoughts,
-            prompt_eval_s=max(0.0, first - began),
-            eval_s=max(0.0, now - first),
-            model=clean(reply.model or self.model, 120),
-            reused_tokens=count(counts.get("cachedContentTokenCount")),
-            estimated=prompt is None,
+        written, thoughts = count(counts.get("candidatesTokenCount")), count(counts.get("thoughtsTokenCount"))
+        return super()._usage(
+            reply,
+            call,
+            prompt=count(counts.get("promptTokenCount")),
+            written=(count_tokens(reply.text) if written is None else written) + (thoughts or 0),
+            reused=count(counts.get("cachedContentTokenCount")),
         )
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:

@@ -19,7 +19,6 @@ from agents.llm.answers import TOO_LONG, clean, count, error_text, json_or_none
 from agents.llm.base import (
     Completion,
     ContextTooLong,
-    Delta,
     Health,
     LLMError,
     Message,
@@ -27,8 +26,9 @@ from agents.llm.base import (
     ModelUnavailable,
     TokenUsage,
 )
+from agents.llm.bodies import PartialReply, lines
 from agents.llm.tokens import count_messages
-from agents.llm.web import PartialReply, WebProvider
+from agents.llm.web import ChatCall, WebProvider
 
 
 class OllamaProvider(WebProvider):
@@ -48,46 +48,24 @@ class OllamaProvider(WebProvider):
         super().__init__(server, model, **options)
         self._window_known = False
 
-    async def _chat(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        options: dict[str, Any] = {"num_ctx": self._window, "temperature": temperature}
-        if seed is not None:
-            options["seed"] = seed
-        if max_tokens is not None:
-            options["num_predict"] = max_tokens
+    def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": message["role"], "content": message["content"]} for message in messages],
+            "messages": call.turns,
             "stream": True,
             # Refuse a conversation longer than the window instead of shortening it.
             "truncate": False,
             "shift": False,
-            "options": options,
+            "options": {"num_ctx": self._window, **call.settings("num_predict")},
             "keep_alive": -1,
         }
-        if schema is not None:
-            body["format"] = schema
-        address = f"{self.server}/api/chat"
-        async with self._client().stream("POST", address, json=body, headers=self._headers()) as response:
-            self._note(response)
-            if response.status_code != 200:
-                raise self._error(response.status_code, await self._error_body(response), response.headers, messages)
-            async with aclosing(self._read(response, messages)) as items:
-                async for item in items:
-                    yield item
+        if call.schema is not None:
+            body["format"] = call.schema
+        return f"{self.server}/api/chat", body
 
-    async def _read(
-        self, response: httpx.Response, messages: Sequence[Message]
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        reply, last = PartialReply(self._max_reply_bytes), dict[str, Any]()
-        async with aclosing(self._lines(response, reply)) as lines:
-            async for line in lines:
+    async def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
+        async with aclosing(lines(response, reply)) as chunks:
+            async for line in chunks:
                 if reply.done:
                     continue
                 chunk = json.loads(line)
@@ -98,15 +76,25 @@ class OllamaProvider(WebProvider):
                 text, thought = message.get("content") or "", message.get("thinking") or ""
                 reply.add(text, thought)
                 if text or (thought and not reply.parts):
-                    # An empty piece says that the model is working: it thinks where nobody reads it.
-                    yield Delta(text)
+                    yield text
                 if chunk.get("done"):
-                    reply.done, last = True, chunk
-        if not reply.done:
-            raise ModelUnavailable("The model server hung up in the middle of its reply.")
-        await self._check_window(messages, last)
-        usage = _usage(last, self.model, messages)
-        yield Completion(reply.text, usage, last.get("done_reason") or "stop", self.recorded)
+                    reply.done, reply.usage = True, chunk
+                    reply.reason, reply.model = chunk.get("done_reason") or "stop", str(chunk.get("model") or "")
+
+    async def _completion(self, reply: PartialReply, call: ChatCall) -> Completion:
+        await self._check_window(call.messages, reply.usage)
+        return await super()._completion(reply, call)
+
+    def _usage(self, reply: PartialReply, call: ChatCall, **_: Any) -> TokenUsage:
+        last = reply.usage
+        return super()._usage(
+            reply,
+            call,
+            prompt=count(last.get("prompt_eval_count")),  # older servers leave it out when all was in their cache
+            written=count(last.get("eval_count")) or 0,
+            reading_s=(count(last.get("prompt_eval_duration")) or 0) / 1e9,
+            writing_s=(count(last.get("eval_duration")) or 0) / 1e9,
+        )
 
     async def _check_window(self, messages: Sequence[Message], last: dict[str, Any]) -> None:
         """Refuse a reply to a conversation that the server has cut: the model did not see its beginning."""
@@ -149,7 +137,7 @@ class OllamaProvider(WebProvider):
         return Health(True, version, models=models, context_length=next(iter(windows), None), recorded=self.recorded)
 
     def _special_error(
-        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+        self, status: int, text: str, body: Any, wait: float | None, messages: Sequence[Message]
     ) -> LLMError | None:
         if TOO_LONG.search(text):
             tokens, window = _limits_in(body)
@@ -167,19 +155,6 @@ def _limits_in(body: Any) -> tuple[int | None, int | None]:
     if not isinstance(details, dict):
         return None, None
     return count(details.get("n_prompt_tokens")), count(details.get("n_ctx"))
-
-
-def _usage(last: dict[str, Any], model: str, messages: Sequence[Message]) -> TokenUsage:
-    # Older servers leave the count out when all of the prompt was in their cache.
-    counted = count(last.get("prompt_eval_count"))
-    return TokenUsage(
-        prompt_tokens=count_messages(messages) if counted is None else counted,
-        estimated=counted is None,
-        completion_tokens=count(last.get("eval_count")) or 0,
-        prompt_eval_s=(count(last.get("prompt_eval_duration")) or 0) / 1e9,
-        eval_s=(count(last.get("eval_duration")) or 0) / 1e9,
-        model=clean(last.get("model") or model, 120),
-    )
 
 
 def _present(model: str, models: Sequence[str]) -> bool:

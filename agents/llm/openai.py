@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -21,7 +19,6 @@ from agents.llm.answers import TOO_LONG, clean, count, error_text
 from agents.llm.base import (
     Completion,
     ContextTooLong,
-    Delta,
     Health,
     LLMError,
     Message,
@@ -29,10 +26,10 @@ from agents.llm.base import (
     ModelUnavailable,
     TokenUsage,
 )
-from agents.llm.tokens import count_messages, count_tokens
-from agents.llm.web import PartialReply, WebProvider
+from agents.llm.bodies import PartialReply, complete_body, events
+from agents.llm.tokens import count_messages
+from agents.llm.web import ChatCall, WebProvider, content_type, with_path
 
-_ADAPTATIONS = 6
 _DROPPED_AT = 4  # a server that counts less than a quarter of our estimate has not read the whole conversation
 _JUDGED_FROM = 4_000  # tokens; below that nothing is dropped anywhere
 _PARAMETERS = ("stream_options", "seed", "temperature", "max_completion_tokens", "max_tokens")
@@ -44,64 +41,26 @@ class OpenAIProvider(WebProvider):
     name = "openai"
 
     def __init__(self, server: str, model: str = "", **options: Any) -> None:
-        address = server.rstrip("/")
-        if "//" in address and not urlsplit(address).path.strip("/"):
-            address += "/v1"
-        super().__init__(address, model, **options)
+        super().__init__(with_path(server, "/v1"), model, **options)
         # OpenAI's newer models take only the new name, most other servers only the old one.
         self._limit_name = "max_completion_tokens" if self.host.endswith("openai.com") else "max_tokens"
         self._left_out: set[str] = set()
         self._format = "json_schema"
 
-    def _body(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-    ) -> dict[str, Any]:
+    def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": message["role"], "content": message["content"]} for message in messages],
+            "messages": call.turns,
             "stream": True,
             "stream_options": {"include_usage": True},
-            "temperature": temperature,
+            **call.settings(self._limit_name),
         }
-        if seed is not None:
-            body["seed"] = seed
-        if max_tokens is not None:
-            body[self._limit_name] = max_tokens
-        if schema is not None and self._format == "json_schema":
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
-        elif schema is not None and self._format == "json_object":
+        if call.schema is not None and self._format == "json_schema":
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": call.schema}}
+        elif call.schema is not None and self._format == "json_object":
             body["response_format"] = {"type": "json_object"}
-        return {key: value for key, value in body.items() if key not in self._left_out}
-
-    async def _chat(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        for turn in range(_ADAPTATIONS + 1):
-            body = self._body(messages, schema, temperature, seed, max_tokens)
-            began = time.monotonic()
-            async with self._client().stream(
-                "POST", f"{self.server}/chat/completions", json=body, headers=self._headers()
-            ) as response:
-                self._note(response)
-                if response.status_code != 200:
-                    raw = await self._error_body(response)
-                    if turn < _ADAPTATIONS and self._adapted(response.status_code, raw, body):
-                        continue
-                    raise self._error(response.status_code, raw, response.headers, messages)
-                async with aclosing(self._read(response, messages, began)) as items:
-                    async for item in items:
-                        yield item
-            return
+        sent = {key: value for key, value in body.items() if key not in self._left_out}
+        return f"{self.server}/chat/completions", sent
 
     def _adapted(self, status: int, raw: bytes, body: dict[str, Any]) -> bool:
         """Do without the parameter that the server refuses by name; false when that is not what it says."""
@@ -123,34 +82,18 @@ class OpenAIProvider(WebProvider):
             return True
         return False
 
-    async def _read(
-        self, response: httpx.Response, messages: Sequence[Message], began: float
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        reply = PartialReply(self._max_reply_bytes)
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    async def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
+        kind = content_type(response)
         if kind == "application/json":  # it does not stream
-            whole = json.loads(await self._body_of(response, 4 * self._max_reply_bytes))
+            whole = json.loads(await complete_body(response, 4 * self._max_reply_bytes))
             if text := self._take(whole, reply, "message"):
-                yield Delta(text)
+                yield text
             reply.done = True
-        elif kind not in ("text/event-stream", "", "text/plain", "application/octet-stream"):
+            return
+        if kind not in ("text/event-stream", "", "text/plain", "application/octet-stream"):
             raise ModelUnavailable("The model server sent something that is not its protocol.")
-        else:
-            async with aclosing(self._pieces(response, reply)) as pieces:
-                async for piece in pieces:
-                    yield piece
-        if not reply.done and not reply.reason:
-            raise ModelUnavailable("The model server hung up in the middle of its reply.")
-        if reply.reason == "content_filter":
-            raise ModelRefused(200, f"{self.host} withheld the reply (content_filter).")
-        usage = self._usage(reply, messages, began)
-        self._check_window(messages, usage)
-        reason = "length" if reply.reason in ("length", "max_tokens") else reply.reason or "stop"
-        yield Completion(reply.text, usage, reason, self.recorded)
-
-    async def _pieces(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[Delta, None]:
-        async with aclosing(self._events(response, reply)) as events:
-            async for event in events:
+        async with aclosing(events(response, reply)) as arrived:
+            async for event in arrived:
                 if reply.done or event.data.strip() == "[DONE]":
                     reply.done = True
                     continue
@@ -158,9 +101,20 @@ class OpenAIProvider(WebProvider):
                 if event.kind == "error" or (isinstance(data, dict) and data.get("error")):
                     raise self._in_midstream(data)
                 text = self._take(data, reply, "delta")
-                # An empty piece says that the model is at work: it thinks where nobody reads it.
                 if text or not reply.parts:
-                    yield Delta(text)
+                    yield text
+
+    async def _completion(self, reply: PartialReply, call: ChatCall) -> Completion:
+        if reply.reason == "content_filter":
+            raise ModelRefused(200, f"{self.host} withheld the reply (content_filter).")
+        if reply.reason == "max_tokens":
+            reply.reason = "length"
+        made = await super()._completion(reply, call)
+        # Refuse a reply to a conversation that the server has cut in silence: the model did not see its beginning.
+        usage, estimate = made.usage, count_messages(call.messages)
+        if not usage.estimated and estimate > _JUDGED_FROM and usage.prompt_tokens * _DROPPED_AT < estimate:
+            raise ContextTooLong(estimate, max(usage.prompt_tokens, 1))
+        return made
 
     def _take(self, data: dict[str, Any], reply: PartialReply, part: str) -> str:
         """Note what a chunk says; gives its text."""
@@ -189,7 +143,7 @@ class OpenAIProvider(WebProvider):
         return ModelUnavailable(f"The model server stopped with an error: {text}")
 
     def _special_error(
-        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+        self, status: int, text: str, body: Any, wait: float | None, messages: Sequence[Message]
     ) -> LLMError | None:
         error = body.get("error") if isinstance(body, dict) else None
         code = (error.get("code") or error.get("type")) if isinstance(error, dict) else None
@@ -197,28 +151,19 @@ class OpenAIProvider(WebProvider):
             return ModelRefused(429, f"{self.host} has no quota left for this key: {text}")
         return None
 
-    def _usage(self, reply: PartialReply, messages: Sequence[Message], began: float) -> TokenUsage:
-        now = time.monotonic()
-        first = reply.first or now
+    def _usage(self, reply: PartialReply, call: ChatCall, **_: Any) -> TokenUsage:
         counts, timings = reply.usage, reply.usage.get("timings") or {}
         details = counts.get("prompt_tokens_details") or {}
         reused = details.get("cached_tokens", counts.get("prompt_cache_hit_tokens", timings.get("cache_n")))
-        prompt, written = count(counts.get("prompt_tokens")), count(counts.get("completion_tokens"))
-        return TokenUsage(
-            prompt_tokens=count_messages(messages) if prompt is None else prompt,
-            completion_tokens=count_tokens(reply.text) if written is None else written,
-            prompt_eval_s=_seconds(timings.get("prompt_ms"), first - began),
-            eval_s=_seconds(timings.get("predicted_ms"), now - first),
-            model=clean(reply.model or self.model, 120),
-            reused_tokens=count(reused),
-            estimated=prompt is None or written is None,
+        return super()._usage(
+            reply,
+            call,
+            prompt=count(counts.get("prompt_tokens")),
+            written=count(counts.get("completion_tokens")),
+            reading_s=_seconds(timings.get("prompt_ms")),
+            writing_s=_seconds(timings.get("predicted_ms")),
+            reused=count(reused),
         )
-
-    def _check_window(self, messages: Sequence[Message], usage: TokenUsage) -> None:
-        """Refuse a reply to a conversation that the server has cut in silence: the model did not see its beginning."""
-        estimate = count_messages(messages)
-        if not usage.estimated and estimate > _JUDGED_FROM and usage.prompt_tokens * _DROPPED_AT < estimate:
-            raise ContextTooLong(estimate, max(usage.prompt_tokens, 1))
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:
         answer = await self._call("POST", f"{self.server}/embeddings", {"model": self.embed_model, "input": texts})
@@ -252,5 +197,5 @@ def _window_of(entry: dict[str, Any]) -> int | None:
     return None
 
 
-def _seconds(milliseconds: Any, otherwise: float) -> float:
-    return milliseconds / 1000 if isinstance(milliseconds, int | float) and milliseconds > 0 else max(0.0, otherwise)
+def _seconds(milliseconds: Any) -> float | None:
+    return milliseconds / 1000 if isinstance(milliseconds, int | float) and milliseconds > 0 else None

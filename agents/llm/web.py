@@ -12,9 +12,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -36,50 +36,39 @@ from agents.llm.base import (
     ModelUnavailable,
     ReplyTooLong,
     Timeouts,
+    TokenUsage,
 )
+from agents.llm.bodies import PartialReply, body_up_to, complete_body
 from agents.llm.deadlines import timed
-from agents.llm.sse import EventReader, LineTooLong, NotEvents, ServerSentEvent
-from agents.llm.tokens import count_messages
-
-Item = TypeVar("Item")
+from agents.llm.sse import LineTooLong, NotEvents
+from agents.llm.tokens import count_messages, count_tokens
 
 TAIL_S = 2.0  # how long the token counts may come after the last text
-END_S = 0.2  # how long the end of an answer may come after the mark of its end
+MAX_ADAPTATIONS = 6  # how often one call is sent again without something that the server refuses
 MAX_ERROR_BYTES = 64_000  # of an error's body; the rest is not read
 # A refused key is often quoted in part.
 _QUOTED_KEY = re.compile(r"\b(?:sk|pk|gsk|key|AIza)[A-Za-z0-9_-]*[*.…]{2,}[A-Za-z0-9_-]*|\bBearer\s+\S+", re.I)
 
 
-def _pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    return cast(AsyncGenerator[bytes, None], response.aiter_bytes())  # declared as an iterator, which has no aclose()
+@dataclass(frozen=True)
+class ChatCall:
+    """What a model is asked, and how it is to answer."""
 
+    messages: Sequence[Message]
+    schema: dict[str, Any] | None
+    temperature: float
+    seed: int | None
+    max_tokens: int | None
 
-@dataclass
-class PartialReply:
-    """What a reply has brought so far; `first` is when its first text came, on the monotonic clock."""
-
-    limit: int  # bytes
-    parts: list[str] = field(default_factory=list)
-    size: int = 0
-    reason: str = ""
-    usage: dict[str, Any] = field(default_factory=dict)
-    model: str = ""
-    first: float = 0.0
-    done: bool = False
+    def settings(self, limit_name: str) -> dict[str, Any]:
+        """Temperature, seed and the limit of tokens under the server's name for it, as far as they are set."""
+        given = {"temperature": self.temperature, "seed": self.seed, limit_name: self.max_tokens}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
-    def text(self) -> str:
-        """The text so far."""
-        return "".join(self.parts)
-
-    def add(self, text: str, thought: str = "") -> None:
-        """Add a piece; thoughts count against the limit but are not kept. Raises ReplyTooLong."""
-        self.size += len(text.encode("utf-8", "replace")) + len(thought)
-        if self.size > self.limit:
-            raise ReplyTooLong(self.limit)
-        if text:
-            self.first = self.first or monotonic()
-            self.parts.append(text)
+    def turns(self) -> list[dict[str, str]]:
+        """The conversation as most servers take it, without our own notes."""
+        return [{"role": message["role"], "content": message["content"]} for message in self.messages]
 
 
 class WebProvider(ABC):
@@ -137,10 +126,14 @@ class WebProvider(ABC):
         max_tokens: int | None = None,
     ) -> AsyncIterator[Delta | Completion]:
         """See `Provider.stream`."""
-        source = self._translated(messages, self._chat(messages, schema, temperature, seed, max_tokens))
-        async with aclosing(timed(source, self.timeouts)) as items:
-            async for item in items:
-                yield item
+        source = self._chat(ChatCall(messages, schema, temperature, seed, max_tokens))
+        try:
+            async with aclosing(timed(source, self.timeouts)) as items:
+                async for item in items:
+                    yield item
+        except Exception as error:  # noqa: BLE001 - the border: every foreign error becomes one of ours
+            # `from None`: the HTTP library's errors carry the request, and with it the key.
+            raise self._ours(error) from None
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See `Provider.embed`."""
@@ -181,15 +174,23 @@ class WebProvider(ABC):
             return Health(False, problem=problem, hint=self.start_hint)
 
     @abstractmethod
-    def _chat(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        """Ask and translate the answer; may raise foreign errors."""
+    def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
+        """The address and the body of a call."""
+
+    @abstractmethod
+    def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
+        """Translate an answer: its pieces of text as they come, and into `reply` whatever else it says.
+
+        An empty piece says that the model is at work: it thinks where nobody reads it. May raise foreign errors.
+        """
+
+    async def _completion(self, reply: PartialReply, call: ChatCall) -> Completion:
+        """The end of an answer whose text is complete. Raises the LLMError tree for one that is not to be used."""
+        return Completion(reply.text, self._usage(reply, call), reply.reason or "stop", self.recorded)
+
+    def _adapted(self, status: int, raw: bytes, body: dict[str, Any]) -> bool:
+        """Whether the call can be sent again without what the server refuses in this error."""
+        return False
 
     @abstractmethod
     async def _embed(self, texts: list[str]) -> list[list[float]]:
@@ -204,12 +205,56 @@ class WebProvider(ABC):
         return {"Authorization": f"Bearer {key}"}
 
     def _special_error(
-        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
+        self, status: int, text: str, body: Any, wait: float | None, messages: Sequence[Message]
     ) -> LLMError | None:
         """An error that only this kind of server has; None for those that all have."""
         return None
 
     # What all of them use.
+
+    async def _chat(self, call: ChatCall) -> AsyncGenerator[Delta | Completion, None]:
+        """Ask, and translate the answer; may raise foreign errors."""
+        for turn in range(MAX_ADAPTATIONS + 1):
+            reply = PartialReply(self._max_reply_bytes, min(TAIL_S, self.timeouts.idle / 2))
+            address, body = self._request(call)
+            async with self._client().stream("POST", address, json=body, headers=self._headers()) as response:
+                self._note(response)
+                if response.status_code != 200:
+                    raw = await body_up_to(response, MAX_ERROR_BYTES)
+                    if turn < MAX_ADAPTATIONS and self._adapted(response.status_code, raw, body):
+                        continue
+                    raise self._error(response, raw, call.messages)
+                async with aclosing(self._texts(response, reply)) as texts:
+                    async for text in texts:
+                        yield Delta(text)
+                if not reply.done and not reply.reason:
+                    raise ModelUnavailable("The model server hung up in the middle of its reply.")
+                yield await self._completion(reply, call)
+            return
+
+    def _usage(
+        self,
+        reply: PartialReply,
+        call: ChatCall,
+        *,
+        prompt: int | None = None,
+        written: int | None = None,
+        reading_s: float | None = None,
+        writing_s: float | None = None,
+        reused: int | None = None,
+    ) -> TokenUsage:
+        """What a call cost; tokens that the server did not count are estimated, times that it did not take are ours."""
+        now = monotonic()
+        first = reply.first or now
+        return TokenUsage(
+            count_messages(call.messages) if prompt is None else prompt,
+            count_tokens(reply.text) if written is None else written,
+            max(0.0, first - reply.began) if reading_s is None else reading_s,
+            max(0.0, now - first) if writing_s is None else writing_s,
+            clean(reply.model or self.model, 120),
+            reused,
+            estimated=prompt is None or written is None,
+        )
 
     def _headers(self) -> dict[str, str]:
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
@@ -234,112 +279,36 @@ class WebProvider(ABC):
             self._clients[loop] = client
         return client
 
-    def _tail(self, reply: PartialReply) -> float | None:
-        """How many seconds the rest of an answer may take once its text is complete; None before that."""
-        if reply.done:
-            return END_S
-        return min(TAIL_S, self.timeouts.idle / 2) if reply.reason else None
-
     def _note(self, response: httpx.Response) -> None:
         self._recorded = RECORDED_HEADER in response.headers
-
-    def _events(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[ServerSentEvent, None]:
-        """The server-sent events of an answer."""
-        return self._with_tail(self._all_events(response), reply)
-
-    def _lines(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[bytes, None]:
-        """The lines of an answer that are not empty."""
-        return self._with_tail(self._all_lines(response), reply)
-
-    async def _with_tail(self, source: AsyncGenerator[Item, None], reply: PartialReply) -> AsyncGenerator[Item, None]:
-        """Read to the end, because only then can the connection be reused; after the text not for long."""
-        async with aclosing(source) as items:
-            while True:
-                try:
-                    async with asyncio.timeout(self._tail(reply)):
-                        item = await anext(items)
-                except (StopAsyncIteration, TimeoutError):
-                    return
-                except httpx.TransportError:
-                    if self._tail(reply) is None:
-                        raise
-                    return
-                yield item
-
-    async def _all_events(self, response: httpx.Response) -> AsyncGenerator[ServerSentEvent, None]:
-        reader = EventReader(4 * self._max_reply_bytes)
-        async with aclosing(_pieces(response)) as pieces:
-            async for piece in pieces:
-                for event in reader.feed(piece):
-                    yield event
-        for event in reader.end():
-            yield event
-
-    async def _all_lines(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
-        rest = bytearray()
-        async with aclosing(_pieces(response)) as pieces:
-            async for piece in pieces:
-                rest += piece
-                *lines, last = rest.split(b"\n")
-                rest = last
-                if len(rest) > 4 * self._max_reply_bytes:
-                    raise LineTooLong
-                for line in lines:
-                    if line.strip():
-                        yield bytes(line)
-        if rest.strip():
-            yield bytes(rest)
-
-    async def _body_of(self, response: httpx.Response, limit: int) -> bytes:
-        """The complete body; raises ReplyTooLong when it passes `limit` bytes."""
-        found = await self._up_to(response, limit)
-        if len(found) > limit:
-            raise ReplyTooLong(limit)
-        return found
 
     async def _call(self, method: str, address: str, body: dict[str, Any] | None = None) -> Any:
         """A short call that answers with JSON."""
         async with self._client().stream(method, address, json=body, headers=self._headers()) as response:
             self._note(response)
             if response.status_code != 200:
-                raise self._error(response.status_code, await self._error_body(response), response.headers, ())
-            return json.loads(await self._body_of(response, 16 * self._max_reply_bytes))
+                raise self._error(response, await body_up_to(response, MAX_ERROR_BYTES))
+            return json.loads(await complete_body(response, 16 * self._max_reply_bytes))
 
     def _get(self, client: httpx.Client, address: str) -> Any:
         """A GET of the health check; raises the LLMError tree for an error answer."""
         response = client.get(address, headers=self._headers())
         self._note(response)
         if response.status_code != 200:
-            raise self._error(response.status_code, response.content[:MAX_ERROR_BYTES], response.headers, ())
+            raise self._error(response, response.content)
         return response.json()
 
-    async def _error_body(self, response: httpx.Response) -> bytes:
-        return (await self._up_to(response, MAX_ERROR_BYTES))[:MAX_ERROR_BYTES]
-
-    async def _up_to(self, response: httpx.Response, limit: int) -> bytes:
-        """The body, read until it passes `limit` bytes."""
-        found = bytearray()
-        async with aclosing(_pieces(response)) as pieces:
-            async for piece in pieces:
-                found += piece
-                if len(found) > limit:
-                    break
-        return bytes(found)
-
-    def _error(self, status: int, raw: bytes, headers: httpx.Headers, messages: Sequence[Message]) -> LLMError:
-        text = raw.decode("utf-8", "replace")
+    def _error(self, response: httpx.Response, raw: bytes, messages: Sequence[Message] = ()) -> LLMError:
+        text = raw[:MAX_ERROR_BYTES].decode("utf-8", "replace")
         body = json_or_none(text)
-        milliseconds = retry_after_seconds(headers.get("retry-after-ms"))
-        after = milliseconds / 1000 if milliseconds is not None else retry_after_seconds(headers.get("Retry-After"))
-        return self._answered(status, error_text(body) or text, body, after, messages)
+        milliseconds = retry_after_seconds(response.headers.get("retry-after-ms"))
+        wait = retry_after_seconds(response.headers.get("Retry-After")) if milliseconds is None else milliseconds / 1000
+        return self._answered(response.status_code, error_text(body) or text, body, wait, messages)
 
-    def _answered(
-        self, status: int, text: str, body: Any, retry_after: float | None, messages: Sequence[Message]
-    ) -> LLMError:
+    def _answered(self, status: int, text: str, body: Any, wait: float | None, messages: Sequence[Message]) -> LLMError:
         """An error answer as one of our errors."""
         text = self._safe(text)
-        special = self._special_error(status, text, body, retry_after, messages)
-        if special is not None:
+        if (special := self._special_error(status, text, body, wait, messages)) is not None:
             return special
         if status in (400, 413, 422, 500) and TOO_LONG.search(text):
             return ContextTooLong(count_messages(messages), self._window)
@@ -349,22 +318,11 @@ class WebProvider(ABC):
             return ModelMissing(self.model, f"{self.host} says: {text}" if text else f"{self.host} does not know it.")
         if status in BUSY:
             quoted = f" It says: {text}" if text else ""
-            return ModelUnavailable(f"The model server {BUSY[status]} (HTTP {status}).{quoted}", retry_after)
+            return ModelUnavailable(f"The model server {BUSY[status]} (HTTP {status}).{quoted}", wait)
         if status >= 500 and not self.recorded:
             # Waiting helps: a real server restarts what failed. A recording answers 500 when a reply is missing.
-            return ModelUnavailable(f"The model server failed (HTTP {status}): {text}", retry_after)
+            return ModelUnavailable(f"The model server failed (HTTP {status}): {text}", wait)
         return ModelRefused(status, f"The model server refused the call (HTTP {status}): {text}")
-
-    async def _translated(
-        self, messages: Sequence[Message], source: AsyncGenerator[Delta | Completion, None]
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        try:
-            async with aclosing(source) as items:
-                async for item in items:
-                    yield item
-        except Exception as error:  # noqa: BLE001 - the border: every foreign error becomes one of ours
-            # `from None`: the HTTP library's errors carry the request, and with it the key.
-            raise self._ours(error) from None
 
     def _ours(self, error: Exception) -> LLMError:
         """A foreign error as one of ours."""
@@ -397,3 +355,14 @@ class WebProvider(ABC):
         if isinstance(error, ModelRefused) and error.status in (401, 403) and self.key_variable:
             return f"Set {self.key_variable} in the environment of the server to a key that it takes."
         return "Look at the model server, or name another model."
+
+
+def content_type(response: httpx.Response) -> str:
+    """The kind of body that an answer announces, in small letters and without its parameters."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def with_path(server: str, path: str) -> str:
+    """The address with this path when it has none of its own."""
+    address = server.rstrip("/")
+    return address + path if "//" in address and not urlsplit(address).path.strip("/") else address

@@ -11,6 +11,7 @@ from agents.llm.base import ModelRefused, ModelUnavailable
 from agents.llm.gemini import GeminiProvider
 from agents.llm.gemini_schema import gemini_schema
 from agents.llm.registry import PROVIDERS
+from agents.llm.web import ChatCall
 from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, talk
@@ -102,7 +103,8 @@ def test_a_schema_beyond_the_model_is_left_out_from_then_on(odd):
     provider = GeminiProvider(odd(body, 400, "application/json"), "m", timeouts=SHORT)
     with pytest.raises(ModelRefused):
         ask(provider, talk(), schema={"type": "object"})
-    assert "responseSchema" not in provider._body(talk(), {"type": "object"}, 0.2, None, None)["generationConfig"]
+    _, body = provider._request(ChatCall(talk(), {"type": "object"}, 0.2, None, None))
+    assert "responseSchema" not in body["generationConfig"]
 
 
 def test_a_schema_is_put_into_the_words_that_are_known():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
 
-from agents.llm.base import Completion, Delta, Health, Message, TokenUsage
-from agents.llm.web import WebProvider
+from agents.llm.base import Health
+from agents.llm.bodies import PartialReply, complete_body
+from agents.llm.web import ChatCall, WebProvider
 
 
 class ToyProvider(WebProvider):
@@ -16,17 +18,13 @@ class ToyProvider(WebProvider):
 
     name = "toy"
 
-    async def _chat(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, Any] | None,
-        temperature: float,
-        seed: int | None,
-        max_tokens: int | None,
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        answer = await self._call("POST", f"{self.server}/ask", {"model": self.model, "text": messages[-1]["content"]})
-        yield Delta(answer["text"])
-        yield Completion(answer["text"], TokenUsage(1, 1, 0.0, 0.0, self.model), "stop")
+    def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
+        return f"{self.server}/ask", {"model": self.model, "text": call.messages[-1]["content"]}
+
+    async def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
+        reply.add(json.loads(await complete_body(response, reply.limit))["text"])
+        reply.done = True
+        yield reply.text
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:
         return [[float(len(text))] for text in texts]
