@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
-from agents.requirements.model import Kind
+from agents.requirements.model import KINDS, Kind
+from agents.requirements.rules import rules
 
 _ID = r"[A-Z][A-Za-z]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_. ]?\d{1,5}(?:[.\-]\d{1,3}){0,3}[a-z]?"
 _GROUP = re.compile(r"[A-Za-z]+")
@@ -26,40 +28,6 @@ _WORD_ID = re.compile(
     r"|constraint|goal|objective)\s{1,3}#?(?P<number>\d{1,4}(?:\.\d{1,3}){0,3})\s{0,3}(?:[:.)–—-]\s*|$)",
     re.IGNORECASE,
 )
-_WORDS = {
-    "requirement": "R",
-    "functional requirement": "FR",
-    "non-functional requirement": "NFR",
-    "non functional requirement": "NFR",
-    "nonfunctional requirement": "NFR",
-    "user story": "US",
-    "story": "US",
-    "feature": "F",
-    "use case": "UC",
-    "acceptance criterion": "AC",
-    "constraint": "C",
-    "goal": "G",
-    "objective": "O",
-}
-_KINDS: dict[str, Kind | None] = {
-    **dict.fromkeys(("FR", "F", "FEAT", "FUNC", "UR"), "functional"),
-    **dict.fromkeys(("NFR", "NF", "QR", "PERF", "SEC", "QA"), "non_functional"),
-    **dict.fromkeys(("US", "STORY", "UC"), "story"),
-    **dict.fromkeys(("AC",), "acceptance"),
-    **dict.fromkeys(("C", "CON", "TC"), "constraint"),
-    **dict.fromkeys(("G", "GOAL", "O", "OBJ", "KPI"), "goal"),
-    **dict.fromkeys(("NG",), "non_goal"),
-    # Their kind comes from the section they stand in.
-    **dict.fromkeys(("R", "REQ", "BR", "SR", "SYS", "SRS", "PRD", "RQ", "UI", "DR"), None),
-}
-_CERTAIN = frozenset({"FR", "NFR", "US", "REQ", "AC", "UC", "STORY"})
-_NOT_IDS = frozenset(
-    (
-        "UTF SHA ISO RFC GPT TLS SSL HTTP HTTPS MD IEEE CVE CWE RGB UTC GMT IPV PEP ES EC S P Q V H L X T K M B PHASE "
-        "STEP LAYER PART CHAPTER SECTION STAGE MODULE WEEK DAY MONTH LEVEL RISK TASK SPRINT MILESTONE PYTHON NODE PAGE "
-        "FIGURE TABLE APPENDIX VERSION PERSONA EXAMPLE OPTION RULE NOTE LINE"
-    ).split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +42,17 @@ class IdMatch:
     @property
     def known(self) -> bool:
         """Whether the prefix alone says that this is a requirement."""
-        return self.prefix in _KINDS
+        return self.prefix in _kinds()
 
     @property
     def certain(self) -> bool:
         """Whether the prefix means a requirement even in a section about something else."""
-        return self.prefix in _CERTAIN
+        return self.prefix in rules("ids")["prefixes"]["certain"]
 
     @property
     def kind(self) -> Kind | None:
         """The kind its prefix stands for; None when the section decides."""
-        return _KINDS.get(self.prefix)
+        return _kinds().get(self.prefix)
 
 
 def bare_id(text: str) -> str:
@@ -92,7 +60,7 @@ def bare_id(text: str) -> str:
     found = _ID_ONLY.match(text) if len(text) <= 48 else None
     if not found or " " in found[1]:
         return ""
-    return found[1] if _prefix(found[1]) not in _NOT_IDS else ""
+    return "" if _never_an_id(_prefix(found[1])) else found[1]
 
 
 def defined_id(text: str, *, heading: bool = False) -> IdMatch | None:
@@ -115,8 +83,7 @@ def defined_id(text: str, *, heading: bool = False) -> IdMatch | None:
         return None
     word = _WORD_ID.match(text)
     if word:
-        prefix = _WORDS[" ".join(word["word"].lower().split())]
-        return IdMatch(f"{prefix}{word['number']}", text[word.end() :].strip(), "", prefix)
+        return _worded(word, title=text[word.end() :].strip())
     head, _, tail = text.partition(" ")
     if bare_id(head) and (head.isupper() or "-" in head):
         return _match(bare_id(head), "", tail)
@@ -126,19 +93,31 @@ def defined_id(text: str, *, heading: bool = False) -> IdMatch | None:
 def worded_id(text: str) -> IdMatch | None:
     """The id in a paragraph such as `Requirement 4: …` or `User Story 2 - …`."""
     word = _WORD_ID.match(text)
-    if not word or word.end() >= len(text):
-        return None
-    prefix = _WORDS[" ".join(word["word"].lower().split())]
-    return IdMatch(f"{prefix}{word['number']}", "", text[word.end() :].strip(), prefix)
+    return _worded(word, rest=text[word.end() :].strip()) if word and word.end() < len(text) else None
+
+
+def _worded(word: re.Match[str], *, title: str = "", rest: str = "") -> IdMatch:
+    prefix = rules("ids")["words"][" ".join(word["word"].lower().split())]
+    return IdMatch(f"{prefix}{word['number']}", title, rest, prefix)
 
 
 def _match(key: str, title: str, rest: str) -> IdMatch | None:
     prefix = _prefix(key)
     letters = _LETTERS.match(key)
     upper = letters is not None and letters[0].isupper()
-    if prefix in _NOT_IDS or not (upper or (prefix in _CERTAIN and key[:1].isupper())):
-        return None
-    return IdMatch(key.replace(" ", ""), title.strip(), rest.strip(), prefix)
+    found = IdMatch(key.replace(" ", ""), title.strip(), rest.strip(), prefix)
+    return found if not _never_an_id(prefix) and (upper or (found.certain and key[:1].isupper())) else None
+
+
+def _never_an_id(prefix: str) -> bool:
+    return prefix in rules("ids")["prefixes"]["not_ids"]
+
+
+@cache
+def _kinds() -> dict[str, Kind | None]:
+    listed = rules("ids")["kinds"]
+    of_a_kind = {prefix: kind for kind in KINDS for prefix in listed[kind]}
+    return {**of_a_kind, **dict.fromkeys(listed["by_section"])}
 
 
 def _prefix(key: str) -> str:

@@ -6,15 +6,14 @@ The rules are data (`implicit.toml`). They add at most one requirement each, and
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
+from functools import cache
 from typing import Any, Protocol
 
 from agents.requirements.model import KINDS, Kind
+from agents.requirements.rules import rules
 
 # What is excluded, hoped for or merely a library implies nothing to build.
 _SILENT = frozenset({"non_goal", "goal", "constraint"})
@@ -95,14 +94,13 @@ def imply(requirements: Iterable[_Stated]) -> list[ImpliedRequirement]:
     return implied
 
 
-@lru_cache(maxsize=1)
+@cache
 def _rules() -> tuple[_Rule, ...]:
-    raw = tomllib.loads(files("agents.requirements").joinpath("implicit.toml").read_text(encoding="utf-8"))
-    rules = []
-    for entry in raw["rule"]:
+    found = []
+    for entry in rules("implicit")["rule"]:
         if entry["kind"] not in KINDS:
             raise ValueError(f"implicit.toml: rule {entry['id']} has the unknown kind {entry['kind']!r}.")
-        rules.append(
+        found.append(
             _Rule(
                 id=entry["id"],
                 text=entry["text"],
@@ -113,7 +111,7 @@ def _rules() -> tuple[_Rule, ...]:
                 unless=_words(entry["unless"]),
             )
         )
-    return tuple(rules)
+    return tuple(found)
 
 
 def _begins(vocabulary: list[str], start: str) -> bool:

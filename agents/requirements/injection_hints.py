@@ -7,10 +7,10 @@ product about chat assistants rightly speaks of prompts. What an agent may *do* 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
+
+from agents.requirements.rules import rules
 
 MOST = 20  # passages shown
 SHOWN = 120  # characters of each
@@ -20,8 +20,8 @@ LOOKED_AT = 20_000  # characters of one passage
 
 @cache
 def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
-    raw = tomllib.loads(files("agents.requirements").joinpath("injection_hints.toml").read_text(encoding="utf-8"))
-    return tuple((re.compile(rule["pattern"], re.IGNORECASE | re.MULTILINE), rule["why"]) for rule in raw["rules"])
+    found = rules("injection_hints")["rules"]
+    return tuple((re.compile(rule["pattern"], re.IGNORECASE | re.MULTILINE), rule["why"]) for rule in found)
 
 
 def odd(text: str) -> str:

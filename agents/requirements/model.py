@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Kind = Literal["functional", "non_functional", "story", "constraint", "goal", "non_goal", "acceptance"]
-KINDS: tuple[Kind, ...] = (
-    "functional",
-    "non_functional",
-    "story",
-    "constraint",
-    "goal",
-    "non_goal",
-    "acceptance",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Lines = tuple[int, int]
 
 
