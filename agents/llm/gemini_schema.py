@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _MAX_DEPTH = 40
-_KEPT = (
-    "title",
-    "description",
-    "enum",
-    "format",
-    "minItems",
-    "maxItems",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "pattern",
-)
+_KEPT = tuple("title description enum format minItems maxItems minLength maxLength minimum maximum pattern".split())
 _FORMATS = {"enum", "date-time", "float", "double", "int32", "int64"}
 
 

@@ -35,39 +35,16 @@ _DOCSTRING = re.compile(r"^(\0)?\"\"\"\s*(\S{1,300})\s*\"\"\"$")
 _BARE_LABEL = re.compile(r"^(path|file|filename):\s+(\S{1,300})\s*$", re.I)
 _TAIL = re.compile(r"\s*\((?:new|updated|modified|changed|complete|full)[^)]{0,40}\)\s*:?\s*$", re.I)
 _NAMES = {"Makefile", "Dockerfile", "Procfile", "Pipfile", "LICENSE", "README", "CHANGELOG", "Justfile", "Caddyfile"}
-_OUTPUTS = {
-    "bash",
-    "sh",
-    "shell",
-    "zsh",
-    "console",
-    "terminal",
-    "text",
-    "txt",
-    "output",
-    "log",
-    "plaintext",
-    "diff",
-    "patch",
-}
+_OUTPUTS = frozenset("bash sh shell zsh console terminal text txt output log plaintext diff patch".split())
 _SUFFIXES: dict[str, tuple[str, ...]] = {
     "html": (".html", ".htm", ".jinja", ".j2"),
-    "css": (".css",),
-    "json": (".json",),
-    "toml": (".toml",),
-    "yaml": (".yaml", ".yml"),
-    "yml": (".yaml", ".yml"),
+    **{label: (f".{label}",) for label in ("css", "json", "toml", "sql")},
+    **dict.fromkeys(("yaml", "yml"), (".yaml", ".yml")),
     "ini": (".ini", ".cfg"),
-    "sql": (".sql",),
-    "markdown": (".md", ".markdown"),
-    "md": (".md", ".markdown"),
-    "bash": (".sh", ".bash"),
-    "sh": (".sh", ".bash"),
-    "shell": (".sh", ".bash"),
-    "text": (".txt",),
-    "txt": (".txt",),
-    "diff": (".diff", ".patch"),
-    "patch": (".diff", ".patch"),
+    **dict.fromkeys(("markdown", "md"), (".md", ".markdown")),
+    **dict.fromkeys(("bash", "sh", "shell"), (".sh", ".bash")),
+    **dict.fromkeys(("text", "txt"), (".txt",)),
+    **dict.fromkeys(("diff", "patch"), (".diff", ".patch")),
 }
 _MAX_LINE = 600
 

@@ -44,45 +44,13 @@ _AFTER = re.compile(r"\s*(?:\}\s*(?:[,\]}{]|\Z)|,\s*[\"'][A-Za-z_]{1,30}[\"']\s*
 _PIECES = re.compile(r"(?<!\\)\"\s*\+\s*\n?\s*\"")
 _INSIDE = re.compile(r"[{\[]\s*[\"{\[]")
 _FOLDERS = ("directory", "dir", "folder")
-_WRAPPERS = {
-    "files",
-    "file",
-    "changes",
-    "edits",
-    "actions",
-    "result",
-    "results",
-    "response",
-    "answer",
-    "output",
-    "data",
-    "content",
-    "solution",
-    "code",
-    "arguments",
-    "parameters",
-    "input",
-    "args",
-    "function",
-    "params",
-    "project",
-    "patch",
-    "updates",
-    "new_files",
-    "modified",
-    "created",
-    "create",
-    "update",
-    "updated",
-    "write",
-    "new",
-    "modify",
-    "edit",
-    "payload",
-    "body",
-    "action_input",
-    "tree",
-}
+_WRAPPERS = frozenset(
+    (
+        "files file changes edits actions result results response answer output data content solution code arguments "
+        "parameters input args function params project patch updates new_files modified created create update updated "
+        "write new modify edit payload body action_input tree"
+    ).split()
+)
 _FOLDER = re.compile(r"[\w-]{1,80}(?:\.[\w-]{1,80}){0,3}")
 _MAX_STARTS = 30
 _REASONS = ("cause", "evidence", "hypothesis", "plan")

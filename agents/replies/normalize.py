@@ -21,17 +21,7 @@ _TOKEN_LINE = re.compile(r"\n[ \t]*(?:<\|[a-z_]{2,20}\|>|</s>|<end_of_turn>)[ \t
 _FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]{0,80}\n(.*?)(?:\n[ \t]*\1[ \t]*)?\s*\Z", re.S)
 _CDATA = re.compile(r"\A\s*<!\[CDATA\[\n?(.*?)\]\]>\s*(?:</\w{1,30}>)?\s*\Z", re.S)
 _TYPED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "\u200b": None, "\ufeff": None})
-_PATTERNS = {
-    "string",
-    "path",
-    "file",
-    "filename",
-    "file_path",
-    "filepath",
-    "path/to/file",
-    "…",
-    "...",
-}
+_PATTERNS = {"string", "path", "file", "filename", "file_path", "filepath", "path/to/file", "…", "..."}
 
 
 def clean_path(path: str) -> str:

@@ -14,26 +14,14 @@ _BARE = re.compile(
     r"[ \t]{0,8}(?:#{1,6} {1,4}|\*\*|__)[*_]{0,2}([A-Za-z][A-Za-z ]{1,24}?)[*_]{0,2}:?[*_]{0,2}[ #]{0,8}"
 )
 _HEADING = re.compile(r"^\s*#{1,6}\s+\S")
-_FIELDS = {
-    "cause": "cause",
-    "root cause": "cause",
-    "evidence": "evidence",
-    "hypothesis": "hypothesis",
-    "plan": "plan",
-    "fix": "plan",
-}
 _PARTS = ("cause", "evidence", "hypothesis", "plan")
+_FIELDS = {"root cause": "cause", "fix": "plan", **{name: name for name in _PARTS}}
 _ITEM = re.compile(r"\s+\S|[-*+>|]|\d{1,3}[.)]\s")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _REQUIREMENT = re.compile(r"[A-Z][A-Z0-9]*(?:[-.][A-Z0-9]+)*[-.]?\d+[a-z]?")
 _VERDICTS: dict[str, VerdictWord] = {
-    "test": "test",
-    "tests": "test",
-    "code": "code",
-    "approve": "approve",
-    "approved": "approve",
-    "reject": "reject",
-    "rejected": "reject",
+    **{"test": "test", "code": "code", "approve": "approve", "reject": "reject"},
+    **{"tests": "test", "approved": "approve", "rejected": "reject"},
 }
 
 

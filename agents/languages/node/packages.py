@@ -98,16 +98,7 @@ def rooted(lock: str, manifest: str) -> str:
         return lock
     if not isinstance(given, dict):
         return lock
-    kept = (
-        "name",
-        "version",
-        "license",
-        "dependencies",
-        "devDependencies",
-        "optionalDependencies",
-        "peerDependencies",
-        "engines",
-    )
+    kept = ("name", "version", "license", *MANIFEST_KEYS, "engines")
     root = {key: given[key] for key in kept if key in given}
     document["packages"] = {"": root, **{place: entry for place, entry in document["packages"].items() if place}}
     document |= {key: given[key] for key in ("name", "version") if key in given}

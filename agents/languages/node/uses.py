@@ -27,38 +27,19 @@ _ASKS = re.compile(
 _FLAG = re.compile(r"(?:has|have|supports?|can|is|with)_?([A-Za-z]\w{3,30})", re.IGNORECASE)
 _PROPERTY = "property_identifier"
 _MATTER = frozenset(
-    {
-        "import_statement",
-        "export_statement",
-        "variable_declarator",
-        "call_expression",
-        "await_expression",
-        "identifier",
-        "type_identifier",
-        "member_expression",
-        "shorthand_property_identifier",
-        "shorthand_property_identifier_pattern",
-    }
+    (
+        "import_statement export_statement variable_declarator call_expression await_expression identifier "
+        "type_identifier member_expression shorthand_property_identifier shorthand_property_identifier_pattern"
+    ).split()
 )
 _NEUTRAL = frozenset(
-    {
-        "jsx_opening_element",
-        "jsx_closing_element",
-        "jsx_self_closing_element",
-        "type_query",
-        "nested_type_identifier",
-        "nested_identifier",
-    }
+    (
+        "jsx_opening_element jsx_closing_element jsx_self_closing_element type_query nested_type_identifier "
+        "nested_identifier"
+    ).split()
 )
 _SETS = frozenset(
-    {
-        "update_expression",
-        "array_pattern",
-        "pair_pattern",
-        "object_assignment_pattern",
-        "assignment_pattern",
-        "rest_pattern",
-    }
+    ("update_expression array_pattern pair_pattern object_assignment_pattern assignment_pattern rest_pattern").split()
 )
 _SETS_LEFT = frozenset({"assignment_expression", "augmented_assignment_expression", "for_in_statement"})
 

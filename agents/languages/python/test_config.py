@@ -9,20 +9,10 @@ import tomllib
 from collections.abc import Mapping
 
 _NAMES = frozenset(
-    {
-        "conftest.py",
-        "pytest.ini",
-        ".pytest.ini",
-        "tox.ini",
-        "setup.cfg",
-        "pytest.toml",
-        ".pytest.toml",
-        "sitecustomize.py",
-        "usercustomize.py",
-        ".coveragerc",
-        "pytest.py",
-        "coverage.py",
-    }
+    (
+        "conftest.py pytest.ini .pytest.ini tox.ini setup.cfg pytest.toml .pytest.toml sitecustomize.py "
+        "usercustomize.py .coveragerc pytest.py coverage.py"
+    ).split()
 )
 _FOLDERS = frozenset({"pytest", "_pytest", "pluggy", "coverage", "pytest_cov", "hypothesis"})
 # Of [tool.pytest.ini_options]: these say where things are, the others what is left out.
