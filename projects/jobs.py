@@ -241,7 +241,7 @@ def _build(task: Task, actor: str, token: int) -> None:
         _crashed(task, f"An unexpected {type(error).__name__} stopped the task; see the log for details.", actor, token)
     else:
         if state["verdict"] == "merged":
-            Task.objects.filter(pk=task.pk).update(commit=state["commit"])
+            Task.objects.filter(pk=task.pk).update(commit=state["candidate"]["commit"])
             move_task(task, Task.Status.MERGED, actor=actor, token=token)
         else:
             tasks.escalate_task(task, token=token, text=state["escalation"] or "not solved", actor=actor)

@@ -248,7 +248,7 @@ def _shoot(
     try:
         run_unsaved(state, context)
         outcome.verdict = str(state["verdict"])
-        outcome.problem = str(state.get("escalation", ""))[:400]
+        outcome.problem = str(state["escalation"])[:400]
     except OverBudget as over:
         outcome.verdict, outcome.problem = "budget", str(over)
     except LLMError as error:
@@ -259,7 +259,7 @@ def _shoot(
         outcome.verdict, outcome.problem = "sandbox", str(error)
     finally:
         context.close()
-    outcome.iterations += int(state.get("iteration", 0))
+    outcome.iterations += state["counters"]["iteration"]
     outcome.resolved = outcome.verdict == "merged"
 
 

@@ -16,33 +16,36 @@ def rank(report: Mapping[str, Any]) -> tuple[int, int]:
 def kept_try(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed to stand at this try again. The conversation only grows, so its length is enough."""
     return {
-        "attempt": state["attempt"],
-        "approach": state["approach"],
-        "base": state["base"],
-        "tests": state["tests"],
-        "files": state["files"],
-        "packages": state["packages"],
-        "turns": len(state["coder"]),
+        **_judged_by(state),
+        "attempt": state["counters"]["attempt"],
+        "files": state["candidate"]["files"],
+        "packages": state["candidate"]["packages"],
+        "turns": len(state["conversation"]["coder"]),
         "report": dict(report),
     }
 
 
 def best_here(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any]:
     """The best failed try of this approach, given the newest one."""
-    before = state.get("best_here") or {}
-    if _comparable(before, state) and rank(before["report"]) > rank(report):
-        return before
-    return kept_try(state, report)
+    return _better(state, report) or kept_try(state, report)
 
 
 def better_before(state: TaskState) -> dict[str, Any] | None:
     """The earlier try that the newest one is worse than; None when the newest is as good as any."""
-    before = state.get("best_here") or {}
-    if _comparable(before, state) and rank(before["report"]) > rank(state["report"]):
-        return before
-    return None
+    return _better(state, state["candidate"]["report"])
 
 
-def _comparable(before: Mapping[str, Any], state: TaskState) -> bool:
+def _better(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The best try before this report, if it came further."""
+    before = state["history"]["best_here"]
+    comparable = before and before.items() >= _judged_by(state).items()
+    return before if comparable and rank(before["report"]) > rank(report) else None
+
+
+def _judged_by(state: TaskState) -> dict[str, Any]:
     """Counts of passed tests say something only for the same tests on the same base, in one conversation."""
-    return bool(before) and all(before[part] == state[part] for part in ("approach", "base", "tests"))  # type: ignore[literal-required]  # keys of the state
+    return {
+        "approach": state["counters"]["approach"],
+        "base": state["base"],
+        "tests": state["candidate"]["tests"],
+    }

@@ -28,7 +28,7 @@ def escalation_text(state: TaskState, why: str) -> str:
 
 def tried(state: TaskState) -> list[str]:
     """One line for each failed try, oldest first; of very many the first and the last."""
-    lines = [_plain(line, 400) for line in state["failures"]]
+    lines = [_plain(line, 400) for line in state["history"]["failures"]]
     if len(lines) > MOST_TRIES:
         half = MOST_TRIES // 2
         lines = [*lines[:half], f"… {len(lines) - 2 * half} more …", *lines[-half:]]
@@ -37,7 +37,8 @@ def tried(state: TaskState) -> list[str]:
 
 def known(state: TaskState) -> list[str]:
     """Where the newest run failed and how, and what the last diagnosis held for the cause."""
-    report = state["report"]
+    candidate, history = state["candidate"], state["history"]
+    report, signatures, judged = candidate["report"], history["signatures"], len(history["adjudicated"])
     if not report or report.get("ok"):
         return []
     lines = [f"The last run: {counts_text(report)}"]
@@ -48,22 +49,22 @@ def known(state: TaskState) -> list[str]:
         lines.append(f"{_code(one.kind)}{at}{test}")
     if len(found) > MOST_PROBLEMS:
         lines.append(f"and {len(found) - MOST_PROBLEMS} more failures")
-    if len(set(state["signatures"])) == 1 and len(state["signatures"]) > 1:
-        lines.append(f"The last {len(state['signatures'])} tries of this approach failed in the same way.")
-    if state["adjudications"]:
-        times = "once" if state["adjudications"] == 1 else f"{state['adjudications']} times"
+    if len(set(signatures)) == 1 and len(signatures) > 1:
+        lines.append(f"The last {len(signatures)} tries of this approach failed in the same way.")
+    if judged:
+        times = "once" if judged == 1 else f"{judged} times"
         lines.append(f"Whether the test or the code is wrong was argued from the requirement {times}.")
-    if argued := state.get("argued"):
+    if argued := history["argued"]:
         lines.append(f"The tester held the test to be right: {_plain(argued, 400)}")
-    if cause := state["diagnosis"].get("cause"):
-        doubt = "; the line it named as evidence is not in the trace" if state.get("unfounded") else ""
+    if cause := candidate["diagnosis"].get("cause"):
+        doubt = "; the line it named as evidence is not in the trace" if candidate["unfounded"] else ""
         lines.append(f"The last diagnosis, which its run did not confirm{doubt}: {_plain(cause, 600)}")
     return lines
 
 
 def best(state: TaskState) -> list[str]:
     """The try that came furthest; its files are attached to the event."""
-    kept = state["best"]
+    kept = state["history"]["best"]
     if not kept:
         return []
     of = f" of {kept['ran']}" if kept.get("ran") else ""

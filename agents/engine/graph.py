@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes import coder, ending, merger, mutation, recall, reviewer, search, tester, verify
 from agents.engine.policy import short_of_tokens
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, updated
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
@@ -41,17 +41,17 @@ def after_verify(
     """Passed goes on; a failure is repaired, argued about or approached anew until a limit is reached."""
     if state["verdict"] == "pass":
         return "mutate" if mutation.due(state, runtime.context) else "gates"
-    limits = runtime.context.limits
-    if state["repairs"] >= limits.max_retries or state["iteration"] >= limits.max_iterations:
+    limits, used, history = runtime.context.limits, state["counters"], state["history"]
+    if used["repairs"] >= limits.max_retries or used["iteration"] >= limits.max_iterations:
         return "escalate"
     if "diversity" in runtime.context.switched_off:
         return "repair"
-    signatures = state["signatures"]
+    signatures = history["signatures"]
     if len(signatures) > 1 and signatures[-1] == signatures[-2]:
         # Tests that were given with the task are not the tester's to judge.
-        settled = signatures[-1] in state["adjudicated"] or state["task"].get("tests_given")
+        settled = signatures[-1] in history["adjudicated"] or state["task"].get("tests_given")
         return "fresh" if settled else "adjudicate"
-    if state["exhausted"] or state["repairs_here"] >= REPAIRS_HERE:
+    if history["exhausted"] or used["repairs_here"] >= REPAIRS_HERE:
         return "fresh"
     return "fresh" if short_of_tokens(state, limits, runtime.context.event_log.spent()) else "repair"
 
@@ -87,14 +87,23 @@ def after_merge(
     if state["verdict"] == "merged":
         return "learn"
     if state["verdict"] == "conflict":
-        return "escalate" if state["iteration"] >= runtime.context.limits.max_iterations else "resolve"
+        return "escalate" if state["counters"]["iteration"] >= runtime.context.limits.max_iterations else "resolve"
     return after_verify(state, runtime)
 
 
 class TaskNode(Protocol):
     """A step of the task's work: returns the parts of the state that it changed."""
 
-    def __call__(self, state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]: ...
+    def __call__(self, state: TaskState, runtime: Runtime[TaskContext]) -> TaskState: ...
+
+
+def counted(node: TaskNode) -> TaskNode:
+    """The node with its runs counted: their number is in the key of each effect, so that no two runs share one."""
+
+    def run(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
+        return updated({"step": state["step"] + 1}, node(state, runtime))
+
+    return run
 
 
 NODES: Mapping[str, TaskNode] = {
@@ -150,7 +159,7 @@ def build_graph() -> StateGraph[TaskState, TaskContext, Any, Any]:
 
     graph: StateGraph[TaskState, TaskContext, Any, Any] = StateGraph(TaskState, context_schema=TaskContext)
     for name, node in NODES.items():
-        graph.add_node(name, node)
+        graph.add_node(name, counted(node))
     graph.add_edge(START, FIRST)
     for name, successor in NEXT.items():
         if isinstance(successor, str):
@@ -172,7 +181,7 @@ def run_unsaved(state: TaskState, context: TaskContext) -> None:
     """
     runtime, name = _Unsaved(context), FIRST
     for _ in range(RECURSION_LIMIT):
-        state.update(NODES[name](state, runtime))  # type: ignore[typeddict-item]  # a node returns parts of the state
+        state.update(updated(state, counted(NODES[name])(state, runtime)))
         successor = NEXT[name]
         name = successor if isinstance(successor, str) else successor(state, runtime)
         if name == END:

@@ -30,10 +30,11 @@ class Prices:
 
 def prices(state: TaskState) -> Prices:
     """Read from the conversation so far: the reply will be about as long as the last one."""
-    turns = state["coder"]
+    turns = state["conversation"]["coder"]
     replies = [turn["content"] for turn in turns if turn["role"] == "assistant"]
     reply = count_tokens(replies[-1]) if replies else 0
-    trace = count_tokens(trace_text(state["report"])) if state["report"] else 0
+    report = state["candidate"]["report"]
+    trace = count_tokens(trace_text(report)) if report else 0
     return Prices(
         repair=count_messages(turns) + trace + reply + DIAGNOSIS_TOKENS,
         fresh=count_messages(turns[:2]) + reply,
@@ -47,6 +48,7 @@ def left_of(limits: TaskLimits, spent: Spent) -> int:
 
 def short_of_tokens(state: TaskState, limits: TaskLimits, spent: Spent) -> bool:
     """True when what is left does not pay for as many repairs as may still be tried, and a new sample costs less."""
-    tries = min(limits.max_retries - state["repairs"], limits.max_iterations - state["iteration"])
+    used = state["counters"]
+    tries = min(limits.max_retries - used["repairs"], limits.max_iterations - used["iteration"])
     price = prices(state)
     return price.fresh < price.repair and left_of(limits, spent) < tries * price.repair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from agents.engine.state import TaskState
@@ -13,11 +13,12 @@ from agents.languages.registry import language_of
 
 def candidate_hash(state: TaskState) -> str:
     """Equal for candidates that the same tests would judge alike: files, tests, packages and base, normalised."""
+    candidate = state["candidate"]
     parts = {
         "base": state["base"],
-        "packages": sorted(state["packages"]),
-        "tests": {path: normal(path, text) for path, text in state["tests"].items()},
-        "files": {path: normal(path, text) for path, text in state["files"].items()},
+        "packages": sorted(candidate["packages"]),
+        "tests": {path: normal(path, text) for path, text in candidate["tests"].items()},
+        "files": {path: normal(path, text) for path, text in candidate["files"].items()},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("utf-8", "replace")).hexdigest()
 
@@ -36,10 +37,10 @@ def already_tried(state: TaskState) -> dict[str, Any] | None:
     After a run that passed (a gate or a reviewer sent the code back) nothing counts as known: the last report is not
     that of a failure, so the tests must speak again.
     """
-    report = state["report"]
+    report = state["candidate"]["report"]
     if not report or report.get("ok"):
         return None
-    tried: Sequence[dict[str, Any]] = state.get("tried", [])
+    tried = state["history"]["tried"]
     if not tried:
         return None
     mark = candidate_hash(state)
@@ -51,7 +52,7 @@ def remembered(state: TaskState, report: Mapping[str, Any], failure: str) -> lis
 
     A run that an outside limit ended says nothing of the candidate, and neither does one that was refused a package.
     """
-    tried = list(state.get("tried", []))
+    tried = state["history"]["tried"]
     if report.get("timed_out") or report.get("out_of_memory") or report.get("problem"):
         return tried
     if report.get("compiles") and report.get("exit_code") is None:
@@ -60,7 +61,7 @@ def remembered(state: TaskState, report: Mapping[str, Any], failure: str) -> lis
         *tried,
         {
             "hash": candidate_hash(state),
-            "attempt": state["attempt"],
+            "attempt": state["counters"]["attempt"],
             "failure": failure,
             "signature": report["signature"],
             "tests": {part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")},

@@ -13,13 +13,13 @@ from agents.engine.nodes import coder, reviewer, tester
 from agents.engine.nodes.common import opening, request_files
 from agents.engine.nodes.verify import syntax_errors
 from agents.engine.planner_graph import PlanContext, _inferred, structure
-from agents.engine.state import start_state
 from agents.languages.python.packages import imported_modules
 from agents.languages.registry import language
 from agents.llm.base import Completion, TokenUsage
 from agents.personas import CODER, TESTER
 from agents.planning.plan import parse_plan, validate_plan
 from tests.agents.engine.nodes.support import MemoryEventLog, MemoryTaskStore, task
+from tests.agents.engine.states import state_with
 
 GOOD = "Here.\n\n```python path={path}\ndef add(a, b):\n    return a + b\n```\n"
 VERDICT = '{"approved": true, "reasons": ["as asked"]}'
@@ -215,7 +215,7 @@ def context(said, done="stop"):
 
 def begun():
     """A task at its beginning, with a test written."""
-    return {**start_state(task()), "base": "0" * 40, "tests": {"tests/test_x.py": "def test_x(): pass\n"}}
+    return state_with(task(), base="0" * 40, tests={"tests/test_x.py": "def test_x(): pass\n"})
 
 
 def said_by(persona, text, done="stop"):

@@ -10,7 +10,7 @@ from agents.context import files_text
 from agents.engine.contracts import OverBudget, TaskContext
 from agents.engine.module_tests.record import covered_so, noticed_so, run_suite, wrote
 from agents.engine.nodes.common import request_files, system_turn
-from agents.engine.state import TaskState, start_state
+from agents.engine.state import TaskState, start_state, updated
 from agents.languages.base import Covered
 from agents.languages.registry import language_of_task
 from agents.llm.base import LLMError, Message
@@ -100,7 +100,7 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
     taken = frozenset(there)
     for number in range(1, rounds + 1):
         best.rounds = number
-        one: TaskState = {**state, "step": number}
+        one = updated(state, {"step": number})
         try:
             messages, _, applied = request_files(
                 one,
@@ -109,7 +109,7 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
                 messages,
                 step="module" if number == 1 else "module-again",
                 accept=lambda name: language.is_test(name) and name not in taken,
-                current=state["tests"],
+                current=state["candidate"]["tests"],
             )
         except (LLMError, OverBudget) as trouble:
             if not best.files:
@@ -119,9 +119,9 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
         if applied.refused:
             best.problem = f"the answers could not be used: {applied.refused[0][1]}"
             break
-        wrote(one, ctx, state["tests"], applied.files)
-        state["tests"] = one["tests"] = state["tests"] | applied.files
-        again = _judge(one, ctx, path, source, best)
+        wrote(one, ctx, state["candidate"]["tests"], applied.files)
+        state = updated(state, {"candidate": {"tests": state["candidate"]["tests"] | applied.files}})
+        again = _judge(updated(state, {"step": number}), ctx, path, source, best)
         if best.met:
             break
         messages = [*messages, as_turn("user", again)]
@@ -146,17 +146,18 @@ def _before(state: TaskState, ctx: TaskContext, path: str, tested: bool) -> Cove
 def _stand(state: TaskState, ctx: TaskContext, tests: Mapping[str, str]) -> Sandbox:
     tree = ctx.repository.worktree(ctx.worktree_name, state["base"])
     tree.write(tests)
-    sandbox = ctx.sandbox(state["packages"])
+    sandbox = ctx.sandbox(state["candidate"]["packages"])
     sandbox.mirror(tree.path)
     return sandbox
 
 
 def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Written) -> str:
     """Run the suite with these tests, keep those that pass when they cover more, and say what is still to do."""
-    report = run_suite(state, ctx, _stand(state, ctx, state["tests"]))
+    tests = state["candidate"]["tests"]
+    report = run_suite(state, ctx, _stand(state, ctx, tests))
     counts = counts_text(asdict(report))
     if report.ok:
-        covered = _keep(state, ctx, path, best, state["tests"], report.passed)
+        covered = _keep(state, ctx, path, best, tests, report.passed)
         return render(
             "task.module-again",
             counts=counts,
@@ -166,10 +167,10 @@ def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Wri
             missing=_missing(source, covered),
         )
     failing = [one.nodeid for one in report.failures]
-    passing = language_of_task(state["task"]).without_tests(state["tests"], failing)
+    passing = language_of_task(state["task"]).without_tests(tests, failing)
     # Those that pass may be enough; the model is asked to correct the others only if they are not.
-    if passing and passing != state["tests"]:
-        pruned: TaskState = {**state, "step": state["step"] + AGAIN}
+    if passing and passing != tests:
+        pruned = updated(state, {"step": state["step"] + AGAIN})
         again = run_suite(pruned, ctx, _stand(pruned, ctx, passing))
         if again.ok:
             _keep(pruned, ctx, path, best, passing, again.passed, len(failing))

@@ -15,18 +15,17 @@ from agents.engine.nodes.common import (
     opening,
     own_files,
     request_files,
-    tests_text,
 )
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.nodes.limits import near_the_limit
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, updated
 from agents.events.lifecycle import AttemptTakenBack
 from agents.events.reasoning import DiagnosisMade
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import CODER
-from agents.prompts.provenance import Source, as_turn, label, render
+from agents.prompts.provenance import Material, Source, as_turn, label, render
 from agents.repair.evidence import is_shown
 from agents.repair.feedback import counts_text, trace_text, whole_trace
 from agents.repair.known import where_text
@@ -35,14 +34,16 @@ from agents.replies.types import Diagnosis
 
 def _candidate(
     state: TaskState, ctx: TaskContext, messages: list[Message], *, step: str, strategy: str, hints: str = ""
-) -> dict[str, Any]:
+) -> TaskState:
     """Ask the coder for files and make them the candidate of the next attempt.
 
-    `hints` stand in the question but are no evidence: lessons are from other tasks.
+    `hints` stand in the question but are no evidence: lessons are from other tasks. When a limit is reached nothing is
+    asked, and the change has no candidate.
     """
-    if strategy != "first" and state["iteration"] >= ctx.limits.max_iterations:
-        return _nothing(state, "")
-    current, is_test = {**own_files(state, ctx), **state["files"]}, language_of_task(state["task"]).is_test
+    candidate, history, used = state["candidate"], state["history"], state["counters"]
+    if strategy != "first" and used["iteration"] >= ctx.limits.max_iterations:
+        return {"verdict": "escalate", "escalation": ""}
+    current, is_test = {**own_files(state, ctx), **candidate["files"]}, language_of_task(state["task"]).is_test
     messages, messages_read = add_messages(state, ctx, messages)
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     try:
@@ -50,165 +51,155 @@ def _candidate(
             state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
         )
     except (OverBudget, ReplyTooLong) as end:
-        if not state["best"]:
+        if not history["best"]:
             raise
         # Something was tried: whoever decides what comes next should see it.
-        return _nothing(state, str(end))
+        return {"verdict": "escalate", "escalation": str(end)}
     near_the_limit(state, ctx)
-    changed: dict[str, Any] = {
-        "step": state["step"] + 1,
-        "coder": messages,
-        "iteration": state["iteration"] + 1,
+    changed: TaskState = {
         "strategy": strategy,
-        "diagnosis": {},
-        "messages_read": messages_read,
         "verdict": "",
-        "unfounded": False,
-        "shown": [],
-        "previous_failure": {},
+        "candidate": {"diagnosis": {}, "unfounded": False},
+        "conversation": {"coder": messages, "messages_read": messages_read},
+        "history": {"previous_failure": {}},
+        "memory": {"shown": []},
+        "counters": {"iteration": used["iteration"] + 1},
     }
     if strategy == "repair" or (reply.diagnosis is not None and strategy != "first"):
         diagnosis: dict[str, Any] = asdict(reply.diagnosis or Diagnosis())
-        found = is_shown(diagnosis["evidence"], f"{shown}\n{whole_trace(state['report'])}")
+        found = is_shown(diagnosis["evidence"], f"{shown}\n{whole_trace(candidate['report'])}")
         none = "No cause was named" if any(diagnosis.values()) else "No diagnosis was given"
         made = DiagnosisMade(
             summary=diagnosis["cause"] or none,
-            error_signature=state["signatures"][-1] if state["signatures"] else "",
+            error_signature=history["signatures"][-1] if history["signatures"] else "",
             evidence_found=found,
             **diagnosis,
         )
-        ctx.event_log.emit(made, attempt=state["attempt"] + 1, key=key_of(state, "diagnosis"))
-        changed["diagnosis"] = diagnosis if any(diagnosis.values()) else {}
-        changed["unfounded"] = bool(diagnosis["evidence"]) and not found
+        ctx.event_log.emit(made, attempt=used["attempt"] + 1, key=key_of(state, "diagnosis"))
+        changed["candidate"]["diagnosis"] = diagnosis if any(diagnosis.values()) else {}
+        changed["candidate"]["unfounded"] = bool(diagnosis["evidence"]) and not found
     if applied.refused:
         reason = applied.refused[0][1]
-        return changed | {"verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
-    packages = sorted({*state["packages"], *reply.packages})
-    return changed | {"files": {**state["files"], **applied.files}, "packages": packages}
+        return {**changed, "verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
+    changed["candidate"]["files"] = {**candidate["files"], **applied.files}
+    changed["candidate"]["packages"] = sorted({*candidate["packages"], *reply.packages})
+    return changed
 
 
-def _nothing(state: TaskState, why: str) -> dict[str, Any]:
-    """Nothing was asked: a limit is reached."""
-    return {"step": state["step"] + 1, "verdict": "escalate", "escalation": why}
-
-
-def code(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def code(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The first version."""
     ctx = runtime.context
-    messages = opening(state, ctx, CODER, "code", tests=tests_text(state))
-    return _candidate(state, ctx, messages, step="code", strategy="first") | {"shown": ids(state["lessons"])}
+    messages = opening(state, ctx, CODER, "code", tests=files_text(state["candidate"]["tests"]))
+    changed = _candidate(state, ctx, messages, step="code", strategy="first")
+    return updated(changed, {"memory": {"shown": ids(state["memory"]["lessons"])}})
 
 
-def repair(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def repair(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Diagnosis and repaired files in one answer, from the full trace; a try that made it worse is undone first."""
     ctx = runtime.context
     back = _taken_back(state, ctx)
-    undone = state["failures"][-1] if back else ""
-    state = {**state, **back}
-    signatures = state["signatures"]
+    undone = state["history"]["failures"][-1] if back else ""
+    state = updated(state, back)
+    report, signatures, used = state["candidate"]["report"], state["history"]["signatures"], state["counters"]
     known = recalled_for_failure(state, ctx)
-    told = "diagnosis" not in ctx.switched_off
     hints = lessons_text(known)
+    where = f"{where_text(report, language_of_task(state['task']))}\n\n{trace_text(report)}".strip()
+    told = "diagnosis" not in ctx.switched_off
     prompt = render(
         "task.repair",
         lessons=hints,
-        counts=counts_text(state["report"]),
-        trace=label(
-            f"{where_text(state['report'], language_of_task(state['task']))}\n\n{trace_text(state['report'])}".strip(),
-            Source.TESTS,
-        )
-        if told
-        else "",
+        counts=counts_text(report),
+        trace=label(where, Source.TESTS) if told else "",
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
-        unfounded=told and state.get("unfounded", False),
+        unfounded=told and state["candidate"]["unfounded"],
         undone=label(undone, Source.TESTS),
     )
-    messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
+    messages: list[Message] = [*state["conversation"]["coder"], as_turn("user", prompt)]
     step = "repair-back" if undone else "repair"
     changed = _candidate(state, ctx, messages, step=step, strategy="repair", hints=hints)
-    if "coder" not in changed:
+    if "candidate" not in changed:
         return changed
-    counted = {
-        "repairs": state["repairs"] + 1,
-        "repairs_here": state["repairs_here"] + 1,
-        "previous_failure": previous_failure(state),
+    tried: TaskState = {
+        "history": {"previous_failure": previous_failure(state)},
+        "memory": {"shown": ids(known)},
+        "counters": {"repairs": used["repairs"] + 1, "repairs_here": used["repairs_here"] + 1},
     }
-    return back | changed | counted | {"shown": ids(known)}
+    return updated(updated(back, changed), tried)
 
 
 def _taken_back(state: TaskState, ctx: TaskContext) -> TaskState:
     """The parts of the state as they were at the better try before this one; empty when there is none."""
     before = None if "best" in ctx.switched_off else better_before(state)
     if before is None:
-        return TaskState()
-    report = before["report"]
+        return {}
+    report, number = before["report"], state["counters"]["attempt"]
     better = f"try {before['attempt']} ({counts_text(report).rstrip('.')})"
     taken_back = AttemptTakenBack(
-        summary=f"Try {state['attempt']} made it worse: back to {better}",
+        summary=f"Try {number} made it worse: back to {better}",
         error_signature=report["signature"],
         to=before["attempt"],
-        worse={part: state["report"].get(part, 0) for part in ("passed", "failed", "errors")},
+        worse={part: state["candidate"]["report"].get(part, 0) for part in ("passed", "failed", "errors")},
     )
-    ctx.event_log.emit(taken_back, attempt=state["attempt"], key=key_of(state, "taken-back"))
-    return TaskState(
-        files=before["files"],
-        packages=before["packages"],
-        report=report,
-        coder=state["coder"][: before["turns"]],
-        signatures=[*state["signatures"], report["signature"]],
-    )
-
-
-def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
-    """Another approach: a new conversation at a higher temperature that is told what did not work."""
-    ctx = runtime.context
-    lessons = [one for one in state["lessons"] if one["id"] not in state.get("unhelpful_lessons", [])]
-    again: TaskState = {**state, "approach": state["approach"] + 1, "files": {}, "lessons": lessons}
-    avoid = state["failures"][-4:]
-    if argued := state.get("argued"):
-        avoid = [*avoid, f"The tester holds the test to be right: {argued}"]
-    messages = opening(again, ctx, CODER, "code", tests=tests_text(state), avoid="\n".join(avoid))
-    changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
-    if "coder" not in changed:
-        return changed
-    return changed | {
-        "approach": again["approach"],
-        "signatures": [],
-        "repairs": state["repairs"] + 1,
-        "repairs_here": 0,
-        "exhausted": False,
-        "files": changed.get("files", {}),
-        "lessons": lessons,
-        "shown": ids(lessons),
-        "previous_failure": previous_failure(state),
+    ctx.event_log.emit(taken_back, attempt=number, key=key_of(state, "taken-back"))
+    return {
+        "candidate": {"files": before["files"], "packages": before["packages"], "report": report},
+        "conversation": {"coder": state["conversation"]["coder"][: before["turns"]]},
+        "history": {"signatures": [*state["history"]["signatures"], report["signature"]]},
     }
 
 
-def fix_findings(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
+    """Another approach: a new conversation at a higher temperature that is told what did not work."""
+    ctx, history, memory, used = runtime.context, state["history"], state["memory"], state["counters"]
+    lessons = [lesson for lesson in memory["lessons"] if lesson["id"] not in memory["unhelpful_lessons"]]
+    begun: TaskState = {
+        "candidate": {"files": {}},
+        "memory": {"lessons": lessons},
+        "counters": {"approach": used["approach"] + 1},
+    }
+    again = updated(state, begun)
+    avoid = history["failures"][-4:]
+    if argued := history["argued"]:
+        avoid = [*avoid, f"The tester holds the test to be right: {argued}"]
+    tests = files_text(state["candidate"]["tests"])
+    messages = opening(again, ctx, CODER, "code", tests=tests, avoid="\n".join(avoid))
+    changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
+    if "candidate" not in changed:
+        return changed
+    tried: TaskState = {
+        "history": {"signatures": [], "exhausted": False, "previous_failure": previous_failure(state)},
+        "memory": {"shown": ids(lessons)},
+        "counters": {"repairs": used["repairs"] + 1, "repairs_here": 0},
+    }
+    return updated(updated(begun, changed), tried)
+
+
+def fix_findings(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The gate blocked: remove the cause."""
-    prompt = render("task.findings", findings=label(state["report"]["gate_feedback"], Source.TOOLS))
-    messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
-    return _candidate(state, runtime.context, messages, step="findings", strategy="findings")
+    findings = label(state["candidate"]["report"]["gate_feedback"], Source.TOOLS)
+    return _answer(state, runtime, "findings", "findings", render("task.findings", findings=findings))
 
 
-def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The reviewer refused: change what was asked for."""
-    prompt = render(
-        "task.rejected", reasons=label("\n".join(f"- {reason}" for reason in state["report"]["review"]), Source.MODEL)
-    )
-    messages: list[Message] = [*state["coder"], as_turn("user", prompt)]
-    return _candidate(state, runtime.context, messages, step="rejected", strategy="review")
+    reasons = "\n".join(f"- {reason}" for reason in state["candidate"]["report"]["review"])
+    return _answer(state, runtime, "rejected", "review", render("task.rejected", reasons=label(reasons, Source.MODEL)))
 
 
-def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Both sides changed the same lines: the coder writes the file that serves both."""
-    shown = files_text(state["conflict"])
-    messages: list[Message] = [*state["coder"], as_turn("user", render("task.conflict", conflicts=shown))]
-    changed = _candidate(state, runtime.context, messages, step="conflict", strategy="conflict")
-    left = [path for path in state["conflict"] if "<<<<<<<" in changed.get("files", {}).get(path, "<<<<<<<")]
+    conflict = state["candidate"]["conflict"]
+    prompt = render("task.conflict", conflicts=files_text(conflict))
+    changed = _answer(state, runtime, "conflict", "conflict", prompt)
+    files = changed.get("candidate", {}).get("files", {})
+    left = [path for path in conflict if "<<<<<<<" in files.get(path, "<<<<<<<")]
     if left and changed["verdict"] != "escalate":
-        return changed | {
-            "verdict": "escalate",
-            "escalation": f"The merge conflict in {', '.join(left)} was not resolved.",
-        }
-    return changed | {"conflict": {}}
+        unresolved = f"The merge conflict in {', '.join(left)} was not resolved."
+        return {**changed, "verdict": "escalate", "escalation": unresolved}
+    return updated(changed, {"candidate": {"conflict": {}}})
+
+
+def _answer(state: TaskState, runtime: Runtime[TaskContext], step: str, strategy: str, prompt: Material) -> TaskState:
+    """A further turn of the coder's conversation."""
+    messages: list[Message] = [*state["conversation"]["coder"], as_turn("user", prompt)]
+    return _candidate(state, runtime.context, messages, step=step, strategy=strategy)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from agents.context import existing_files, files_text, requirements_text
+from agents.context import existing_files, requirements_text
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.keys import key_of as key_of
 from agents.engine.nodes.libraries import absent, offered
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, files_of
 from agents.events.effects import ErrorRaised
 from agents.events.reasoning import DecisionMade
 from agents.languages.registry import language_of_task
@@ -39,14 +39,14 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         project=ctx.project,
         key=task["key"],
         title=task["title"],
-        approach=state["approach"],
+        approach=state["counters"]["approach"],
         step=step,
         description=label(task.get("description", ""), Source.MODEL),
         expects=label(task.get("expects", ""), Source.MODEL),
         files=task.get("files", []),
         requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
-        lessons=lessons_text(state.get("lessons", [])),
+        lessons=lessons_text(state["memory"]["lessons"]),
         existing=existing,
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),
@@ -86,7 +86,7 @@ def question(
     state: TaskState, ctx: TaskContext, persona: Persona, messages: list[Message], step: str, turn: int = 0
 ) -> Question:
     """A question for files; `turn` counts the questions of one request."""
-    fresh = persona.name == "coder" and state["approach"] > 1
+    fresh = persona.name == "coder" and state["counters"]["approach"] > 1
     return Question(
         event_log=ctx.event_log,
         limits=ctx.limits,
@@ -96,7 +96,7 @@ def question(
         messages=messages,
         step=step,
         key=key_of(state, f"{persona.name}-{step}/{turn}"),
-        attempt=state["attempt"],
+        attempt=state["counters"]["attempt"],
         temperature=FRESH_TEMPERATURE if fresh else None,
         canary=ctx.canary,
     )
@@ -170,12 +170,12 @@ def unusable(state: TaskState, ctx: TaskContext, persona: Persona, reasons: list
         tool="reply",
         next_steps=["retry", "adjust", "skip", "escalate"],
     )
-    ctx.event_log.emit(error, attempt=state["attempt"], key=key_of(state, f"{name}:unusable"))
+    ctx.event_log.emit(error, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}:unusable"))
 
 
 def crowded(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
     """Reasons against files that stand where the repository or the tests have a folder, or below one of their files."""
-    there = {*ctx.repository.files(state["base"]), *state["tests"], *state["files"]} if applied.files else set()
+    there = {*ctx.repository.files(state["base"]), *files_of(state["candidate"])} if applied.files else set()
     folders = {path[:cut] for path in there for cut in range(len(path)) if path[cut] == "/"}
     reasons = []
     for path in applied.files:
@@ -190,7 +190,7 @@ def crowded(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
 def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) -> tuple[list[Message], int]:
     """Add messages from people since the last turn to the newest message; returns how many are read now."""
     words = list(ctx.task_store.words())
-    new = words[state.get("messages_read", 0) :]
+    new = words[state["conversation"]["messages_read"] :]
     if not new:
         return messages, len(words)
     said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])
@@ -209,14 +209,9 @@ def record_decisions(state: TaskState, ctx: TaskContext, persona: Persona, reply
         aim = f" → {', '.join(decision.requirements)}" if decision.requirements else ""
         event = DecisionMade(summary=f"chose {decision.choice}{aim}", role=persona.name, **asdict(decision))
         key = key_of(state, f"{persona.name}/decision{number}")
-        ctx.event_log.emit(event, attempt=state["attempt"], key=key)
+        ctx.event_log.emit(event, attempt=state["counters"]["attempt"], key=key)
 
 
 def one_line(text: str) -> str:
     """Words that stand outside of a fence: one line, not long enough to argue in."""
     return " ".join(text.split())[:400]
-
-
-def tests_text(state: TaskState) -> Material:
-    """The tests, whole."""
-    return files_text(state["tests"])

@@ -38,12 +38,11 @@ def consent(state: TaskState, ctx: TaskContext) -> tuple[ApprovalAnswer, str]:
     """
     if not ctx.asks_about_reach:
         return "approved", ""
-    found = reaching(state["files"], language_of_task(state["task"]))
+    files = state["candidate"]["files"]
+    found = reaching(files, language_of_task(state["task"]))
     if not found:
         return "approved", ""
-    seen = hashlib.sha256(
-        "\0".join(f"{path}\0{state['files'][path]}" for path in found).encode("utf-8", "surrogatepass")
-    )
+    seen = hashlib.sha256("\0".join(f"{path}\0{files[path]}" for path in found).encode("utf-8", "surrogatepass"))
     key = state["task"]["key"]
     lines = [f"{path}: {reason}" for path, reasons in found.items() for reason in reasons]
     why = "\n".join(lines[:SHOWN])

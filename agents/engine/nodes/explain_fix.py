@@ -37,20 +37,21 @@ SCHEMA: dict[str, Any] = {
 
 def previous_failure(state: TaskState) -> dict[str, Any]:
     """The failing version that the next one is written to replace; nothing when its own trace is not at hand."""
-    signatures, report = state["signatures"], state["report"]
+    signatures, report = state["history"]["signatures"], state["candidate"]["report"]
     if not signatures or report.get("signature") != signatures[-1]:
         return {}
     trace = clip(trace_text(report), TRACE_CHARS)
-    return {"signature": signatures[-1], "files": state["files"], "packages": state["packages"], "trace": trace}
+    files, packages = state["candidate"]["files"], state["candidate"]["packages"]
+    return {"signature": signatures[-1], "files": files, "packages": packages, "trace": trace}
 
 
 def difference(state: TaskState) -> str:
     """What the version at hand does differently from the one left behind; "" when it is the same code."""
-    left = state.get("previous_failure") or {}
-    before: Mapping[str, str] = left.get("files", {})
-    lines = [f"package {name} added" for name in state["packages"] if name not in left.get("packages", ())]
-    for path in sorted({*before, *state["files"]}):
-        old, new = before.get(path, "").splitlines(), state["files"].get(path, "").splitlines()
+    left, candidate = state["history"]["previous_failure"], state["candidate"]
+    before, files = left.get("files", {}), candidate["files"]
+    lines = [f"package {name} added" for name in candidate["packages"] if name not in left.get("packages", ())]
+    for path in sorted({*before, *files}):
+        old, new = before.get(path, "").splitlines(), files.get(path, "").splitlines()
         lines += unified_diff(old, new, path, path, lineterm="", n=2)
     return clip("\n".join(lines), DIFF_CHARS)
 

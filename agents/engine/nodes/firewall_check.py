@@ -61,7 +61,7 @@ def _report(
         layers=found.to_json(),
     )
     key = key_of(state, f"guard/{persona.name}/{turn}/{path}/{verdict.rule}")
-    ctx.event_log.emit(event, attempt=state["attempt"], key=key)
+    ctx.event_log.emit(event, attempt=state["counters"]["attempt"], key=key)
 
 
 def _doubt(found: FirewallJudgement) -> FirewallVerdict | None:

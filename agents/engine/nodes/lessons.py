@@ -48,7 +48,7 @@ def recalled(
     found = find_lessons(
         ctx.lessons, project=ctx.project, signature=signature, text=text, across=ctx.lessons_across_projects
     )
-    found = [one for one in found if one.lesson.id not in state.get("unhelpful_lessons", [])]
+    found = [one for one in found if one.lesson.id not in state["memory"]["unhelpful_lessons"]]
     if not found:
         return []
     best = found[0]
@@ -57,16 +57,15 @@ def recalled(
     event = LessonsRecalled(
         summary=f"{summary} (by {best.by}{record}): {best.lesson.cause}", error_signature=signature, lessons=lessons
     )
-    ctx.event_log.emit(event, attempt=state["attempt"], key=key_of(state, "recall"))
+    ctx.event_log.emit(event, attempt=state["counters"]["attempt"], key=key_of(state, "recall"))
     return lessons
 
 
 def recalled_for_failure(state: TaskState, ctx: TaskContext) -> list[dict[str, Any]]:
     """Lessons for the newest failure: the very same one first, then what is like it."""
-    signature = state["signatures"][-1] if state["signatures"] else ""
-    return recalled(
-        state, ctx, signature=signature, text=failure_words(state["report"]), summary="This failure was met before"
-    )
+    signature = (state["history"]["signatures"] or [""])[-1]
+    text = failure_words(state["candidate"]["report"])
+    return recalled(state, ctx, signature=signature, text=text, summary="This failure was met before")
 
 
 def ids(lessons: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -80,15 +79,15 @@ def unhelpful_lessons(state: TaskState) -> list[str]:
     A wrong lesson that stays in the prompt misleads every approach alike; a right one that was read and did not help
     has had its chance here.
     """
-    return sorted({*state.get("unhelpful_lessons", []), *state.get("shown", [])})
+    return sorted({*state["memory"]["unhelpful_lessons"], *state["memory"]["shown"]})
 
 
 def judged(state: TaskState, ctx: TaskContext, passed: bool) -> None:
     """Write down whether the attempt that was shown lessons passed its tests (SWE-MEM-3): what does not help sinks."""
-    shown: list[str] = state.get("shown", [])
+    shown = state["memory"]["shown"]
     if not shown or "memory" in ctx.switched_off:
         return
-    task, number = state["task"], state["attempt"]
+    task, number = state["task"], state["counters"]["attempt"]
     attempt = f"{ctx.project}/{ctx.run}/{task['key']}/{task.get('generation', 1)}/{number}"
     ctx.lessons.record([Showing(lesson, attempt, passed, time.time()) for lesson in shown])
     many = f"{len(shown)} lesson{'s' if len(shown) > 1 else ''}"
@@ -108,11 +107,12 @@ def confirmed(state: TaskState) -> dict[str, Any]:
     """
     if state["strategy"] not in ("repair", "fresh"):
         return {}
-    diagnosis, left = state["diagnosis"], state.get("previous_failure") or {}
-    signature = left.get("signature") or (state["signatures"][-1] if state["signatures"] else "")
+    diagnosis, left = state["candidate"]["diagnosis"], state["history"]["previous_failure"]
+    signature = left.get("signature") or (state["history"]["signatures"] or [""])[-1]
     if not signature:
         return {}
-    proof = {"signature": signature, "failure": failure_words(state["report"]), "attempt": state["attempt"]}
+    failure = failure_words(state["candidate"]["report"])
+    proof = {"signature": signature, "failure": failure, "attempt": state["counters"]["attempt"]}
     if diagnosis.get("cause"):
         return proof | {"cause": diagnosis["cause"], "fix": diagnosis.get("plan") or diagnosis.get("hypothesis", "")}
     # The same code that fails and passes has cured nothing.
@@ -121,7 +121,7 @@ def confirmed(state: TaskState) -> dict[str, Any]:
 
 def learned(state: TaskState, ctx: TaskContext) -> None:
     """Keep what was proved, now that it is merged, so that the same failure is cheaper next time (SWE-FR-10)."""
-    proof: dict[str, Any] = state.get("learned", {})
+    proof = state["memory"]["learned"]
     if not proof or "memory" in ctx.switched_off:
         return
     inferred, why = "cause" not in proof, ctx.lessons.problem
@@ -144,7 +144,7 @@ def learned(state: TaskState, ctx: TaskContext) -> None:
         signature=proof["signature"],
         cause=cause,
         fix=fix,
-        reward=float(state.get("reward", 1.0)),
+        reward=state["candidate"]["reward"],
         project=ctx.project,
         task=state["task"]["key"],
         run=ctx.run,
@@ -157,14 +157,14 @@ def learned(state: TaskState, ctx: TaskContext) -> None:
     ctx.lessons.add(lesson)
     if ctx.lessons.problem:
         return _refused(state, ctx, proof, ctx.lessons.problem)
-    tries = len(state["failures"])
+    tries = len(state["history"]["failures"])
     how = "Inferred afterwards" if inferred else "Learned"
     event = LessonLearned(
         summary=f"{how} from {tries} failed {'try' if tries == 1 else 'tries'}: {lesson.cause}",
         error_signature=lesson.signature,
         lessons=[lesson.to_json()],
     )
-    ctx.event_log.emit(event, attempt=state["attempt"], key=key_of(state, "lesson"))
+    ctx.event_log.emit(event, attempt=state["counters"]["attempt"], key=key_of(state, "lesson"))
 
 
 def _refused(state: TaskState, ctx: TaskContext, proof: Mapping[str, Any], why: str) -> None:

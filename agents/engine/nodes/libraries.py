@@ -11,7 +11,7 @@ from agents.context.files import nearness
 from agents.context.meaning import Asking, Nearness
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.keys import key_of
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, files_of
 from agents.events.effects import SystemNotice
 from agents.languages.registry import language_of_task
 from agents.prompts.provenance import Material, Source, joined, label
@@ -26,7 +26,7 @@ def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
     """
     if "apis" in ctx.switched_off or not applied.files:
         return []
-    there = [*ctx.repository.files(state["base"]), *state["tests"], *state["files"], *applied.files]
+    there = [*ctx.repository.files(state["base"]), *files_of(state["candidate"]), *applied.files]
     scope = _scope(ctx)
     try:
         found, unchecked = apis.shared.problems(applied.files, paths=there, sandbox=ctx.at_hand, scope=scope)
@@ -40,7 +40,7 @@ def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
             text="Whether its libraries have what the code calls is left to the tests.",
         )
         key = f"{task['key']}/g{task.get('generation', 1)}/no-{language.name}"
-        ctx.event_log.emit(notice, attempt=state["attempt"], key=key)
+        ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key)
     return found
 
 
@@ -79,7 +79,7 @@ def _record(state: TaskState, ctx: TaskContext, model: str, near: Sequence[Nearn
         words = f"{words}, the rest by words: {problem}" if compared else f"Found by words alone ({model}): {problem}"
     details = {"model": model, "compared": compared, "embedded": made, "problem": problem}
     notice = SystemNotice(summary=words, outcome="" if problem else "ok", text=words, details=details)
-    ctx.event_log.emit(notice, attempt=state["attempt"], key=key_of(state, "retrieval"))
+    ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, "retrieval"))
 
 
 def _signatures(
@@ -88,9 +88,9 @@ def _signatures(
     """Signatures of what a task's libraries offer; empty without libraries or when it cannot be told."""
     if "apis" in ctx.switched_off:
         return Material("", ())
-    files, task = {**own, **state["tests"]}, state["task"]
+    files, task = {**own, **state["candidate"]["tests"]}, state["task"]
     language = language_of_task(task)
-    paths = [*ctx.repository.files(state["base"]), *state["tests"], *task.get("files", [])]
+    paths = [*ctx.repository.files(state["base"]), *state["candidate"]["tests"], *task.get("files", [])]
     modules = language.libraries(files, task.get("packages", []), paths)[: offers.MODULES]
     if not modules:
         return Material("", ())

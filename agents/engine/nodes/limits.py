@@ -9,7 +9,7 @@ from agents.events.effects import SystemNotice
 
 def near_the_limit(state: TaskState, ctx: TaskContext) -> None:
     """Say on the record, once, that few iterations are left. Called when one more was used than the state knows of."""
-    used, limits, task = state["iteration"] + 1, ctx.limits, state["task"]
+    used, limits, task = state["counters"]["iteration"] + 1, ctx.limits, state["task"]
     if limits.warn_iterations <= used < limits.max_iterations:
         most = limits.max_iterations
         notice = SystemNotice(
@@ -18,4 +18,4 @@ def near_the_limit(state: TaskState, ctx: TaskContext) -> None:
             details={"used": used, "limit": most},
         )
         key = f"{task['key']}/g{task.get('generation', 1)}/iterations"
-        ctx.event_log.emit(notice, attempt=state["attempt"], key=key)
+        ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.common import key_of
@@ -20,36 +18,34 @@ def due(state: TaskState, ctx: TaskContext) -> bool:
     """True for tests that a persona wrote and that were not checked yet; given ones are nobody's to change."""
     if "mutation" in ctx.switched_off or state["task"].get("tests_given"):
         return False
-    return not state.get("mutation", {}).get("done")
+    return not state["candidate"]["mutation"].get("done")
 
 
-def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Run mutants of the changed lines against the task's tests; "weak" once when not one is noticed."""
-    ctx = runtime.context
-    known = dict(state.get("mutation") or {})
-    base = {path: text for path in state["files"] if (text := ctx.repository.read(state["base"], path)) is not None}
-    found = mutants_of(state["files"], base, seed=state["task"]["key"])
-    changed: dict[str, Any] = {"step": state["step"] + 1, "verdict": "pass", "mutation": known | {"done": True}}
+    ctx, candidate, used = runtime.context, state["candidate"], state["counters"]
+    files, known = candidate["files"], candidate["mutation"]
+    base = {path: text for path in files if (text := ctx.repository.read(state["base"], path)) is not None}
+    found = mutants_of(files, base, seed=state["task"]["key"])
+    done: TaskState = {"verdict": "pass", "candidate": {"mutation": known | {"done": True}}}
     if not found:  # nothing that can be got wrong in small: data, pages, plain constants
-        return changed
+        return done
     tree = write_candidate(state, ctx)
-    key, number = key_of(state, "mutation"), state["attempt"]
+    key, number = key_of(state, "mutation"), used["attempt"]
     announcement = EffectAnnounced(
         summary=f"tries up to {len(found)} small mistakes …", role="tester", effect="mutation", mutants=len(found)
     )
     with effect(ctx.event_log, announcement, key=key, attempt=number):
-        sandbox = ctx.sandbox(state["packages"])
+        sandbox = ctx.sandbox(candidate["packages"])
         sandbox.mirror(tree.path)
-        result = check(language_of_task(state["task"]), sandbox, found, state["files"], list(state["tests"]))
+        result = check(language_of_task(state["task"]), sandbox, found, files, list(candidate["tests"]))
     ctx.event_log.emit(mutation_checked(result), attempt=number, key=key)
-    again = result.blind and not known.get("rounds") and state["iteration"] < ctx.limits.max_iterations
+    again = result.blind and not known.get("rounds") and used["iteration"] < ctx.limits.max_iterations
     if not again:
-        return changed
-    close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
-    return changed | {
-        "verdict": "weak",
-        "mutation": {"rounds": 1, "survivors": [mutant.diff for mutant in result.survivors[:SHOWN]]},
-    }
+        return done
+    close_attempt(state, ctx, candidate["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
+    survivors = [mutant.diff for mutant in result.survivors[:SHOWN]]
+    return {"verdict": "weak", "candidate": {"mutation": {"rounds": 1, "survivors": survivors}}}
 
 
 def mutation_checked(result: Result) -> MutationChecked:

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
 from agents.engine.nodes.common import key_of
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.languages.registry import languages
@@ -73,10 +73,10 @@ def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> Package
 
 
 def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
-    everything = {**state["tests"], **state["files"]}
+    everything = files_of(state["candidate"])
     # A module that the task was to write and did not is a failing test, and no package.
     paths = {*everything, *ctx.repository.files(state["base"]), *state["task"].get("files", [])}
-    given = {plain_name(name): name for name in state["packages"]}
+    given = {plain_name(name): name for name in state["candidate"]["packages"]}
     needs = _Needs(dict(given), {})
     for language in languages():
         found = language.needs(everything, paths, _text_of(state, ctx, language.manifest), given)
@@ -87,9 +87,9 @@ def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
     return needs
 
 
-def _text_of(state: TaskState, ctx: TaskContext, path: str) -> str:
+def _text_of(state: TaskState, ctx: TaskContext, path: str, base: str = "") -> str:
     """A file as the candidate has it; "" when there is none."""
-    return state["files"].get(path, ctx.repository.read(state["base"], path) or "") if path else ""
+    return state["candidate"]["files"].get(path, ctx.repository.read(base or state["base"], path) or "") if path else ""
 
 
 def _ask(
@@ -172,7 +172,8 @@ def _wanted_by(state: TaskState, plain: str) -> dict[str, Any]:
     rows = [
         {"key": row.get("key", ""), "text": str(row.get("text", ""))[:300]} for row in task.get("requirements", [])[:5]
     ]
-    said = next((str(turn["content"]) for turn in reversed(state["coder"]) if turn["role"] == "assistant"), "")
+    coder = state["conversation"]["coder"]
+    said = next((turn["content"] for turn in reversed(coder) if turn["role"] == "assistant"), "")
     prose = re.sub(r"```.*?(```|\Z)", " ", said, flags=re.DOTALL)
     name = plain.removeprefix(NPM)
     about = [line.strip() for line in prose.splitlines() if name.lower() in line.lower()]
@@ -247,12 +248,13 @@ def lock_files(state: TaskState, ctx: TaskContext, base: str) -> dict[str, str |
 
     They are the product's to write: whatever the candidate holds under these names is replaced.
     """
-    locks = ctx.packages(state["packages"]).locks if state["packages"] else {}
+    packages = state["candidate"]["packages"]
+    locks = ctx.packages(packages).locks if packages else {}
     found: dict[str, str | None] = {}
     for language in languages():
         if language.lock:
             old = found[language.lock] = ctx.repository.read(base, language.lock)
             if language.lock in locks:
-                manifest = state["files"].get(language.manifest, ctx.repository.read(base, language.manifest) or "")
+                manifest = _text_of(state, ctx, language.manifest, base)
                 found[language.lock] = language.merged_lock(old or "", locks[language.lock], manifest)
     return found

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.lessons import recalled
 from agents.engine.state import TaskState
 from sandbox.package_index.names import base_packages, plain_name
 
 
-def recall(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def recall(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Make the worktree and look for lessons that fit the task."""
     ctx = runtime.context
     base = ctx.repository.head()
@@ -20,4 +18,4 @@ def recall(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     if all(plain_name(name) in base_packages() for name in task.get("packages", [])):
         # Ready by the time the first tests are: the model writes for seconds, the sandbox starts meanwhile.
         ctx.sandbox(()).warm_up()
-    return {"step": state["step"] + 1, "base": base, "lessons": lessons}
+    return {"base": base, "memory": {"lessons": lessons}}

@@ -10,7 +10,7 @@ from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, key_of, one_line, unusable
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
 from agents.gates.feedback import feedback_text, gate_judged
@@ -30,38 +30,36 @@ VERDICT_SCHEMA: dict[str, Any] = {
 }
 
 
-def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def gates(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Scan the change; anything that blocks goes back to the coder, then to a person."""
     ctx = runtime.context
     tree = write_candidate(state, ctx)
-    paths = sorted({*state["files"], *state["tests"]})
+    paths = sorted(files_of(state["candidate"]))
     report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
     if report.verdict != "pass" and not any(finding.tool != "style" for finding in report.findings):
         # Nothing was found, so a scanner failed (memory, a slow disk): once more before a person is asked.
         report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
-    number, round_ = state["attempt"], state["gate_rounds"]
+    number, tests = state["counters"]["attempt"], state["candidate"]["report"]
     ctx.task_store.record_findings(report, number)
     passed = report.verdict == "pass"
     ctx.event_log.emit(gate_judged(report), attempt=number, key=key_of(state, "verdict"))
     style = any(finding.tool == "style" for finding in report.findings)
-    changed: dict[str, Any] = {"step": state["step"] + 1}
     if passed:
         agreed, about = consent(state, ctx)
         if agreed != "approved":
-            close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
-            return changed | _unwanted(state, about)
+            close_attempt(state, ctx, tests, "rejected", REWARD_LINT, tree.diff(state["base"]))
+            # Back to the coder, who is not asked for ever.
+            return _findings(state, f"A person of the team does not want this; do without it:\n{about}") or {
+                "verdict": "escalate",
+                "escalation": f"A person refused what the code reaches for: {about[:800]}",
+            }
         reward = REWARD_LINT if style else REWARD_CLEAN
-        close_attempt(state, ctx, state["report"], "passed", reward, tree.diff(state["base"]))
-        return changed | {"verdict": "pass", "reward": reward}
-    close_attempt(state, ctx, state["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
+        close_attempt(state, ctx, tests, "passed", reward, tree.diff(state["base"]))
+        return {"verdict": "pass", "candidate": {"reward": reward}}
+    close_attempt(state, ctx, tests, "rejected", REWARD_LINT, tree.diff(state["base"]))
     fixable = [finding for finding in report.findings if finding.tool != "style"]
-    if fixable and round_ < GATE_ROUNDS:
-        feedback = feedback_text(report)
-        return changed | {
-            "verdict": "findings",
-            "gate_rounds": round_ + 1,
-            "report": state["report"] | {"gate_feedback": feedback},
-        }
+    if fixable and (found := _findings(state, feedback_text(report))):
+        return found
     task = state["task"]
     names = ",".join(sorted(finding.fingerprint[:12] for finding in fixable)) or "scanners"
     subject = f"{task['key']}#{task.get('generation', 1)}:{names}"[:200]
@@ -76,30 +74,26 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     )
     if answer == "pending":
         raise Waiting(WaitReason.SECURITY_GATE)
-    return changed | {
-        "verdict": "escalate",
-        "escalation": f"The security gate failed: {'; '.join(report.reasons)[:800]}",
-    }
+    return {"verdict": "escalate", "escalation": f"The security gate failed: {'; '.join(report.reasons)[:800]}"}
 
 
-def _unwanted(state: TaskState, about: str) -> dict[str, Any]:
-    """A person does not want what the code reaches for: back to the coder, who is not asked for ever."""
-    if state["gate_rounds"] >= GATE_ROUNDS:
-        return {"verdict": "escalate", "escalation": f"A person refused what the code reaches for: {about[:800]}"}
+def _findings(state: TaskState, feedback: str) -> TaskState | None:
+    """Back to the coder; None when it has had its chances."""
+    rounds, report = state["counters"]["gate_rounds"], state["candidate"]["report"]
+    if rounds >= GATE_ROUNDS:
+        return None
     return {
         "verdict": "findings",
-        "gate_rounds": state["gate_rounds"] + 1,
-        "report": state["report"]
-        | {"gate_feedback": f"A person of the team does not want this; do without it:\n{about}"},
+        "candidate": {"report": report | {"gate_feedback": feedback}},
+        "counters": {"gate_rounds": rounds + 1},
     }
 
 
-def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Ask the reviewer whether the change answers the requirement. No readable verdict means no."""
     ctx = runtime.context
-    changed: dict[str, Any] = {"step": state["step"] + 1}
     if not ctx.needs_review:
-        return changed | {"verdict": "pass"}
+        return {"verdict": "pass"}
     tree = write_candidate(state, ctx)
     task = state["task"]
     messages: Any = [
@@ -111,7 +105,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
                 project=ctx.project,
                 key=task["key"],
                 title=task["title"],
-                counts=counts_text(state["report"]),
+                counts=counts_text(state["candidate"]["report"]),
                 requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
                 diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
             ),
@@ -120,10 +114,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
     verdict, problems = _verdict(state, ctx, messages)
     if verdict is None:
         # Sending the coder off to change something would be a guess: nobody said what.
-        return changed | {
-            "verdict": "escalate",
-            "escalation": f"The reviewer's verdict could not be read: {problems[0]}",
-        }
+        return {"verdict": "escalate", "escalation": f"The reviewer's verdict could not be read: {problems[0]}"}
     approved = verdict["approved"]
     reasons = [str(reason) for reason in verdict["reasons"]][:8]
     if not approved and not reasons:
@@ -137,18 +128,16 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         reason="; ".join(reasons),
         requirements=[requirement["key"] for requirement in task.get("requirements", [])],
     )
-    ctx.event_log.emit(decision, attempt=state["attempt"], key=key_of(state, "judgement"))
+    ctx.event_log.emit(decision, attempt=state["counters"]["attempt"], key=key_of(state, "judgement"))
     if approved:
-        return changed | {"verdict": "pass"}
-    if state["review_rounds"] >= REVIEW_ROUNDS:
-        return changed | {
-            "verdict": "escalate",
-            "escalation": f"The reviewer does not accept it: {'; '.join(reasons)[:800]}",
-        }
-    return changed | {
+        return {"verdict": "pass"}
+    rounds = state["counters"]["review_rounds"]
+    if rounds >= REVIEW_ROUNDS:
+        return {"verdict": "escalate", "escalation": f"The reviewer does not accept it: {'; '.join(reasons)[:800]}"}
+    return {
         "verdict": "rejected",
-        "review_rounds": state["review_rounds"] + 1,
-        "report": state["report"] | {"review": reasons},
+        "candidate": {"report": state["candidate"]["report"] | {"review": reasons}},
+        "counters": {"review_rounds": rounds + 1},
     }
 
 
@@ -169,7 +158,7 @@ def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[st
                     messages=messages,
                     step="review",
                     key=key_of(state, name),
-                    attempt=state["attempt"],
+                    attempt=state["counters"]["attempt"],
                     schema=VERDICT_SCHEMA,
                 )
             )

@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.context import files_text
 from agents.engine.ask import Question, ask_together
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import key_of, opening, own_files, question, request_files, tests_text
+from agents.engine.nodes.common import key_of, opening, own_files, question, request_files
 from agents.engine.nodes.lessons import ids
 from agents.engine.nodes.verify import run_tests, write_candidate
 from agents.engine.policy import left_of, prices
 from agents.engine.sampling.selection import Sample, agreeing, enough, select
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, updated
 from agents.events.reasoning import SampleSelected
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message, ReplyTooLong
@@ -33,27 +34,28 @@ class _Drawn:
     packages: list[str]
 
 
-def sample(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Draw samples until they agree or a limit of samples or tokens is reached; the best becomes the candidate."""
     ctx = runtime.context
     drawing = _Drawing(state, ctx)
     drawing.draw()
     count = drawing.count
-    changed: dict[str, Any] = {
+    used = state["counters"]
+    changed: TaskState = {
         # A sample's keys hold its step: no later node may have one that a sample had, or could have had before a kill.
         "step": state["step"] + ctx.limits.samples + 1,
-        "iteration": state["iteration"] + drawing.asked,
         "strategy": "first",
-        "diagnosis": {},
         "verdict": "",
-        "approach": state["approach"] + max(0, count - 1),
-        "messages_read": len(ctx.task_store.words()),
+        "candidate": {"diagnosis": {}},
+        "conversation": {"messages_read": len(ctx.task_store.words())},
+        "counters": {
+            "iteration": used["iteration"] + drawing.asked,
+            "approach": used["approach"] + max(0, count - 1),
+        },
     }
     if not drawing.drawn:
-        return changed | {
-            "verdict": "escalate",
-            "escalation": f"The coder's answers could not be used: {drawing.unusable or drawing.why}",
-        }
+        why = f"The coder's answers could not be used: {drawing.unusable or drawing.why}"
+        return {**changed, "verdict": "escalate", "escalation": why}
     samples = [each.judged for each in drawing.drawn]
     best = samples[0] if "selection" in ctx.switched_off else select(samples)
     rows = [
@@ -75,14 +77,14 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
         unneeded=drawing.asked - count,
         samples=rows,
     )
-    ctx.event_log.emit(selected, attempt=state["attempt"], key=key_of(state, "selected"))
+    ctx.event_log.emit(selected, attempt=state["counters"]["attempt"], key=key_of(state, "selected"))
     taken = next(each for each in drawing.drawn if each.judged is best)
-    return changed | {
-        "coder": taken.messages,
-        "files": taken.files,
-        "packages": taken.packages,
-        "shown": ids(state["lessons"]),
+    result: TaskState = {
+        "candidate": {"files": taken.files, "packages": taken.packages},
+        "conversation": {"coder": taken.messages},
+        "memory": {"shown": ids(state["memory"]["lessons"])},
     }
+    return updated(changed, result)
 
 
 @dataclass
@@ -123,9 +125,12 @@ class _Drawing:
             return False  # its reply is on record
         if self.count >= limits.samples:
             self.why = f"all {limits.samples} samples are drawn"
-        elif state["iteration"] + self.count >= limits.max_iterations:
+        elif state["counters"]["iteration"] + self.count >= limits.max_iterations:
             self.why = "the limit of iterations is reached"
-        elif self.drawn and self._left() < prices({**state, "coder": self.drawn[-1].messages}).fresh:
+        elif (
+            self.drawn
+            and self._left() < prices(updated(state, {"conversation": {"coder": self.drawn[-1].messages}})).fresh
+        ):
             self.why = "the tokens run short"
         return bool(self.why)
 
@@ -136,7 +141,7 @@ class _Drawing:
         """Ask for as many samples as the server answers at a time and the tokens left pay for."""
         provider: Any = self.ctx.provider(CODER.name)
         limits, server = self.ctx.limits, getattr(provider, "members", (provider,))[0].server
-        wanted = min(limits.samples, limits.max_iterations - self.state["iteration"]) - self.count
+        wanted = min(limits.samples, limits.max_iterations - self.state["counters"]["iteration"]) - self.count
         together = min(wanted, self.ctx.runner.limit.free(server))
         if together > 1:
             first = self._question(self.count + 1)
@@ -148,11 +153,16 @@ class _Drawing:
 
     def _state_of(self, number: int) -> TaskState:
         """Keys are made of the step, so each sample has one of its own: after a kill none is paid for twice."""
-        state = self.state
-        return {**state, "step": state["step"] + number - 1, "approach": state["approach"] + number - 1, "files": {}}
+        approach = self.state["counters"]["approach"] + number - 1
+        change: TaskState = {
+            "step": self.state["step"] + number - 1,
+            "candidate": {"files": {}},
+            "counters": {"approach": approach},
+        }
+        return updated(self.state, change)
 
     def _opening(self, one: TaskState) -> list[Message]:
-        return opening(one, self.ctx, CODER, "code", tests=tests_text(one))
+        return opening(one, self.ctx, CODER, "code", tests=files_text(one["candidate"]["tests"]))
 
     def _question(self, number: int) -> Question:
         one = self._state_of(number)
@@ -175,15 +185,15 @@ class _Drawing:
             self.unusable = applied.refused[0][1]
             return
         # Packages that a sample wants are settled when it is taken; here it runs with those the task already has.
-        candidate: TaskState = {**one, "files": applied.files}
-        report = run_tests(candidate, ctx, write_candidate(candidate, ctx), f"sample{number}")
+        run = updated(one, {"candidate": {"files": applied.files}})
+        report = run_tests(run, ctx, write_candidate(run, ctx), f"sample{number}")
         failing = frozenset(str(failure.get("nodeid", "")) for failure in report.get("failures") or [])
         if report.get("problem"):
             failing |= {str(report["problem"])}
         ok, shown = bool(report.get("ok")), ""
         if ok:
-            calls = language.calls_of(candidate["tests"], applied.files)
-            shown = language.behaviour(ctx.sandbox(candidate["packages"]), calls)
+            calls = language.calls_of(run["candidate"]["tests"], applied.files)
+            shown = language.behaviour(ctx.sandbox(run["candidate"]["packages"]), calls)
         judged = Sample(number, ok, bool(report.get("compiles")), int(report.get("passed", 0)), failing, shown)
-        packages = sorted({*one["packages"], *reply.packages})
+        packages = sorted({*one["candidate"]["packages"], *reply.packages})
         self.drawn.append(_Drawn(judged, messages, applied.files, packages))

@@ -2,75 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import add_messages, key_of, one_line, opening, request_files
 from agents.engine.nodes.limits import near_the_limit
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, updated
 from agents.events.reasoning import Adjudicated
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message
 from agents.personas import TESTER
-from agents.prompts.provenance import Source, as_turn, label, render
+from agents.prompts.provenance import Material, Source, as_turn, label, render
 from agents.repair.feedback import trace_text
+from agents.replies import Applied, Reply
 
 
-def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Have the tests written from the requirement, unless the task brings its own; code is judged by nothing else."""
     ctx, is_test = runtime.context, language_of_task(state["task"]).is_test
     given = state["task"].get("tests_given")
     if given:
-        return {"step": state["step"] + 1, "tests": dict(given), "verdict": ""}
+        return {"verdict": "", "candidate": {"tests": dict(given)}}
     messages, _ = add_messages(state, ctx, opening(state, ctx, TESTER, "tests"))
     messages, _, applied = request_files(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
-    changed: dict[str, Any] = {"step": state["step"] + 1, "tester": messages, "iteration": state["iteration"] + 1}
+    changed: TaskState = {
+        "verdict": "",
+        "conversation": {"tester": messages},
+        "counters": {"iteration": state["counters"]["iteration"] + 1},
+    }
     if not applied.files:
         reason = applied.refused[0][1] if applied.refused else "the answer changed no test"
-        return changed | {"verdict": "escalate", "escalation": f"No usable tests: {reason}"}
-    return changed | {"tests": applied.files, "verdict": ""}
+        return {**changed, "verdict": "escalate", "escalation": f"No usable tests: {reason}"}
+    return {**changed, "candidate": {"tests": applied.files}}
 
 
-def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The tests let every small mistake through: once, the tester is shown which, and writes tests that notice them."""
-    ctx, is_test = runtime.context, language_of_task(state["task"]).is_test
-    shown = label("\n".join(state["mutation"]["survivors"]), Source.MODEL, "diff")
-    messages: list[Message] = [*state["tester"], as_turn("user", render("task.mutants", survivors=shown))]
-    messages, _, applied = request_files(
-        state, ctx, TESTER, messages, step="strengthen", accept=is_test, current=state["tests"], need_files=False
-    )
+    shown = label("\n".join(state["candidate"]["mutation"]["survivors"]), Source.MODEL, "diff")
+    changed, _, applied = _again(state, runtime.context, "strengthen", render("task.mutants", survivors=shown))
     # Whatever came back is run: with no new test the suite passes as it did, and its weakness stays on record.
-    return {
-        "step": state["step"] + 1,
-        "tester": messages,
-        "iteration": state["iteration"] + 1,
-        "tests": state["tests"] | applied.files,
-        "strategy": "strengthened",
-        "diagnosis": {},
-        "shown": [],  # judged already: the code has not changed
-        "signatures": [],
-        "verdict": "",
-    }
+    return updated(changed, _corrected(state, applied) | {"strategy": "strengthened", "verdict": ""})
 
 
-def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The same failure twice: the tester must argue from the requirement whether test or code is wrong."""
-    ctx, is_test = runtime.context, language_of_task(state["task"]).is_test
-    prompt = render(
-        "task.adjudicate", trace=label(trace_text(state["report"]), Source.TESTS), code=files_text(state["files"])
-    )
-    messages: list[Message] = [*state["tester"], as_turn("user", prompt)]
+    ctx, candidate, history = runtime.context, state["candidate"], state["history"]
+    trace = label(trace_text(candidate["report"]), Source.TESTS)
+    prompt = render("task.adjudicate", trace=trace, code=files_text(candidate["files"]))
     try:
-        messages, reply, applied = request_files(
-            state, ctx, TESTER, messages, step="adjudicate", accept=is_test, current=state["tests"], need_files=False
-        )
+        changed, reply, applied = _again(state, ctx, "adjudicate", prompt)
     except OverBudget:
         # Without an argument the test stands; the approach that would come next is where the task ends.
-        return {"step": state["step"] + 1, "verdict": "code"}
+        return {"verdict": "code"}
     said = reply.verdict
     wrong = "test" if said is not None and said.choice == "test" and applied.files else "code"
-    signature = state["signatures"][-1]
+    signature = history["signatures"][-1]
     keys = [requirement["key"] for requirement in state["task"].get("requirements", [])]
     reason = (said.reason if said is not None else "") or "no reason was given"
     event = Adjudicated(
@@ -80,23 +65,44 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any
         reason=reason,
         requirement=", ".join(keys),
     )
-    ctx.event_log.emit(event, attempt=state["attempt"], key=key_of(state, "adjudication"))
-    changed = {
-        "step": state["step"] + 1,
-        "tester": messages,
-        "iteration": state["iteration"] + 1,
-        "adjudicated": [*state["adjudicated"], signature],
-        "adjudications": state["adjudications"] + 1,
-        "verdict": wrong,
-        "argued": one_line(reason) if wrong == "code" and said is not None else "",
-    }
+    ctx.event_log.emit(event, attempt=state["counters"]["attempt"], key=key_of(state, "adjudication"))
     near_the_limit(state, ctx)
+    argued = one_line(reason) if wrong == "code" and said is not None else ""
+    judged: TaskState = {
+        "verdict": wrong,
+        "history": {"adjudicated": [*history["adjudicated"], signature], "argued": argued},
+    }
+    changed = updated(changed, judged)
     if wrong == "test":
-        return changed | {
-            "tests": state["tests"] | applied.files,
-            "signatures": [],
-            "strategy": "adjudicated",
-            "diagnosis": {},
-            "shown": [],  # judged already: the code has not changed
-        }
+        return updated(changed, _corrected(state, applied) | {"strategy": "adjudicated"})
     return changed
+
+
+def _again(state: TaskState, ctx: TaskContext, step: str, prompt: Material) -> tuple[TaskState, Reply, Applied]:
+    """A further turn of the tester's conversation, which may leave the tests as they are."""
+    messages: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt)]
+    messages, reply, applied = request_files(
+        state,
+        ctx,
+        TESTER,
+        messages,
+        step=step,
+        accept=language_of_task(state["task"]).is_test,
+        current=state["candidate"]["tests"],
+        need_files=False,
+    )
+    changed: TaskState = {
+        "conversation": {"tester": messages},
+        "counters": {"iteration": state["counters"]["iteration"] + 1},
+    }
+    return changed, reply, applied
+
+
+def _corrected(state: TaskState, applied: Applied) -> TaskState:
+    """Other tests for the same code: the next run is its first by them, and what it was shown is judged already."""
+    tests = state["candidate"]["tests"] | applied.files
+    return {
+        "candidate": {"tests": tests, "diagnosis": {}},
+        "history": {"signatures": []},
+        "memory": {"shown": []},
+    }

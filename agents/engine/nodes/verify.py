@@ -13,7 +13,7 @@ from agents.engine.nodes.common import key_of
 from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
 from agents.engine.nodes.packages import settle_packages
 from agents.engine.repeats import already_tried, remembered
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, files_of, updated
 from agents.events.effects import (
     CommandRan,
     CoverageMeasured,
@@ -38,18 +38,18 @@ TEST_SECONDS = 120.0
 REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
 
 
-def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def apply(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Write tests and candidate on a clean base; show each file's change; find the packages it needs."""
     ctx = runtime.context
-    number = state["attempt"] + 1
-    written = sorted({*state["tests"], *state["files"]})
+    number = state["counters"]["attempt"] + 1
+    written = sorted(files_of(state["candidate"]))
     name, paths, key = "files.apply", written[:100], key_of(state, "apply")
     announcement = EffectAnnounced(summary=f"writes {len(written)} files …", role="coder", effect=name, paths=paths)
     with effect(ctx.event_log, announcement, key=key, attempt=number):
         tree = write_candidate(state, ctx)
     done = EffectDone(summary=f"wrote {len(written)} files", role="coder", effect=name, paths=paths)
     ctx.event_log.emit(done, attempt=number, key=key)
-    ctx.task_store.start_attempt(number, state["strategy"], state["diagnosis"] or None)
+    ctx.task_store.start_attempt(number, state["strategy"], state["candidate"]["diagnosis"] or None)
     settled = settle_packages(state, ctx, number)
     if settled.files:
         tree.write(settled.files)
@@ -62,22 +62,20 @@ def apply(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
             removed=change.removed,
         )
         ctx.event_log.emit(event, attempt=number, key=key_of(state, f"diff/{change.path}"))
-    changed: dict[str, Any] = {
-        "step": state["step"] + 1,
-        "attempt": number,
-        "packages": settled.packages,
-        "files": {**state["files"], **settled.files},
+    changed: TaskState = {
         "verdict": "",
+        "candidate": {"packages": settled.packages, "files": {**state["candidate"]["files"], **settled.files}},
+        "counters": {"attempt": number},
     }
     if settled.refused:
         report = _pseudo_report("packages", "\n".join(settled.refused))
-        return changed | {"report": report, "verdict": "refused"}
+        return updated(changed, {"candidate": {"report": report}, "verdict": "refused"})
     return changed
 
 
 def write_candidate(state: TaskState, ctx: TaskContext) -> Worktree:
     """The worktree with exactly base + tests + candidate: running it twice gives the same tree."""
-    return ctx.repository.candidate(ctx.worktree_name, state["base"], {**state["tests"], **state["files"]})
+    return ctx.repository.candidate(ctx.worktree_name, state["base"], files_of(state["candidate"]))
 
 
 def _pseudo_report(where: str, message: str) -> dict[str, Any]:
@@ -102,14 +100,14 @@ def syntax_errors(files: dict[str, str]) -> list[str]:
 
 def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> dict[str, Any]:
     """Run the whole suite in the sandbox and record it; returns the report as plain data."""
-    number, language = state["attempt"], language_of_task(state["task"])
-    broken = syntax_errors({**state["tests"], **state["files"]})
+    number, language = state["counters"]["attempt"], language_of_task(state["task"])
+    broken = syntax_errors(files_of(state["candidate"]))
     if broken:
         report = _pseudo_report(broken[0].split(":")[0], "\n".join(broken)) | {"compiles": False}
     else:
         argv = list(language.test_command)
         try:
-            sandbox = ctx.sandbox(state["packages"])
+            sandbox = ctx.sandbox(state["candidate"]["packages"])
         except PackageRefused as refusal:
             # A name that does not exist is the model's invention: it must add_messages of it.
             return _refused_package(state, ctx, refusal, name)
@@ -167,55 +165,64 @@ def _refused_package(state: TaskState, ctx: TaskContext, refusal: PackageRefused
     refused = ErrorRaised(
         summary=f"Package refused: {refusal}", message=str(refusal), tool="packages", next_steps=["adjust", "escalate"]
     )
-    ctx.event_log.emit(refused, attempt=state["attempt"], key=key_of(state, f"{name}/package"))
+    ctx.event_log.emit(refused, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/package"))
     report = _pseudo_report("packages", f"Package {refusal}. Do without it.") | {"compiles": True}
     return report | {"signature": signature_of(report)}
 
 
-def verify(state: TaskState, runtime: Runtime[TaskContext]) -> dict[str, Any]:
+def verify(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Run the tests; judge the diagnosis that led here; keep the best try."""
-    ctx = runtime.context
+    ctx, candidate, history = runtime.context, state["candidate"], state["history"]
     earlier = already_tried(state) if state["verdict"] != "refused" else None
     if earlier is not None:
         return _repeated(state, ctx, earlier)
     if state["verdict"] == "refused":
-        report = state["report"] | {"signature": signature_of(state["report"]), "compiles": True}
+        report = candidate["report"] | {"signature": signature_of(candidate["report"]), "compiles": True}
         tree = ctx.repository.open(ctx.worktree_name)
     else:
         tree = write_candidate(state, ctx)
         report = run_tests(state, ctx, tree, "verify")
-    number, passed = state["attempt"], bool(report.get("ok"))
+    number, passed = state["counters"]["attempt"], bool(report.get("ok"))
     judge(state, ctx, passed)
     reward = REWARD_CLEAN if passed else REWARD_TESTS_FAIL if report.get("compiles") else REWARD_NO_COMPILE
     if not passed:  # a try that passes is closed by the gates, which have the last word on it
         close_attempt(state, ctx, report, "failed", reward, tree.diff(state["base"]))
-    changed: dict[str, Any] = {"step": state["step"] + 1, "report": report, "verdict": "pass" if passed else "fail"}
-    best = state["best"]
+    changed: TaskState = {
+        "verdict": "pass" if passed else "fail",
+        "candidate": {"report": report},
+        "history": {"best_here": {} if passed else best_here(state, report)},
+    }
+    best = history["best"]
     rank = (reward, report.get("passed", 0))
     if not best or rank > (best["reward"], best["passed"]):
-        changed["best"] = {
+        changed["history"]["best"] = {
             "reward": reward,
             "passed": report.get("passed", 0),
             "ran": sum(int(report.get(part, 0)) for part in ("passed", "failed", "errors")),
-            "files": state["files"],
-            "tests": state["tests"],
+            "files": candidate["files"],
+            "tests": candidate["tests"],
             "attempt": number,
         }
     if passed:
-        return changed | {"best_here": {}, "learned": confirmed(state) or state.get("learned", {})}
-    changed["best_here"] = best_here(state, report)
+        return {**changed, "memory": {"learned": confirmed(state) or state["memory"]["learned"]}}
     failure = failure_line(report)
-    return changed | {
-        "signatures": [*state["signatures"], report["signature"]],
-        "failures": [*state["failures"], f"try {number} ({state['strategy']}): {failure}"],
-        "tried": remembered(state, report, failure),
-        "unhelpful_lessons": unhelpful_lessons(state),
+    changed["history"]["tried"] = remembered(state, report, failure)
+    return updated(changed, _failed(state, report["signature"], failure))
+
+
+def _failed(state: TaskState, signature: str, failure: str) -> TaskState:
+    """One more failed try."""
+    history, line = state["history"], f"try {state['counters']['attempt']} ({state['strategy']}): {failure}"
+    return {
+        "verdict": "fail",
+        "history": {"signatures": [*history["signatures"], signature], "failures": [*history["failures"], line]},
+        "memory": {"unhelpful_lessons": unhelpful_lessons(state)},
     }
 
 
-def _repeated(state: TaskState, ctx: TaskContext, earlier: dict[str, Any]) -> dict[str, Any]:
+def _repeated(state: TaskState, ctx: TaskContext, earlier: dict[str, Any]) -> TaskState:
     """The very candidate of an earlier try: its failure is known, so it is not run; the approach is given up."""
-    number, before = state["attempt"], earlier["attempt"]
+    number, before = state["counters"]["attempt"], earlier["attempt"]
     words = f"the very code of try {before}, which failed with {earlier['failure']}; it was not run again"
     repeated = AttemptRepeated(
         summary=f"Try {number} is {words}",
@@ -232,14 +239,7 @@ def _repeated(state: TaskState, ctx: TaskContext, earlier: dict[str, Any]) -> di
     }
     reward = REWARD_TESTS_FAIL if earlier["compiles"] else REWARD_NO_COMPILE
     close_attempt(state, ctx, report, "failed", reward, ctx.repository.open(ctx.worktree_name).diff(state["base"]))
-    return {
-        "step": state["step"] + 1,
-        "verdict": "fail",
-        "exhausted": True,
-        "signatures": [*state["signatures"], earlier["signature"]],
-        "failures": [*state["failures"], f"try {number} ({state['strategy']}): {words}"],
-        "unhelpful_lessons": unhelpful_lessons(state),
-    }
+    return updated(_failed(state, earlier["signature"], words), {"history": {"exhausted": True}})
 
 
 def failure_line(report: dict[str, Any]) -> str:
@@ -258,7 +258,7 @@ def close_attempt(
     """Write down what came of the try."""
     tests = {part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")}
     ctx.task_store.finish_attempt(
-        state["attempt"],
+        state["counters"]["attempt"],
         outcome,
         error_signature=report.get("signature", ""),
         reward=reward,
@@ -274,5 +274,5 @@ def judge(state: TaskState, ctx: TaskContext, passed: bool) -> None:
     The lessons that the try was shown are judged with it.
     """
     judged(state, ctx, passed)
-    if state["diagnosis"]:
-        ctx.task_store.judge_diagnosis(state["attempt"], "confirmed" if passed else "refuted")
+    if state["candidate"]["diagnosis"]:
+        ctx.task_store.judge_diagnosis(state["counters"]["attempt"], "confirmed" if passed else "refuted")

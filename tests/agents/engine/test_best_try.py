@@ -5,21 +5,24 @@ from __future__ import annotations
 import pytest
 
 from agents.engine.best_try import best_here, better_before, rank
-from agents.engine.state import start_state
+from tests.agents.engine.states import state_with
 
 
 def tried(before=None, *, attempt=1, approach=1, base="b", tests=None, passed=0, compiles=True):
     report = {"passed": passed, "compiles": compiles}
-    state = start_state({"key": "T-01"}) | {
-        "attempt": attempt,
-        "approach": approach,
-        "base": base,
-        "tests": tests or {"tests/t.py": ""},
-        "report": report,
-        "coder": [{}] * attempt,
-        "best_here": before or {},
-    }
-    return state | {"kept": best_here(state, report)}
+    return state_with(
+        attempt=attempt,
+        approach=approach,
+        base=base,
+        tests=tests or {"tests/t.py": ""},
+        report=report,
+        coder=[{}] * attempt,
+        best_here=before or {},
+    )
+
+
+def kept(state):
+    return best_here(state, state["candidate"]["report"])
 
 
 def test_code_that_compiles_comes_before_code_that_passes_nothing_because_it_does_not():
@@ -28,27 +31,25 @@ def test_code_that_compiles_comes_before_code_that_passes_nothing_because_it_doe
 
 
 def test_an_equal_try_takes_the_place_of_the_older_one():
-    first = tried(passed=2)["kept"]
-    assert tried(first, attempt=2, passed=2)["kept"]["attempt"] == 2
+    first = kept(tried(passed=2))
+    assert kept(tried(first, attempt=2, passed=2))["attempt"] == 2
     assert better_before(tried(first, attempt=2, passed=2)) is None
 
 
 def test_a_worse_try_leaves_the_better_one_in_place():
-    first = tried(passed=2)["kept"]
+    first = kept(tried(passed=2))
     second = tried(first, attempt=2, passed=1)
-    assert second["kept"] == first
+    assert kept(second) == first
     assert better_before(second) == first
     assert first["turns"] == 1
 
 
 @pytest.mark.parametrize("change", [{"approach": 2}, {"base": "c"}, {"tests": {"tests/t.py": "new"}}])
 def test_tries_of_another_approach_base_or_suite_are_not_compared(change):
-    first = tried(passed=2)["kept"]
+    first = kept(tried(passed=2))
     assert better_before(tried(first, attempt=2, passed=0, **change)) is None
-    assert tried(first, attempt=2, passed=0, **change)["kept"]["attempt"] == 2
+    assert kept(tried(first, attempt=2, passed=0, **change))["attempt"] == 2
 
 
-def test_a_state_from_before_there_was_such_a_thing_has_no_better_try():
-    state = tried(passed=0)
-    del state["best_here"]
-    assert better_before(state) is None
+def test_the_first_try_has_no_better_one_before_it():
+    assert better_before(tried(passed=0)) is None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agents.engine.escalation import escalation_text
-from agents.engine.state import TaskState, start_state
+from agents.engine.state import TaskState
+from tests.agents.engine.states import state_with
 from tests.agents.repair.test_known import KEY_ERROR
 
 WHY = "The tests still fail after 2 of 2 repairs."
@@ -13,7 +14,6 @@ WHY = "The tests still fail after 2 of 2 repairs."
 
 def state(**changes: Any) -> TaskState:
     made: Any = {
-        **start_state({"key": "T-01", "requirements": [{"key": "FR-01"}]}),
         "failures": ["try 1 (first): KeyError in tests/test_cart.py::test_price: 'tea'", "try 2 (repair): the same"],
         "report": {
             "ok": False,
@@ -25,7 +25,7 @@ def state(**changes: Any) -> TaskState:
         "best": {"attempt": 1, "passed": 2, "ran": 3, "reward": -0.5, "files": {"shop/cart.py": ""}, "tests": {}},
         **changes,
     }
-    return made
+    return state_with({"key": "T-01", "requirements": [{"key": "FR-01"}]}, **made)
 
 
 def test_the_first_line_is_the_reason_alone() -> None:

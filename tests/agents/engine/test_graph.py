@@ -137,7 +137,7 @@ def test_the_same_failure_twice_forces_another_approach(bench):
     }
     final = bench.run()
     assert final["verdict"] == "merged"
-    assert final["approach"] == 2
+    assert final["counters"]["approach"] == 2
     assert len(bench.event_log.of("test.result")) == 2  # the same code was not run a second time
     (repeat,) = bench.event_log.of("repeat")
     assert repeat["payload"]["of"] == 1

@@ -7,20 +7,16 @@ from hypothesis import strategies as st
 
 from agents.engine.contracts import TaskLimits
 from agents.engine.policy import left_of, prices, short_of_tokens
-from agents.engine.state import start_state
 from agents.events.log import Spent
+from tests.agents.engine.states import state_with
 
 TRACE = {"failures": [{"nodeid": "tests/test_a.py::test_a", "message": "m", "traceback": "E  assert 1 == 2\n" * 20}]}
 
 
 def failed(*, repairs=0, iteration=1, opening="words " * 200, reply="code " * 60, report=TRACE):
     turns = [{"role": "system", "content": opening}, {"role": "user", "content": opening}]
-    return start_state({"key": "T-01"}) | {
-        "coder": [*turns, {"role": "assistant", "content": reply}],
-        "repairs": repairs,
-        "iteration": iteration,
-        "report": report,
-    }
+    coder = [*turns, {"role": "assistant", "content": reply}]
+    return state_with(coder=coder, repairs=repairs, iteration=iteration, report=report)
 
 
 def short(state, left, **limits):

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.engine.repeats import already_tried, candidate_hash, normal, remembered
-from agents.engine.state import TaskState, start_state
+from agents.engine.state import TaskState
+from tests.agents.engine.states import state_with
 
 CODE = "def add(a, b):\n    return a - b\n"
 FAILED = {"ok": False, "compiles": True, "exit_code": 1, "signature": "s1", "passed": 1, "failed": 1}
 
 
 def state(code: str = CODE, **changes: Any) -> TaskState:
-    made: Any = {**start_state({"key": "T-01"}), "attempt": 1, "report": FAILED, "files": {"calc.py": code}, **changes}
-    return made
+    return state_with(**{"attempt": 1, "report": FAILED, "files": {"calc.py": code}} | changes)
 
 
 def after_a_failure(**report: Any) -> list[dict[str, Any]]:

@@ -7,12 +7,12 @@ import pytest
 
 from agents.engine.contracts import TaskLimits
 from agents.engine.nodes.explain_fix import difference, previous_failure
-from agents.engine.state import start_state
 from agents.events.log import Spent
 from agents.memory.base import Lesson, NoLessons, Track
 from agents.memory.chroma import ChromaLessons
 from agents.memory.weighing import SHOWN_FROM, state_of, weight
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.states import state_with, with_parts
 
 TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
@@ -105,8 +105,7 @@ def test_without_memory_nobody_is_asked(tmp_path, options):
 
 
 def state(files, before, **changes):
-    made = start_state(task())
-    return made | {"files": files, "previous_failure": {"files": before, "packages": []}} | changes
+    return state_with(task(), files=files, previous_failure={"files": before, "packages": []}, **changes)
 
 
 def test_the_difference_has_changed_new_and_dropped_files_and_packages():
@@ -123,7 +122,7 @@ def test_a_version_is_kept_with_its_own_trace_or_not_at_all():
     made = state({"a.py": "x"}, {}, signatures=["s"], report=report)
     assert previous_failure(made)["files"] == {"a.py": "x"}
     assert "KeyError" in previous_failure(made)["trace"]
-    assert previous_failure(made | {"signatures": ["s", "other"]}) == {}
+    assert previous_failure(with_parts(made, signatures=["s", "other"])) == {}
 
 
 LESSON = Lesson("i", "s", "c", "f", 1.0, "p", "T", "1", learned_at=1e9, inferred=True)

@@ -85,7 +85,11 @@ def test_a_lesson_that_did_not_help_a_task_is_not_shown_to_its_next_approach(tmp
     bench = Bench(tmp_path, replies, task(title="Adding numbers up fast"))
     bench.limits, bench.lessons = TaskLimits(max_retries=4), store
     final = bench.run()
-    assert (final["verdict"], final["approach"], final["unhelpful_lessons"]) == ("merged", 2, ["known"])
+    assert (final["verdict"], final["counters"]["approach"], final["memory"]["unhelpful_lessons"]) == (
+        "merged",
+        2,
+        ["known"],
+    )
     openings = [
         event["blobs"]["prompt"][1] for event in bench.event_log.of("thought") if event["payload"].get("step") == "code"
     ]

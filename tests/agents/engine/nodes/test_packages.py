@@ -135,7 +135,7 @@ def test_a_package_that_cannot_be_had_is_not_wanted_again_by_code_that_does_with
     bench.task_store.answers["adderlib"] = "approved"
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="no such package") + PLAIN
     final = bench.run()
-    assert (final["verdict"], final["packages"], final["attempt"]) == ("merged", [], 2)
+    assert (final["verdict"], final["candidate"]["packages"], final["counters"]["attempt"]) == ("merged", [], 2)
     assert "adderlib" in bench.task_store.attempts[1]["tests"]["failures"][0]["message"]
 
 
@@ -157,7 +157,7 @@ def test_a_package_whose_dependency_a_person_refused_is_not_wanted_again(bench, 
     bench.task_store.answers |= {"adderlib": "approved", "carrylib": "rejected"}
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="a person said no") + PLAIN
     final = bench.run()
-    assert (final["verdict"], final["packages"]) == ("merged", [])
+    assert (final["verdict"], final["candidate"]["packages"]) == ("merged", [])
 
 
 def test_all_questions_are_put_at_once_and_none_when_a_name_is_made_up(bench, index):
@@ -171,7 +171,7 @@ def test_all_questions_are_put_at_once_and_none_when_a_name_is_made_up(bench, in
         bench.folder / "again", bench.replies | {"coder-repair": DIAGNOSIS.format(cause="c") + PLAIN}, bench.task
     )
     again.index = index
-    with pytest.raises(Waiting, match=r"install adderlib\n"):  # the repaired code needs it still, the plan said so
+    with pytest.raises(Waiting, match=r"package_consent: adderlib\n"):  # the plan said so, the code needs it
         again.run()
     assert "made-up-lib" in again.task_store.attempts[1]["tests"]["failures"][0]["message"]
     assert again.task_store.asked == ["adderlib"]

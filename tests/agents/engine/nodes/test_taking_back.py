@@ -79,5 +79,5 @@ def test_without_this_part_the_worse_try_is_built_on(bench, monkeypatch):
 def test_when_tokens_run_short_a_new_sample_comes_before_a_repair(bench):
     bench.limits = TaskLimits(task_tokens=1_500)
     bench.replies["coder-code-a2"] = GOOD
-    assert bench.run()["approach"] == 2
+    assert bench.run()["counters"]["approach"] == 2
     assert [attempt["strategy"] for attempt in bench.task_store.attempts.values()] == ["first", "fresh"]
