@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 Kind = Literal["command", "code", "output", "path"]
 Decision = Literal["allow", "approve", "deny"]
-KINDS: tuple[Kind, ...] = ("command", "code", "output", "path")
 _ORDER: dict[Decision, int] = {"allow": 0, "approve": 1, "deny": 2}
 
 

@@ -12,7 +12,6 @@ from agents.firewall.base import Decision, FirewallVerdict, Kind
 from agents.llm.base import LLMError, Message, Provider
 from agents.llm.runner import ModelRunner
 
-_LAYER = "guard"
 _MAX_TEXT = 12_000  # characters shown to the guard: beyond that a small model judges nothing
 _MAX_REASON = 200
 _SYSTEM = """\
@@ -47,9 +46,7 @@ class ModelGuard:
     def judge(self, kind: Kind, text: str) -> FirewallVerdict:
         """Ask the model about one output of an agent."""
         if len(text) > _MAX_TEXT:
-            return FirewallVerdict(
-                "approve", _LAYER, f"Longer than the {_MAX_TEXT} characters that the guard reads.", "guard.too-long"
-            )
+            return _approve("too-long", f"Longer than the {_MAX_TEXT} characters that the guard reads.")
         messages: list[Message] = [
             {"role": "system", "content": _SYSTEM},
             {"role": "user", "content": f"Kind: {kind}\n----\n{text}"},
@@ -57,9 +54,7 @@ class ModelGuard:
         try:
             reply = self._runner.complete(self._provider, messages, schema=_SCHEMA, temperature=0.0, max_tokens=200)
         except LLMError as problem:
-            return FirewallVerdict(
-                "approve", _LAYER, f"The guard model did not answer: {problem}"[:400], "guard.silent"
-            )
+            return _approve("silent", f"The guard model did not answer: {problem}"[:400])
         return read_verdict(reply.text)
 
 
@@ -67,10 +62,12 @@ def read_verdict(text: str) -> FirewallVerdict:
     """The guard's words as a verdict; anything that is not exactly one is "approve"."""
     try:
         said = json.loads(text)
-        decision, reason = _DECISIONS[said["decision"]], str(said["reason"])
+        decision, reason = _DECISIONS[said["decision"]], " ".join(str(said["reason"]).split())[:_MAX_REASON]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return FirewallVerdict("approve", _LAYER, "The guard model did not return a verdict.", "guard.unreadable")
-    shown = " ".join(reason.split())[:_MAX_REASON]
-    return FirewallVerdict(
-        decision, _LAYER, f"The guard model says: {shown}" if decision != "allow" else "", f"guard.{decision}"
-    )
+        return _approve("unreadable", "The guard model did not return a verdict.")
+    shown = f"The guard model says: {reason}" if decision != "allow" else ""
+    return FirewallVerdict(decision, "guard", shown, f"guard.{decision}")
+
+
+def _approve(rule: str, reason: str) -> FirewallVerdict:
+    return FirewallVerdict("approve", "guard", reason, f"guard.{rule}")

@@ -43,8 +43,7 @@ def judge(
     """As `inspect`, with what each layer said. A `guard` is asked last and may only tighten."""
     try:
         if kind not in get_args(Kind):
-            known = ", ".join(get_args(Kind))
-            return _alone(FirewallVerdict("deny", "input", f"Unknown kind {kind!r}; known: {known}.", "input.kind"))
+            return _refused("kind", f"Unknown kind {kind!r}; known: {', '.join(get_args(Kind))}.")
         leak = judge_leak(text, context, formats=kind in ("command", "output"))
         said = [leak] if leak.rule == "leak.too-long" else [leak, *islice(_said(kind, text, context), _MOST_VERDICTS)]
         layers = [replace(worst(one for one in said if one.layer == name), layer=name) for name in _LAYERS[kind]]
@@ -54,18 +53,14 @@ def judge(
             layers.append(replace(guard.judge(kind, text) if verdict.decision != "deny" else ALLOW, layer="guard"))
             verdict = worst([verdict, layers[-1]])
         if leak.decision == "deny":
-            layers = [
-                layers[0],
-                *(FirewallVerdict(layer.decision, layer.layer, "", layer.rule) for layer in layers[1:]),
-            ]
+            layers = [layers[0], *(replace(layer, reason="") for layer in layers[1:])]
     except Exception as error:  # noqa: BLE001 - a judge that fails must not let anything through
-        return _alone(
-            FirewallVerdict("deny", "input", f"The text could not be judged ({type(error).__name__}).", "input.error")
-        )
+        return _refused("error", f"The text could not be judged ({type(error).__name__}).")
     return FirewallJudgement(verdict, tuple(layers))
 
 
-def _alone(verdict: FirewallVerdict) -> FirewallJudgement:
+def _refused(rule: str, reason: str) -> FirewallJudgement:
+    verdict = FirewallVerdict("deny", "input", reason, f"input.{rule}")
     return FirewallJudgement(verdict, (verdict,))
 
 
@@ -95,7 +90,7 @@ def check_lines(stream: Iterable[str], *, context: FirewallContext = _DEFAULT, l
                 raise TypeError
         except (ValueError, KeyError, TypeError, RecursionError):
             wanted = 'expected a JSON object {"kind": "command|code|output|path", "text": "…"}'
-            found = _alone(FirewallVerdict("deny", "input", f"Not a question: {wanted}.", "input.line"))
+            found = _refused("line", f"Not a question: {wanted}.")
         else:
             found = judge(kind, text, context=context)  # type: ignore[arg-type]  # an unknown kind is denied
         yield json.dumps(found.verdict.to_json() | ({"layers": found.to_json()} if layers else {}), ensure_ascii=True)

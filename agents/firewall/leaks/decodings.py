@@ -17,6 +17,19 @@ from urllib.parse import unquote_to_bytes
 
 MAX_TEXT = 2_000_000
 _MAX_DEPTH, _MAX_VARIANTS = 3, 400
+# Characters written as numbers: the base, what a run of them looks like, and one number in it.
+_NUMBERS = [
+    (8, re.compile(r"(?:\\?0?[0-7]{3}[\s,;\\]*){6,}"), re.compile(r"\d{2,3}")),
+    (10, re.compile(r"(?:(?:&#|\\)?\d{2,3}[\s,;\])]*){6,}"), re.compile(r"\d{2,3}")),
+    (2, re.compile(r"(?:[01]{7,8}[\s,;]*){6,}"), re.compile(r"[01]{7,8}")),
+]
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{8,}={0,2}")
+# How packed data begins, and what unpacks it; the cap keeps a bomb small. 47: zlib or gzip, whichever the header says.
+_PACKED: list[tuple[tuple[bytes, ...], Callable[[bytes], bytes]]] = [
+    ((b"\x1f", b"\x78"), lambda data: zlib.decompressobj(47).decompress(data, MAX_TEXT)),
+    ((b"BZh",), lambda data: bz2.BZ2Decompressor().decompress(data, MAX_TEXT)),
+    ((b"\xfd7zXZ",), lambda data: lzma.LZMADecompressor().decompress(data, MAX_TEXT)),
+]
 _ALNUM = re.compile(r"[^a-z0-9]+")
 
 
@@ -56,36 +69,24 @@ def _decodings(text: str) -> Iterator[str]:
     if "=" in text:
         yield quopri.decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")
     yield re.sub(r"\\u\{?([0-9a-fA-F]{2,6})\}?|\\x([0-9a-fA-F]{2})|\\U([0-9a-fA-F]{8})", _escape, text)
-    for base, pattern in (
-        (8, r"(?:\\?0?[0-7]{3}[\s,;\\]*){6,}"),
-        (10, r"(?:(?:&#|\\)?\d{2,3}[\s,;\])]*){6,}"),
-        (2, r"(?:[01]{7,8}[\s,;]*){6,}"),
-    ):
-        for run in re.findall(pattern, text)[:20]:
-            numbers = [
-                int(n, base)
-                for n in re.findall(r"[01]{7,8}" if base == 2 else r"\d{2,3}", run)
-                if base != 8 or not re.search("[89]", n)
-            ]
+    for base, pattern, digits in _NUMBERS:
+        for run in pattern.findall(text)[:20]:
+            numbers = [int(n, base) for n in digits.findall(run) if base != 8 or not re.search("[89]", n)]
             yield "".join(chr(n) for n in numbers if n < 0x250)
     hexes = re.sub(r"0x|\\x|%|[\s:,;\-_.]|[\"']", "", text)
     for source in (hexes, hexes[::-1]):
         for run in re.findall(r"[0-9a-fA-F]{12,}", source)[:20]:
-            for shift in (0, 1):
-                part = run[shift:]
+            for part in (run, run[1:]):
                 yield from _try(bytes.fromhex, part[: len(part) // 2 * 2])
     for source in dict.fromkeys((text, tight, tight[::-1])):
-        for run in re.findall(r"[A-Za-z0-9+/_\-]{8,}={0,2}", source)[:40]:
+        for run in _BASE64.findall(source)[:40]:
             plain = run.rstrip("=").replace("-", "+").replace("_", "/")
             # What stands before it, such as a folder, may be glued to it.
             starts = [0, 1, 2, 3, *(found.end() for found in islice(re.finditer("/", plain), 4))]
             for shift in dict.fromkeys(starts):
-                part = plain[shift:]
-                part = part[: len(part) - 1] if len(part) % 4 == 1 else part
-                yield from _try(lambda p: base64.b64decode(p + "=" * (-len(p) % 4)), part)
+                yield from _try(_base64, plain[shift:])
         for run in re.findall(r"[A-Za-z2-7]{16,}={0,6}", source)[:20]:
-            plain = run.rstrip("=").upper()
-            yield from _try(lambda p: base64.b32decode(p + "=" * (-len(p) % 8)), plain)
+            yield from _try(lambda p: base64.b32decode(p + "=" * (-len(p) % 8)), run.rstrip("=").upper())
         for run in re.findall(r"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]{15,}", source)[:20]:
             for shift in range(5):
                 yield from _try(base64.b85decode, run[shift:])
@@ -96,23 +97,20 @@ def _decodings(text: str) -> Iterator[str]:
             yield from _try(binascii.a2b_uu, line)
 
 
+def _base64(digits: str) -> bytes:
+    """Decode base64 without its padding; a digit too many is left out."""
+    whole = digits[: len(digits) - (len(digits) % 4 == 1)]
+    return base64.b64decode(whole + "=" * (-len(whole) % 4))
+
+
 def _try(decode: Callable[[str], bytes], text: str) -> Iterator[str]:
     try:
         data = decode(text)
-    except (ValueError, binascii.Error):
+        for heads, unpack in _PACKED:
+            if data.startswith(heads):
+                yield unpack(data).decode("utf-8", "replace")
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
         return
-    if data[:1] in (b"\x1f", b"\x78"):
-        try:
-            # 47: zlib or gzip, whichever the header says; the cap keeps a bomb small.
-            yield zlib.decompressobj(47).decompress(data, MAX_TEXT).decode("utf-8", "replace")
-        except zlib.error:
-            return
-    for head, open_it in ((b"BZh", bz2.BZ2Decompressor), (b"\xfd7zXZ", lzma.LZMADecompressor)):
-        if data.startswith(head):
-            try:
-                yield open_it().decompress(data, MAX_TEXT).decode("utf-8", "replace")
-            except (OSError, EOFError, ValueError, lzma.LZMAError):
-                return
     readable = sum(32 <= byte < 127 or byte in (9, 10, 13) for byte in data)
     if data and readable >= 0.5 * len(data):
         yield data.decode("utf-8", "replace")
@@ -135,6 +133,4 @@ def raw_runs(text: str) -> Iterator[bytes]:
     for run in re.findall(r"(?:[0-9a-fA-F]{2}[\s:,]?){12,}", text)[:20]:
         yield bytes.fromhex(re.sub(r"[\s:,]", "", run))
     for run in re.findall(r"[A-Za-z0-9+/_\-]{16,}", text)[:40]:
-        plain = run.replace("-", "+").replace("_", "/")
-        plain = plain[: len(plain) - 1] if len(plain) % 4 == 1 else plain
-        yield base64.b64decode(plain + "=" * (-len(plain) % 4))
+        yield _base64(run.replace("-", "+").replace("_", "/"))

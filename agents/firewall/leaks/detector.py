@@ -7,7 +7,6 @@ from agents.firewall.leaks.decodings import MAX_TEXT, differences, raw_runs, rea
 from agents.firewall.leaks.recitation import recites
 from agents.secrets.formats import find_known, is_placeholder
 
-_LAYER = "leak"
 _PIECE = 5
 _LEET = str.maketrans("013457@$", "oieastas")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -17,32 +16,24 @@ _ATBASH = str.maketrans(_LETTERS, _LETTERS[::-1])
 def judge_leak(text: str, context: FirewallContext, *, formats: bool) -> FirewallVerdict:
     """Look for everything that the context protects; with `formats` also for any well-known kind of secret."""
     if len(text) > MAX_TEXT:
-        return FirewallVerdict(
-            "deny", _LAYER, f"The text is longer than {MAX_TEXT} characters; send it in parts.", "leak.too-long"
-        )
-    guarded = [
-        (name, value)
-        for name, values in (("canary", context.canaries), ("secret", context.secrets))
-        for value in values
-        if len(value) >= 6
-    ]
+        return _deny("too-long", f"The text is longer than {MAX_TEXT} characters; send it in parts.")
+    named = [*(("canary", value) for value in context.canaries), *(("secret", value) for value in context.secrets)]
+    guarded = [(name, value) for name, value in named if len(value) >= 6]
     seen = list(readings(text)) if guarded or context.protected_texts else []
-    if guarded:
-        for name, value in guarded:
-            if _found(value, seen) or _combined(value, text):
-                return FirewallVerdict(
-                    "deny", _LAYER, f"The text contains a protected {name}, plain or disguised.", f"leak.{name}"
-                )
-    for protected in context.protected_texts:
-        if recites(text, protected, seen):
-            return FirewallVerdict("deny", _LAYER, "The text recites a protected prompt.", "leak.prompt")
-    if formats:
-        for kind, start, end in find_known(text):
-            if not is_placeholder(text[start:end]):
-                return FirewallVerdict(
-                    "approve", _LAYER, f"The text contains what looks like a secret ({kind}).", "leak.known-format"
-                )
+    for name, value in guarded:
+        if _found(value, seen) or _combined(value, text):
+            return _deny(name, f"The text contains a protected {name}, plain or disguised.")
+    if any(recites(text, protected, seen) for protected in context.protected_texts):
+        return _deny("prompt", "The text recites a protected prompt.")
+    for kind, start, end in find_known(text) if formats else ():
+        if not is_placeholder(text[start:end]):
+            reason = f"The text contains what looks like a secret ({kind})."
+            return FirewallVerdict("approve", "leak", reason, "leak.known-format")
     return ALLOW
+
+
+def _deny(rule: str, reason: str) -> FirewallVerdict:
+    return FirewallVerdict("deny", "leak", reason, f"leak.{rule}")
 
 
 def _found(value: str, seen: list[str]) -> bool:

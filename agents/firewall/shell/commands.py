@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from agents.firewall.base import ALLOW, CodeJudges, FirewallContext, FirewallVerdict, worst
 from agents.firewall.paths import is_secret, normal, path_pattern
-from agents.firewall.shell.env_vars import dangerous_assignment
 from agents.firewall.shell.file_effects import approve, deny
+from agents.firewall.shell.launchers import dangerous_assignment
 from agents.firewall.shell.reader import parse
 from agents.firewall.shell.script import Script, SimpleCommand, Unparsable, Word
 from agents.firewall.shell.table_rules import line_of, table_verdicts
@@ -19,6 +20,10 @@ from agents.firewall.shell.tools import Tools
 MAX_DEPTH = 6
 _BIDI = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _FOREIGN = re.compile("[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\uff01-\uff5e\U0001d400-\U0001d7ff]")
+# Scratch space and hidden folders of a home.
+_FOREIGN_PLACE = re.compile(
+    r"(?=.*/)(?:/tmp|/var/tmp|/dev/shm|/dev/fd|/proc|\.\./|/root|(?:~|/home)(?=.*/\.))", re.DOTALL
+)
 _SECRET_WORDS = re.compile(r"(?i)key|token|secret|passw|cred|aws|auth|private")
 _VARIABLE = re.compile(r"\$\{?(\w+)")
 _KEY_VARIABLE = re.compile(r"(?i)secret|token|api_?key|access_?key|private_?key|credential|passwd|password")
@@ -130,12 +135,7 @@ class _Judge(Tools):
 
     def place(self, written: str) -> FirewallVerdict:
         """A program from scratch space or somebody's home was put there by something that nobody judged."""
-        hidden_or_scratch = not written.startswith(("/home", "~")) or "/." in written
-        if (
-            "/" in written
-            and hidden_or_scratch
-            and re.match(r"(/tmp|/var/tmp|/dev/shm|/dev/fd|/proc|~|\.\./|/home|/root)/?", written)
-        ):
+        if _FOREIGN_PLACE.match(written):
             return approve("foreign-program", f"{written} is a program from outside the workspace.")
         return ALLOW
 
@@ -156,8 +156,8 @@ class _Judge(Tools):
             yield from self.looking(name, arguments)
         if name in names("sets", "read_nothing"):
             return
-        for index, word in enumerate(arguments):
-            if index and (name, arguments[index - 1].text) in (("ssh", "-i"), ("sftp", "-i"), ("ssh-keygen", "-f")):
+        for before, word in pairwise([Word(""), *arguments]):
+            if (name, before.text) in (("ssh", "-i"), ("sftp", "-i"), ("ssh-keygen", "-f")):
                 if self.secret(word.text):
                     yield approve("secret", f"{name} uses a key.")
                 continue
@@ -172,10 +172,10 @@ class _Judge(Tools):
 
     def looking(self, name: str, arguments: Sequence[Word]) -> Iterator[FirewallVerdict]:
         texts = [word.text for word in arguments]
-        if name == "find" and not any(re.match(r"(/|~)", text) for text in texts):
+        if name == "find" and not any(text.startswith(("/", "~")) for text in texts):
             return
-        for index, text in enumerate(texts):
-            named = name != "find" or (index and texts[index - 1] in _NAMING)
+        for before, text in pairwise(["", *texts]):
+            named = name != "find" or before in _NAMING
             if named and re.fullmatch(rf"\*?({path_pattern('wanted').pattern})\*?", text):
                 yield approve("secret-search", f"{name} looks for files that hold secrets.")
 
@@ -188,23 +188,21 @@ class _Judge(Tools):
 
     def environment(self, simple: SimpleCommand) -> Iterator[FirewallVerdict]:
         """All variables of the environment as data, or those that hold keys by their name."""
-        for word in simple.words[1:]:
-            used = (
-                _VARIABLE.findall(word.text) if not word.literal else [word.text] if simple.name == "printenv" else []
-            )
+        arguments = simple.words[1:]
+        for word in arguments:
+            used = [word.text] if simple.name == "printenv" and word.literal else []
+            used = used if word.literal else _VARIABLE.findall(word.text)
             if any(_KEY_VARIABLE.search(name) for name in used):
                 yield approve("secret-variable", f"Uses {used[0]}, which by its name holds a secret.")
-        if _dumps(simple) and any(not word.text.startswith("/dev/") for word in simple.writes):
+        to_file = any(not word.text.startswith("/dev/") for word in simple.writes)
+        piped = any(_dumps(one) for one in _before(simple))
+        said = " ".join(word.text for word in arguments)
+        if piped and (
+            simple.name in names("sets", "encoders") or (simple.name.endswith("grep") and _SECRET_WORDS.search(said))
+        ):
+            yield approve("environment-dump", "Takes secrets from, or disguises, the environment variables.")
+        elif to_file and (piped or _dumps(simple)):
             yield approve("environment-dump", "Writes all environment variables to a file.")
-        source = simple.piped_from
-        if source is not None and any(_dumps(one) for one in _before(simple)):
-            said = " ".join(word.text for word in simple.words[1:])
-            if simple.name in names("sets", "encoders") or (
-                simple.name.endswith("grep") and _SECRET_WORDS.search(said)
-            ):
-                yield approve("environment-dump", "Takes secrets from, or disguises, the environment variables.")
-            elif any(not word.text.startswith("/dev/") for word in simple.writes):
-                yield approve("environment-dump", "Writes all environment variables to a file.")
 
 
 def _before(simple: SimpleCommand) -> Iterator[SimpleCommand]:
@@ -216,18 +214,7 @@ def _before(simple: SimpleCommand) -> Iterator[SimpleCommand]:
 
 def _dumps(simple: SimpleCommand) -> bool:
     """Whether the command prints the whole environment."""
-    if simple.name not in names("sets", "dumpers"):
-        return False
-    texts = [word.text for word in simple.words[1:]]
-    return {
-        "env": not [t for t in texts if not t.startswith("-")],
-        "printenv": not texts or texts == ["-0"],
-        "set": not texts,
-        "export": not texts or texts == ["-p"],
-        "declare": bool(texts) and all(re.fullmatch(r"-[px]+", t) for t in texts),
-        "typeset": bool(texts) and all(re.fullmatch(r"-[px]+", t) for t in texts),
-        "compgen": texts[:1] in (["-e"], ["-v"]),
-    }[simple.name]
+    return bool(pattern("commands", "dumps").fullmatch(simple.name + line_of(simple.words[1:])))
 
 
 _HANDLERS: dict[str, Callable[..., Iterator[FirewallVerdict]]] = {

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from agents.firewall.base import FirewallVerdict
 from agents.firewall.paths import is_secret, normal
-from agents.firewall.shell.env_vars import dangerous_assignment
 from agents.firewall.shell.file_effects import approve, deny, mild
 from agents.firewall.shell.interpreters import Interpreters, chain
 from agents.firewall.shell.script import SimpleCommand, Word
@@ -41,6 +40,20 @@ def option_value(arguments: Sequence[Word], letter: str) -> Word | None:
                 return Word(attached, word.literal)
             return arguments[index + 1] if index + 1 < len(arguments) else None
     return None
+
+
+def dangerous_assignment(assigned: str) -> Iterator[FirewallVerdict]:
+    """Judge a variable that steers what later programs run, where they connect to, or what is recorded of them."""
+    name, joint, value = assigned.partition("=")
+    name = name.removesuffix("+")
+    if not joint or not pattern("env", "steering").fullmatch(name):
+        return
+    for variables, values in rules()["env"]["values"].items():
+        if re.fullmatch(variables, name) and (
+            not re.search(values.get("when", ""), value) or re.search(values.get("unless", "(?!)"), value)
+        ):
+            return
+    yield approve("environment", f"Setting {name} changes what later programs run or record.")
 
 
 class Launchers(Interpreters):
