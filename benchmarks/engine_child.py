@@ -130,7 +130,7 @@ class Bench:
         import ollama
 
         # A connection per call, as the engine's own client has it: a kept one would wait for delayed acknowledgements.
-        transport = httpx.AsyncHTTPTransport(limits=httpx.TaskLimits(max_keepalive_connections=0))
+        transport = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
         client = ollama.AsyncClient(self.server, trust_env=False, transport=transport)
         for messages, schema in self.asked:
             with watch.section("model"):

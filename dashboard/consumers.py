@@ -125,7 +125,7 @@ class RunConsumer(AsyncWebsocketConsumer):
 
     async def run_recheck(self, message: dict[str, Any]) -> None:
         """Something about this person's rights changed: look again before the next row."""
-        self.checked = 0.0
+        self.checked = float("-inf")
         self.wake.set()
 
     async def run_delta(self, message: dict[str, Any]) -> None:

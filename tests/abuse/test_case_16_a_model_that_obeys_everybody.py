@@ -240,7 +240,7 @@ def test_code_it_was_told_to_write_gets_nothing_out(
     runner = ObedientRunner(
         obeys=("coder",), tests=TESTS.replace("== 5", "== 6")
     )  # fails, so that all output is looked at
-    made = bench(runner, backend, limits=support.Limits(max_retries=0))
+    made = bench(runner, backend, limits=support.TaskLimits(max_retries=0))
     put(made, {"docs/notes.md": order(write={"calc.py": exfiltration(trap, tmp_path)})})
     state = made.run()
     assert runner.obeyed

@@ -28,7 +28,7 @@ def doctor(home: Path, **variables: str) -> tuple[int, dict[str, Any], dict[str,
 def test_a_missing_model_server_is_named_but_blocks_only_what_needs_it(tmp_path: Path) -> None:
     code, document, checks = doctor(tmp_path)
     assert checks["Model server"]["ok"] is False
-    assert "http://127.0.0.1:9" in checks["Model server"]["detail"]
+    assert "127.0.0.1:9" in checks["Model server"]["detail"]
     assert "aiswe demo" in checks["Model server"]["hint"]
     assert checks["Context window"]["ok"] is None
     red = [row["name"] for row in document["checks"] if row["needed"] and row["ok"] is False]

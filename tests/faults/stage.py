@@ -39,12 +39,13 @@ class FaultyRunner(ModelRunner):
         self.persona, self.fault, self.times = persona, fault, times
 
     def complete(self, provider: Any, messages: Sequence[Any], **options: Any) -> Completion:
-        """Ask, with short patience."""
+        """Ask; with short timeouts where a fault was ordered, so that no other call depends on the load."""
         who = messages[0]["content"].splitlines()[0].removeprefix("Persona: ")
         self.calls.append(who)
         self.before(who)
-        provider.timeouts = Timeouts(connect=2.0, first_token=0.4, idle=0.4, total=4.0)
+        provider.timeouts = Timeouts(connect=10.0, first_token=60.0, idle=60.0, total=120.0)
         if who == self.persona and self.times > 0:
+            provider.timeouts = Timeouts(connect=2.0, first_token=0.4, idle=0.4, total=4.0)
             self.times -= 1
             for server in engine_models._servers.values():
                 server.faults.add(times=2, **self.fault)  # both tries of the runner
@@ -86,8 +87,10 @@ class QuietBackend(FakeBackend):
 
 
 def quiet_pytest(sandbox: Any, args: Sequence[str] = (), **_: Any) -> TestReport:
-    """Passes when some file adds a and b, fails otherwise."""
-    if any(b"return a + b" in data for name, data in sandbox.files.items() if not name.startswith("tests/")):
+    """Passes when some file adds a and b, fails otherwise; a run up to the first failure notices each mutant."""
+    if "-x" not in args and any(
+        b"return a + b" in data for name, data in sandbox.files.items() if not name.startswith("tests/")
+    ):
         return TestReport(passed=1, collected=1, exit_code=0)
     failure = Failure("tests/test_calc.py::test_sum", "assert 6 == 5", "E       assert 6 == 5")
     return TestReport(failed=1, collected=1, exit_code=1, failures=(failure,))

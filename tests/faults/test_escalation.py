@@ -1,7 +1,10 @@
 """Tasks that are not solved, limits that are reached, parts that are gone: a person can always go on from there."""
 
+from dataclasses import replace
+
 import pytest
 
+from agents.engine.limits import LIMITS
 from projects.engine.budgets import seconds_at_work
 from projects.jobs import run_task
 from projects.models import Attempt, Run, Task, Transition, Usage
@@ -74,7 +77,7 @@ def test_a_person_allows_more_repairs_and_the_retry_goes_on(still):
     ("limit", "words"), [("task_tokens", "tokens of this task"), ("run_tokens", "tokens of this run")]
 )
 def test_a_used_up_budget_stops_before_the_call_and_raising_it_goes_on(still, monkeypatch, limit, words):
-    monkeypatch.setitem(projects.LIMIT_RANGES, limit, (1, 1_000_000))  # the recorded words are few
+    monkeypatch.setitem(LIMITS, limit, replace(LIMITS[limit], low=1))  # the recorded words are few
     still.build("T-01", limits={limit: 500})
     task = still.task()
     assert task.status == Task.Status.ESCALATED
@@ -223,10 +226,10 @@ def test_errors_that_never_read_the_same_come_to_an_end(still, monkeypatch):
 def test_a_task_that_rests_keeps_no_other_from_starting(still, monkeypatch):
     from agents.languages.python import language
 
-    def first_breaks(sandbox, *_args, **_options):
+    def first_breaks(sandbox, *arguments, **options):
         if "calc.py" in sandbox.files:
             raise SandboxUnavailable("the packages cannot be fetched")
-        return works(sandbox)
+        return works(sandbox, *arguments, **options)
 
     works = language.run_pytest
     monkeypatch.setattr(language, "run_pytest", first_breaks)

@@ -152,7 +152,7 @@ def test_a_worker_that_lost_its_task_in_mid_job_ends_quietly_and_on_the_log(monk
     monkeypatch.setattr(jobs.building, "build", slept)
     with caplog.at_level("INFO", "aiswe.jobs"):
         jobs.run_task(task.pk)
-    assert "somebody else's now" in caplog.text
+    assert "now belongs to another worker" in caplog.text
     task.refresh_from_db()
     assert task.status == Task.Status.RUNNING
     assert task.lease_owner == "worker:b:2:2"

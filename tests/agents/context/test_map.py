@@ -52,7 +52,7 @@ def test_the_map_of_a_large_repository_keeps_to_its_tokens():
     many = {
         f"part{number:03}/module.py": read_symbols(
             "".join(f"def task_{number}_{each}(first: int, second: str) -> bool: ...\n" for each in range(30)).encode(),
-            "python",
+            grammar_of("a.py"),
         )
         for number in range(120)
     }

@@ -43,7 +43,7 @@ def test_several_files_take_turns():
 
 
 @pytest.mark.bubblewrap
-def test_a_suite_that_notices_is_told_from_one_that_is_blind_and_the_code_is_put_back():
+def test_a_suite_that_notices_is_told_from_one_that_is_blind_and_the_code_is_put_back(monkeypatch):
     files = {"shape.py": CODE}
     found = mutants_of(files, {}, seed="T-01")
     with load_backend("bubblewrap").open() as sandbox:
@@ -56,6 +56,8 @@ def test_a_suite_that_notices_is_told_from_one_that_is_blind_and_the_code_is_put
         blind = check(language(), sandbox, found, files, [TESTS])
         assert blind.blind
         assert len(blind.survivors) == blind.ran == len(found)
+        monkeypatch.setattr("agents.mutation.check.SECONDS", 0.01)  # a busy machine: one mutant at most is run
+        assert not check(language(), sandbox, found, files, [TESTS]).blind
         assert sandbox.get(["shape.py"]) == {"shape.py": CODE.encode()}
 
 

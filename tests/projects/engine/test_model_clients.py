@@ -76,8 +76,8 @@ def test_a_server_takes_as_many_conversations_as_the_file_says_of_it_else_as_is_
         "[servers.studio]\nkind='openai'\nurl='http://127.0.0.1:1234/v1/'\nparallel=5\n"
     )
     settings.MODEL_PARALLEL = 2
-    assert engine.at_once("http://127.0.0.1:1234/v1") == 5
-    assert engine.at_once(settings.MODEL_URLS["ollama"]) == 2
-    assert engine.at_once(engine.provider_for(make_project()).server) == engine.RECORDED_AT_ONCE
+    assert engine.parallel("http://127.0.0.1:1234/v1") == 5
+    assert engine.parallel(settings.MODEL_URLS["ollama"]) == 2
+    assert engine.parallel(engine.provider_for(make_project()).server) == engine.RECORDED_PARALLEL
     (tmp_path / "models.toml").write_text("[servers.studio]\nkind=")
-    assert engine.at_once("http://127.0.0.1:1234/v1") == 2
+    assert engine.parallel("http://127.0.0.1:1234/v1") == 2
