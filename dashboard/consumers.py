@@ -19,7 +19,9 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
 from django.utils.crypto import constant_time_compare
 
 from dashboard import access, gatekeeper, stream
+from dashboard.requests import number
 from dashboard.text import plain
+from projects.models import Run
 from projects.services.audit.notifications import person_group
 
 log = logging.getLogger(__name__)
@@ -41,7 +43,7 @@ def _permission(session_key: str | None, run_id: int) -> tuple[int, int]:
         return NOT_SIGNED_IN, 0
     if gatekeeper.is_too_old(session, time.time()):
         return NOT_SIGNED_IN, 0
-    if gatekeeper.lacks_factor(user) or not access.runs(user).filter(pk=run_id).exists():
+    if gatekeeper.lacks_factor(user) or not access.visible(Run, user).filter(pk=run_id).exists():
         return NOT_ALLOWED, 0
     return 0, user.pk
 
@@ -74,8 +76,7 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self.hang_up(code)
             return
         query = dict(parse_qsl(self.scope.get("query_string", b"").decode("utf-8", "replace")))
-        after = query.get("after", "0")
-        self.cursor = int(after) if after.isdecimal() and len(after) < 19 else 0
+        self.cursor = number(query, "after") or 0
         self.wanted = stream.Filter.read(query)
         self.group = f"run.{self.run_id}"
         # The group first, then the first look: what is announced in between is not missed.

@@ -1,13 +1,63 @@
-"""Answering with a page, or with the one part of it that htmx will swap."""
+"""What views share: who may call them, refusals as pages, and answering with a page or one part of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
 from django.template.response import TemplateResponse
 from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
+
+from dashboard import access
+from dashboard.access import Row
+from dashboard.refusals import local_path, status_of
+from dashboard.requests import number
+from projects.errors import ProjectsError
+
+View = Callable[..., HttpResponseBase]
+
+
+def page(methods: str, model: type[Model] | None = None) -> Callable[[View], View]:
+    """Make a view answer only `methods` ("GET POST"), and turn its refusals into a page a person can act on.
+
+    With a `model`, the view gets the row that the address's `pk` names in place of the number; a row that the person
+    may not see is a 404.
+    """
+
+    def decorate(view: View) -> View:
+        @require_http_methods(methods.split())
+        @wraps(view)
+        def answer(request: HttpRequest, **places: Any) -> HttpResponseBase:
+            try:
+                if model is None:
+                    return view(request, **places)
+                row = get_object_or_404(access.visible(model, request.user), pk=places.pop("pk"))
+                return view(request, row, **places)
+            except ProjectsError as refusal:
+                status = status_of(refusal)
+                context = {"refusal": str(refusal), "back": local_path(request), "status": status}
+                return render(request, "pages/refused.html", context, status=status)
+
+        return answer
+
+    return decorate
+
+
+def version_of(request: HttpRequest, versions: QuerySet[Row]) -> Row | None:
+    """The version that ?v= names, else the first of `versions`. Raises Http404 for one that does not exist."""
+    if not request.GET.get("v"):
+        return versions.first()
+    wanted = number(request.GET, "v", digits=9)
+    if wanted is None:
+        raise Http404("No such version.")
+    return get_object_or_404(versions, version=wanted)
 
 
 def show(

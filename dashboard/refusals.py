@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
-from django.shortcuts import render
 
 from projects.errors import (
     BadInput,
@@ -41,18 +35,3 @@ def local_path(request: HttpRequest, fallback: str = "/") -> str:
     """The page the form was on, if it is one of ours."""
     back = request.POST.get("back", "")
     return back if back.startswith("/") and not back.startswith(("//", "/\\")) else fallback
-
-
-def refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Turn a ProjectsError out of the view into a page a person can act on."""
-
-    @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        try:
-            return view(request, *args, **kwargs)
-        except ProjectsError as refusal:
-            status = status_of(refusal)
-            context = {"refusal": str(refusal), "back": local_path(request), "status": status}
-            return render(request, "pages/refused.html", context, status=status)
-
-    return answer

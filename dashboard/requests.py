@@ -1,6 +1,8 @@
-"""What the middleware adds to a request, as a type."""
+"""Requests as views read them: what the middleware adds, as a type, and the values of a query string."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
@@ -12,3 +14,14 @@ class AuthenticatedHttpRequest(HttpRequest):
 
     user: User
     htmx: HtmxDetails
+
+
+def number(query: Mapping[str, str], name: str, digits: int = 18) -> int | None:
+    """A value as a whole number; None when it is missing, something else or longer than `digits`."""
+    text = query.get(name, "")
+    return int(text) if text.isdecimal() and len(text) <= digits else None
+
+
+def words(query: Mapping[str, str], name: str) -> str:
+    """A value to search for: at most 200 characters, as every database takes them."""
+    return query.get(name, "").replace("\x00", "")[:200].strip()

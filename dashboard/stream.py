@@ -15,6 +15,7 @@ from django.db.models import Count, Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils.html import strip_spaces_between_tags
 
+from dashboard.requests import words
 from dashboard.text import one_line
 from projects.models import Event, Run, Task
 from projects.services.audit.vocabulary import Preset, Urgency, families, look_of, types_in
@@ -45,7 +46,7 @@ class Filter:
         kind, agent = query.get("type", ""), query.get("agent", "")
         return cls(
             preset=next((name for name in PRESETS if name == query.get("preset")), ""),
-            q=query.get("q", "").replace("\x00", "")[:200].strip(),
+            q=words(query, "q"),
             type=kind if kind in families() else "",
             agent=agent if agent in AGENTS else "",
             task=query.get("task", "").replace("\x00", "")[:40],

@@ -1,7 +1,7 @@
-"""The door of the API: a bearer token, its scope, JSON in and JSON out.
+"""Authentication of the API: a bearer token, its scope, JSON in and JSON out.
 
-Only a token opens it. A session's cookie does not, so a page of somebody else's that makes a browser post here gets
-nothing, and no token against forged requests is needed.
+Only a token is accepted. A session's cookie is not, so another site's page that makes a browser post here gets
+nothing, and no CSRF token is needed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
+from django.db.models import Model
 from django.http import Http404, HttpRequest, JsonResponse
+from django.shortcuts import get_object_or_404
 from django.views.decorators.csrf import csrf_exempt
 
-from dashboard import address
+from dashboard import access, address
 from dashboard.api import rate
 from dashboard.refusals import status_of
-from projects.errors import BadInput, NotAllowed, ProjectsError, TooManyTries
+from projects.errors import BadInput, ProjectsError, TooManyTries
 from projects.models import ApiToken
 from projects.services.accounts import api_tokens, throttle
 from projects.services.audit.sitelog import note
@@ -34,7 +36,7 @@ def problem(status: int, words: str, **headers: str) -> JsonResponse:
 
 
 def _token(request: HttpRequest) -> ApiToken | JsonResponse:
-    """The token that was sent, or why not."""
+    """The token that was sent, or the refusal."""
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not text.strip():
         return problem(401, NO_TOKEN, **{"WWW-Authenticate": "Bearer"})
@@ -50,7 +52,7 @@ def _token(request: HttpRequest) -> ApiToken | JsonResponse:
 
 
 def _body(request: HttpRequest) -> dict[str, Any]:
-    """The JSON object that was sent; none is an empty one. Raises BadInput."""
+    """The JSON object that was sent; {} for an empty body. Raises BadInput."""
     try:
         raw = request.body
     except RequestDataTooBig as big:
@@ -69,7 +71,7 @@ def _body(request: HttpRequest) -> dict[str, Any]:
 
 
 def text(body: dict[str, Any], name: str, *, most: int, default: str | None = None) -> str:
-    """A string of the body. Raises BadInput when it is missing, no string or too long."""
+    """A string of the body. Raises BadInput when it is missing, not a string or too long."""
     value = body.get(name, default)
     if not isinstance(value, str):
         raise BadInput(f"{name!r} is required and must be a string.")
@@ -84,18 +86,20 @@ def text(body: dict[str, Any], name: str, *, most: int, default: str | None = No
     return value
 
 
-def only(body: dict[str, Any], *names: str) -> None:
-    """Refuse what this address does not know, so that a typing error is no silent no-op. Raises BadInput."""
+def _only(body: dict[str, Any], names: list[str]) -> None:
+    """Refuse names this endpoint does not know, so that a typing error is not silently ignored. Raises BadInput."""
     unknown = sorted(set(body) - set(names))
     if unknown:
         known = f"It knows: {', '.join(names)}." if names else "This endpoint takes no request body."
         raise BadInput(f"Unknown: {', '.join(name[:40] for name in unknown[:5])}. {known}")
 
 
-def endpoint(**handlers: tuple[str, Handler]) -> Callable[..., JsonResponse]:
+def endpoint(model: type[Model] | None = None, **handlers: tuple[str, Handler]) -> Callable[..., JsonResponse]:
     """A view from handlers by method, each with the scope it takes: endpoint(GET=("read", show), POST=("run", start)).
 
-    A handler gets the request, whose user is the token's owner; for other methods than GET also the body.
+    A handler gets the request, whose user is the token's owner, and with a `model` the row that the address's `pk`
+    names, if the owner may see it. For other methods than GET it also gets the body; the scope is followed by the
+    names the body may have: POST=("run text", say).
     """
 
     def view(request: HttpRequest, **places: Any) -> JsonResponse:
@@ -108,12 +112,15 @@ def endpoint(**handlers: tuple[str, Handler]) -> Callable[..., JsonResponse]:
             words = f"This endpoint accepts {' and '.join(handlers)}."
             return problem(405, words, Allow=", ".join(handlers))
         request.user = token.user
-        scope, handler = handlers[request.method]
+        rights, handler = handlers[request.method]
+        scope, *names = rights.split()
         try:
             api_tokens.require_scope(token, scope)
             if request.method != "GET":
                 places["body"] = _body(request)
-            answer = handler(request, **places)
+            row = () if model is None else (get_object_or_404(access.visible(model, token.user), pk=places.pop("pk")),)
+            _only(places.get("body", {}), names)
+            answer = handler(request, *row, **places)
         except Http404:
             response = problem(404, "This does not exist, or you do not have access to it.")
         except ProjectsError as refusal:
@@ -127,11 +134,5 @@ def endpoint(**handlers: tuple[str, Handler]) -> Callable[..., JsonResponse]:
         response["Cache-Control"] = "no-store"
         return response
 
-    view.open_to_tokens = True  # type: ignore[attr-defined]  # a mark for the gatekeeper, which leaves it to the token
+    view.open_to_tokens = True  # type: ignore[attr-defined]  # the gatekeeper leaves these views to the token
     return login_not_required(csrf_exempt(view))
-
-
-def may(request: HttpRequest, allowed: bool, words: str) -> None:
-    """Raise NotAllowed with `words` unless allowed."""
-    if not allowed:
-        raise NotAllowed(words)

@@ -7,25 +7,26 @@ from typing import Any
 import segno
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard import address, gatekeeper
 from dashboard.account_forms import FactorForm, FactorOffForm, PasswordForm, TokenForm
-from dashboard.pages import show
-from dashboard.refusals import refusals
+from dashboard.pages import page, show
+from dashboard.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput, NotAllowed, ProjectsError, TooManyTries
 from projects.services.accounts import api_tokens, second_factor, throttle, users
+from projects.services.accounts.second_factor import check
 
+WRONG_CODE = "That code is wrong, or was used before. Wait for the next one."
 OFFERED = "offered_secret"  # in the session until a first code of it is accepted
 QUIET_ZONE = 4  # modules around a QR code that readers need
 
 
-def _page(request: HttpRequest, status: int = 200, **forms: Any) -> HttpResponse:
+def _page(request: AuthenticatedHttpRequest, status: int = 200, **forms: Any) -> HttpResponse:
     """The account page, with the form that was refused, if any, as it was filled in."""
-    user: Any = request.user
+    user = request.user
     context = {
         "password_form": PasswordForm(prefix="pw"),
         "token_form": TokenForm(prefix="tok"),
@@ -40,7 +41,7 @@ def _page(request: HttpRequest, status: int = 200, **forms: Any) -> HttpResponse
     return show(request, "pages/account.html", context, status=status)
 
 
-def _refused(form: Any, refusal: ProjectsError, request: HttpRequest, name: str) -> HttpResponse:
+def _refused(form: Any, refusal: ProjectsError, request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     form.add_error(None, str(refusal))
     response = _page(request, 429 if isinstance(refusal, TooManyTries) else 422, **{name: form})
     if isinstance(refusal, TooManyTries):
@@ -48,48 +49,39 @@ def _refused(form: Any, refusal: ProjectsError, request: HttpRequest, name: str)
     return response
 
 
-def prove(request: HttpRequest, password: str, code: str | None = None) -> None:
+def prove(request: AuthenticatedHttpRequest, password: str, code: str | None = None) -> None:
     """The person is who signed in, not somebody at a browser that was left open.
 
     Wrong answers count as at the sign-in. Raises NotAllowed and TooManyTries.
     """
-    user: Any = request.user
-    place = address.of(request)
-    with throttle.guarded("password", user.get_username(), place) as right:
-        if user.check_password(password):
-            right.append(True)
-    if not right:
+    person, place = request.user, address.of(request)
+    if not throttle.guarded("password", person.get_username(), place, lambda: person.check_password(password)):
         raise NotAllowed("That is not your current password.")
-    if code is not None:
-        with throttle.guarded("code", str(user.pk), place) as right:
-            if second_factor.check(user, code):
-                right.append(True)
-        if not right:
-            raise NotAllowed("That code is wrong, or was used before. Wait for the next one.")
+    if code is not None and not throttle.guarded("code", str(person.pk), place, lambda: check(person, code)):
+        raise NotAllowed(WRONG_CODE)
 
 
 @never_cache
-@require_GET
-def overview(request: HttpRequest) -> HttpResponse:
+@page("GET")
+def overview(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Everything about one's own account."""
     return _page(request)
 
 
 @never_cache
-@require_POST
-def password(request: HttpRequest) -> HttpResponse:
+@page("POST")
+def password(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Change the password; other browsers are signed out."""
     form = PasswordForm(request.POST, prefix="pw")
     if not form.is_valid():
         return _page(request, 422, password_form=form)
-    user: Any = request.user
     try:
         prove(request, form.cleaned_data["old"])
-        users.change_password(user, old=form.cleaned_data["old"], new=form.cleaned_data["new"])
+        users.change_password(request.user, old=form.cleaned_data["old"], new=form.cleaned_data["new"])
     except ProjectsError as refusal:
         return _refused(form, refusal, request, "password_form")
     # The row of this session went with the others; this makes it anew, under a new key.
-    update_session_auth_hash(request, user)
+    update_session_auth_hash(request, request.user)
     messages.success(request, "Password changed. Other browsers were signed out; API tokens still work.")
     return redirect("account")
 
@@ -107,11 +99,10 @@ def qr_path(text: str) -> tuple[str, int]:
 
 
 @never_cache
-@require_http_methods(["GET", "POST"])
-def factor(request: HttpRequest) -> HttpResponse:
+@page("GET POST")
+def factor(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Set up the second factor: show its secret, hear a first code of it, show the recovery codes once."""
-    user: Any = request.user
-    if second_factor.has_one(user):
+    if second_factor.has_one(request.user):
         return redirect("account")
     secret = request.session.get(OFFERED) or second_factor.new_secret()
     request.session[OFFERED] = secret
@@ -120,33 +111,32 @@ def factor(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             prove(request, form.cleaned_data["password"])
-            codes = second_factor.turn_on(user, secret, form.cleaned_data["code"])
+            codes = second_factor.turn_on(request.user, secret, form.cleaned_data["code"])
         except ProjectsError as refusal:
             form.add_error(None, str(refusal))
             status = 429 if isinstance(refusal, TooManyTries) else 422
         else:
             del request.session[OFFERED]
             # Who stole an older session does not keep it.
-            users.sign_out_everywhere(user, but=request.session.session_key)
+            users.sign_out_everywhere(request.user, but=request.session.session_key)
             return show(request, "pages/recovery_codes.html", {"codes": codes, "fresh": True})
-    path, side = qr_path(second_factor.address_of(secret, user))
+    path, side = qr_path(second_factor.address_of(secret, request.user))
     context = {
         "form": form,
         "secret": " ".join(secret[i : i + 4] for i in range(0, len(secret), 4)),
         "path": path,
         "side": side,
-        "demanded": gatekeeper.lacks_factor(user),
+        "demanded": gatekeeper.lacks_factor(request.user),
     }
     return render(request, "pages/second_factor.html", context, status=422 if form.errors and status == 200 else status)
 
 
 @never_cache
-@require_POST
-def factor_change(request: HttpRequest) -> HttpResponse:
+@page("POST")
+def factor_change(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Turn the second factor off, or make new recovery codes; both take the password and a code."""
-    user: Any = request.user
     form = FactorOffForm(request.POST, prefix="off")
-    if not second_factor.has_one(user):
+    if not second_factor.has_one(request.user):
         return redirect("account")
     if not form.is_valid():
         return _page(request, 422, off_form=form)
@@ -154,51 +144,47 @@ def factor_change(request: HttpRequest) -> HttpResponse:
     try:
         prove(request, form.cleaned_data["password"], form.cleaned_data["code"])
         if renew:
-            return show(request, "pages/recovery_codes.html", {"codes": second_factor.renew_codes(user)})
+            return show(request, "pages/recovery_codes.html", {"codes": second_factor.renew_codes(request.user)})
     except ProjectsError as refusal:
         return _refused(form, refusal, request, "off_form")
-    second_factor.turn_off(user)
+    second_factor.turn_off(request.user)
     messages.success(request, "The second factor is off. Signing in takes the password alone.")
     return redirect("account")
 
 
-@require_POST
-def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
+@page("POST")
+def sign_out_everywhere(request: AuthenticatedHttpRequest) -> HttpResponse:
     """End every other session, and on request every API token."""
-    user: Any = request.user
-    ended = users.sign_out_everywhere(user, but=request.session.session_key)
+    ended = users.sign_out_everywhere(request.user, but=request.session.session_key)
     words = f"{ended} other session{'' if ended == 1 else 's'} ended."
     if request.POST.get("tokens") == "on":
-        words += f" {api_tokens.revoke_all(user, by=user)} API tokens revoked."
+        words += f" {api_tokens.revoke_all(request.user, by=request.user)} API tokens revoked."
     messages.success(request, words)
     return redirect("account")
 
 
 @never_cache
-@require_POST
-def token_make(request: HttpRequest) -> HttpResponse:
+@page("POST")
+def token_make(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Make an API token and show it, this once."""
-    user: Any = request.user
     form = TokenForm(request.POST, prefix="tok")
     if not form.is_valid():
         return _page(request, 422, token_form=form)
     data = form.cleaned_data
     try:
         prove(request, data["password"])
-        token, text = api_tokens.make_token(user, name=data["name"], scopes=data["scopes"], days=data["days"])
+        token, text = api_tokens.make_token(request.user, name=data["name"], scopes=data["scopes"], days=data["days"])
     except ProjectsError as refusal:
         return _refused(form, refusal, request, "token_form")
     return show(request, "pages/token.html", {"token": token, "text": text})
 
 
-@require_POST
-@refusals
-def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
+@page("POST")
+def token_revoke(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """End one of one's own tokens."""
-    user: Any = request.user
-    token = get_object_or_404(user.api_tokens, pk=pk)
+    token = get_object_or_404(request.user.api_tokens, pk=pk)
     if not token.works:
         raise BadInput("That token is already inactive.")
-    api_tokens.revoke(token, by=user)
+    api_tokens.revoke(token, by=request.user)
     messages.success(request, f"{token.name} is revoked.")
     return redirect("account")

@@ -23,6 +23,7 @@ from dashboard.account_forms import CodeForm
 from dashboard.context import THEMES
 from dashboard.forms import FirstAdminForm
 from dashboard.refusals import local_path
+from dashboard.views.account import WRONG_CODE
 from projects.errors import ProjectsError, TooManyTries
 from projects.services.accounts import second_factor, throttle, users
 from projects.services.accounts.browser_sessions import SessionStore
@@ -119,9 +120,9 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         place = address.of(request)
         try:
-            with throttle.guarded("code", str(user.pk), place) as right:
-                if second_factor.check(user, form.cleaned_data["code"]):
-                    right.append(True)
+            right = throttle.guarded(
+                "code", str(user.pk), place, lambda: second_factor.check(user, form.cleaned_data["code"])
+            )
         except TooManyTries as wait:
             return told_to_wait(request, "pages/sign_in_code.html", CodeForm(), wait)
         if right:
@@ -130,7 +131,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
             enter(request, user)
             return redirect(there)
         note(None, "session.refused", user.get_username(), {"from": place, "step": "code"}, outcome="fail")
-        form.add_error("code", "That code is wrong, or was used before. Wait for the next one.")
+        form.add_error("code", WRONG_CODE)
     return render(request, "pages/sign_in_code.html", {"form": form}, status=422 if form.errors else 200)
 
 

@@ -6,12 +6,10 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_GET, require_http_methods
+from django.shortcuts import redirect
 
 from dashboard import access, dag, diffs, text
-from dashboard.pages import show
-from dashboard.refusals import refusals
+from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
 from projects.errors import BadInput, StaleVersion
@@ -22,12 +20,13 @@ from projects.services.work import approvals
 CODE_FILES = 10  # files of a question whose code is shown
 
 
-@require_GET
+@page("GET")
 def inbox(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The queue; its length is the badge's number, from the same query."""
-    waiting = approvals.pending_for(request.user).select_related("project", "run", "task")
-    decided = access.approvals(request.user).exclude(status=Approval.Status.PENDING).order_by("-decided_at")[:10]
-    return show(request, "pages/approvals.html", {"pending": waiting, "decided": decided}, part="inbox")
+    waiting = approvals.pending_for(request.user)
+    decided = access.visible(Approval, request.user).exclude(status=Approval.Status.PENDING)
+    context = {"pending": waiting, "decided": decided.order_by("-decided_at")[:10]}
+    return show(request, "pages/approvals.html", context, part="inbox")
 
 
 def _plan_of(approval: Approval) -> Plan | None:
@@ -66,11 +65,9 @@ def _blob(event: Event | None, name: str) -> str:
     return found.content if found else ""
 
 
-@require_http_methods(["GET", "POST"])
-@refusals
-def decide(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET POST", Approval)
+def decide(request: AuthenticatedHttpRequest, approval: Approval) -> HttpResponse:
     """One approval: what, why, what happens on yes and no; then the next one."""
-    approval = get_object_or_404(access.approvals(request.user), pk=pk)
     plan = _plan_of(approval)
     if request.method == "POST":
         answer, reason = request.POST.get("answer"), request.POST.get("reason", "").strip()[:4_000]
@@ -82,7 +79,7 @@ def decide(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
             if plan is None:
                 raise
             return conflict(request, plan, refusal)
-        upcoming = approvals.pending_for(request.user).exclude(pk=pk).first()
+        upcoming = approvals.pending_for(request.user).exclude(pk=approval.pk).first()
         messages.success(request, f"{'Approved' if answer == 'yes' else 'Rejected'}: {approval.title}")
         return redirect("approval", upcoming.pk) if upcoming else redirect("approvals")
     context = {

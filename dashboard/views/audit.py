@@ -3,72 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_GET, require_POST
 
 from dashboard import access, stream
-from dashboard.pages import show
-from dashboard.refusals import refusals
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.pages import page, show
+from dashboard.requests import AuthenticatedHttpRequest, number, words
 from dashboard.signed import key_name, signed_archive
 from projects.errors import NotAllowed
-from projects.models import SiteEvent
+from projects.models import Event, Run, SiteEvent
 from projects.services.accounts import rights
 from projects.services.audit import chain, exports, intents, signing
 from projects.services.audit.checkpoints import read_heads
 from projects.services.audit.vocabulary import families
 
 PAGE = 200
+Numbered = TypeVar("Numbered", Event, SiteEvent)
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}
 TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
 
-@require_GET
+@page("GET")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Runs and the head of each one's chain."""
-    return show(request, "pages/audit_index.html", {"runs": access.runs(request.user).order_by("-pk")[:200]})
+    return show(request, "pages/audit_index.html", {"runs": access.visible(Run, request.user).order_by("-pk")[:200]})
 
 
-def _page(request: AuthenticatedHttpRequest, pk: int, report: object = None) -> HttpResponse:
-    run = get_object_or_404(access.runs(request.user), pk=pk)
+def _page_of(request: AuthenticatedHttpRequest, rows: QuerySet[Numbered]) -> tuple[list[Numbered], int | None]:
+    """At most PAGE rows before the number that was asked for, newest first, and the number to ask for next."""
+    before = number(request.GET, "before")
+    page = list((rows if before is None else rows.filter(seq__lt=before)).order_by("-seq")[:PAGE])
+    return page, page[-1].seq if len(page) == PAGE else None
+
+
+def _page(request: AuthenticatedHttpRequest, run: Run, report: object = None) -> HttpResponse:
     wanted = stream.Filter.read(request.GET)
-    text = request.GET.get("before", "")
-    rows = wanted.apply(stream.events_of(run)).order_by("-seq")
-    if text.isdecimal() and len(text) < 19:
-        rows = rows.filter(seq__lt=int(text))
-    page = list(rows[:PAGE])
+    rows, before = _page_of(request, wanted.apply(stream.events_of(run)))
     context = {
         "run": run,
         "project": run.project,
-        "rows": page,
+        "rows": rows,
         "wanted": wanted,
-        "before": page[-1].seq if len(page) == PAGE else None,
+        "before": before,
         "report": report,
         "file": f"run-{run.pk}-audit.jsonl",
         "key": key_name(),
-        "in_doubt": intents.in_doubt(run.pk, page),
+        "in_doubt": intents.in_doubt(run.pk, rows),
         "agents": stream.AGENTS,
         "families": families(),
     }
     return show(request, "pages/audit.html", context)
 
 
-@require_GET
-def detail(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Run)
+def detail(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     """A run's rows by number, newest first."""
-    return _page(request, pk)
+    return _page(request, run)
 
 
-@require_POST
-def verify(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Run)
+def verify(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     """Recompute the chain now, on the server."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
-    return _page(request, pk, chain.verify_run(run.pk))
+    return _page(request, run, chain.verify_run(run.pk))
 
 
 def _taken_away(lines: Iterable[str], name: str, fmt: str, *, signed: bool) -> FileResponse | StreamingHttpResponse:
@@ -86,19 +85,16 @@ def _format(fmt: str) -> str:
     return fmt
 
 
-@require_GET
-@refusals
+@page("GET", Run)
 def export(
-    request: AuthenticatedHttpRequest, pk: int, fmt: str, signed: bool = False
+    request: AuthenticatedHttpRequest, run: Run, fmt: str, signed: bool = False
 ) -> FileResponse | StreamingHttpResponse:
     """Every row of a run as a file, on request with its signature."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
     rights.require(request.user, run.project, "audit.export")
     return _taken_away(exports.export_events(run.pk, _format(fmt)), f"run-{run.pk}-audit", fmt, signed=signed)
 
 
-@require_GET
-@refusals
+@page("GET")
 def public_key(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The public half of the key that signs exports; to be kept elsewhere, before it is needed."""
     text = signing.public_pem(signing.private_key().public_key())
@@ -113,17 +109,13 @@ def _only_administrators(request: AuthenticatedHttpRequest) -> None:
 
 def _site_page(request: AuthenticatedHttpRequest, *, verify: bool = False) -> HttpResponse:
     _only_administrators(request)
-    q, text = request.GET.get("q", "").replace("\x00", "")[:200].strip(), request.GET.get("before", "")
-    rows = SiteEvent.objects.order_by("-seq")
-    if q:
-        rows = rows.filter(Q(actor__icontains=q) | Q(action__icontains=q) | Q(subject__icontains=q))
-    if text.isdecimal() and len(text) < 19:
-        rows = rows.filter(seq__lt=int(text))
-    page = list(rows[:PAGE])
+    q = words(request.GET, "q")
+    found = SiteEvent.objects.filter(Q(actor__icontains=q) | Q(action__icontains=q) | Q(subject__icontains=q))
+    rows, before = _page_of(request, found)
     context: dict[str, Any] = {
-        "rows": page,
+        "rows": rows,
         "q": q,
-        "before": page[-1].seq if len(page) == PAGE else None,
+        "before": before,
         "rest": urlencode({"q": q}) if q else "",
         "last": SiteEvent.objects.order_by("-seq").first(),
         "key": key_name(),
@@ -134,22 +126,19 @@ def _site_page(request: AuthenticatedHttpRequest, *, verify: bool = False) -> Ht
     return show(request, "pages/site_trail.html", context)
 
 
-@require_GET
-@refusals
+@page("GET")
 def site(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Who did what to the installation, newest first."""
     return _site_page(request)
 
 
-@require_POST
-@refusals
+@page("POST")
 def site_verify(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Recompute the site's trail now, on the server."""
     return _site_page(request, verify=True)
 
 
-@require_GET
-@refusals
+@page("GET")
 def site_export(
     request: AuthenticatedHttpRequest, fmt: str, signed: bool = False
 ) -> FileResponse | StreamingHttpResponse:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_GET
 
-from dashboard import access, prompt_breakdown
-from dashboard.pages import show
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard import prompt_breakdown
+from dashboard.pages import page, show
+from dashboard.requests import AuthenticatedHttpRequest, number
 from projects.models import Run, Task
 from projects.services.insight import ledger, usage
 
 
 def _page(request: AuthenticatedHttpRequest, run: Run, task: Task | None) -> HttpResponse:
-    text = request.GET.get("after", "")
-    after = int(text) if text.isdecimal() and len(text) < 19 else 0
+    after = number(request.GET, "after") or 0
     calls = ledger.calls_of(run, task, after=after)
     context: dict[str, Any] = {
         "run": run,
@@ -34,37 +31,26 @@ def _page(request: AuthenticatedHttpRequest, run: Run, task: Task | None) -> Htt
     return show(request, "pages/ledger.html", context)
 
 
-@require_GET
-def of_task(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Task)
+def of_task(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """Every model call of a task."""
-    task = get_object_or_404(access.tasks(request.user), pk=pk)
     return _page(request, task.run, task)
 
 
-@require_GET
-def of_run(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Run)
+def of_run(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     """What each task of a run took, and the calls that belong to no task."""
-    return _page(request, get_object_or_404(access.runs(request.user), pk=pk), None)
+    return _page(request, run, None)
 
 
-@require_GET
-def one(request: AuthenticatedHttpRequest, pk: int, seq: int) -> HttpResponse:
+@page("GET", Run)
+def one(request: AuthenticatedHttpRequest, run: Run, seq: int) -> HttpResponse:
     """One call: its window as a bar and a table, and the words of each part."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
     call = ledger.call_at(run, seq)
     if call is None:
         raise Http404("That event is not a model call.")
     texts = ledger.texts_of(call)
     parts = prompt_breakdown.segments(call.parts)
-    return show(
-        request,
-        "pages/call.html",
-        {
-            "run": run,
-            "project": run.project,
-            "task": call.usage.task,
-            "call": call,
-            "parts": parts,
-            "texts": [(part, texts.get(part.name, "")) for part in parts],
-        },
-    )
+    words = [(part, texts.get(part.name, "")) for part in parts]
+    facts = {"run": run, "project": run.project, "task": call.usage.task, "call": call}
+    return show(request, "pages/call.html", {**facts, "parts": parts, "texts": words})

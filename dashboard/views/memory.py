@@ -7,11 +7,9 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_POST
 
-from dashboard.pages import show
-from dashboard.refusals import refusals
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.pages import page, show
+from dashboard.requests import AuthenticatedHttpRequest, words
 from projects.services.insight import lessons
 
 # A state's word, its look among the states of work, and what it means.
@@ -23,10 +21,10 @@ STATES = {
 }
 
 
-@require_GET
+@page("GET")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Lessons of the person's projects, newest first, by state, words and project."""
-    state, q, slug = request.GET.get("state", ""), _words(request, "q"), _words(request, "project")
+    state, q, slug = request.GET.get("state", ""), words(request.GET, "q"), words(request.GET, "project")
     state = state if state in STATES else ""
     found = lessons.lessons_for(request.user, state=state)
     problem = lessons.trouble()
@@ -47,10 +45,6 @@ def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     return show(request, "pages/memory.html", context)
 
 
-def _words(request: AuthenticatedHttpRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\x00", "")[:200].strip()
-
-
 def _fits(row: lessons.LessonRow, q: str, slug: str) -> bool:
     """Whether every word of the search stands somewhere in the lesson."""
     lesson = row.lesson
@@ -58,8 +52,7 @@ def _fits(row: lessons.LessonRow, q: str, slug: str) -> bool:
     return slug in ("", row.project.slug) and all(word in told for word in q.casefold().split())
 
 
-@require_POST
-@refusals
+@page("POST")
 def switch(request: AuthenticatedHttpRequest, id: str) -> HttpResponse:
     """Take a lesson out of the prompts, or put it back."""
     lesson = lessons.find_lesson(request.user, id)

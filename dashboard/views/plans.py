@@ -6,43 +6,30 @@ import copy
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard import access, dag, plan_diff
+from dashboard import dag, plan_diff
 from dashboard.forms import TaskForm
-from dashboard.pages import show
-from dashboard.refusals import refusals
+from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import listed
 from projects.errors import StaleVersion
-from projects.models import Plan
+from projects.models import Plan, Project
 from projects.services.planning import plans
 from projects.services.work import runs
-
-
-def _version(request: AuthenticatedHttpRequest, versions: QuerySet[Plan]) -> Plan | None:
-    wanted = request.GET.get("v", "")
-    if not wanted:
-        return versions.first()
-    if not wanted.isdecimal() or len(wanted) > 9:
-        raise Http404("No such version.")
-    return get_object_or_404(versions, version=int(wanted))
 
 
 def _url(plan: Plan) -> str:
     return f"{reverse('plan', args=[plan.project_id])}?v={plan.version}"
 
 
-@require_GET
-def review(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Project)
+def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The newest plan (or ?v=), what checks say about it, and what changed since the version before."""
-    project = get_object_or_404(access.projects(request.user), pk=pk)
     versions = project.plans.select_related("document", "decided_by", "created_by")
-    plan = _version(request, versions)
+    plan = version_of(request, versions)
     context: dict[str, Any] = {"project": project, "plan": plan, "document": project.documents.first()}
     if plan is not None:
         entries = dag.entries_of(plan)
@@ -82,11 +69,9 @@ def conflict(request: AuthenticatedHttpRequest, plan: Plan, refusal: StaleVersio
     return render(request, "pages/plan_conflict.html", context, status=409)
 
 
-@require_POST
-@refusals
-def approve(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Plan)
+def approve(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     """The hard yes, to exactly the content that was shown."""
-    plan = get_object_or_404(access.plans(request.user), pk=pk)
     try:
         plans.approve_plan(plan, content_hash=request.POST.get("hash", ""), by=request.user)
     except StaleVersion as refusal:
@@ -95,11 +80,9 @@ def approve(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return redirect(_url(plan))
 
 
-@require_POST
-@refusals
-def changes(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Plan)
+def changes(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     """No, with what should be different."""
-    plan = get_object_or_404(access.plans(request.user), pk=pk)
     try:
         plans.ask_for_changes(plan, by=request.user, comment=request.POST.get("comment", "").strip()[:4_000])
     except StaleVersion as refusal:
@@ -108,11 +91,9 @@ def changes(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return redirect(_url(plan))
 
 
-@require_http_methods(["GET", "POST"])
-@refusals
-def edit_task(request: AuthenticatedHttpRequest, pk: int, key: str) -> HttpResponse:
+@page("GET POST", Plan)
+def edit_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpResponse:
     """Change one task; that makes a new version of the plan."""
-    plan = get_object_or_404(access.plans(request.user), pk=pk)
     entry = next((e for e in dag.entries_of(plan) if str(e.get("key")) == key), None)
     if entry is None:
         raise Http404("The plan has no such task.")
@@ -141,9 +122,7 @@ def edit_task(request: AuthenticatedHttpRequest, pk: int, key: str) -> HttpRespo
     return show(request, "pages/plan_task.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-@refusals
-def build(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Plan)
+def build(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     """Start building an approved plan, and go and watch it."""
-    plan = get_object_or_404(access.plans(request.user), pk=pk)
     return redirect("run", runs.start_build(plan, by=request.user).pk)

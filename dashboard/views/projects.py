@@ -9,14 +9,13 @@ from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.db.models import Count, OuterRef, Prefetch, Q, Subquery
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.shortcuts import redirect
 
 from dashboard import access
 from dashboard.forms import DocumentForm, MemberForm, ProjectForm
-from dashboard.pages import show
-from dashboard.refusals import refusals, status_of
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.pages import page, show
+from dashboard.refusals import status_of
+from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.views.system import setup_facts
 from projects.errors import BadInput, ProjectsError
 from projects.models import Approval, Plan, Project, RequirementDocument, Run
@@ -34,12 +33,12 @@ def _phase(run: Run | None, asks: int) -> str:
     return "done" if run.status in Run.OVER else "working"
 
 
-@require_GET
+@page("GET")
 def home(request: AuthenticatedHttpRequest) -> HttpResponse:
     """All projects in three columns; on a fresh server, the two ways to begin."""
     newest = Run.objects.filter(project=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     found = list(
-        access.projects(request.user)
+        access.visible(Project, request.user)
         .annotate(
             asks=Count("approvals", filter=Q(approvals__status=Approval.Status.PENDING), distinct=True),
             newest_run=Subquery(newest),
@@ -58,11 +57,8 @@ def home(request: AuthenticatedHttpRequest) -> HttpResponse:
         project.newest = [run] if run else []
         by_phase[_phase(run, project.asks)].append(project)
     if not found and not request.htmx:
-        return show(
-            request,
-            "pages/first_run.html",
-            {"checks": health.run_checks(), "demo": demo.is_offered(), "title": "Welcome", **setup_facts()},
-        )
+        context = {"checks": health.run_checks(), "demo": demo.is_offered(), "title": "Welcome", **setup_facts()}
+        return show(request, "pages/first_run.html", context)
     columns = [
         ("needs", "Needs you", by_phase["needs"]),
         ("working", "Working", by_phase["working"]),
@@ -71,7 +67,7 @@ def home(request: AuthenticatedHttpRequest) -> HttpResponse:
     return show(request, "pages/projects.html", {"columns": columns, "count": len(found)}, part="board")
 
 
-@require_http_methods(["GET", "POST"])
+@page("GET POST")
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Name a project and give it its first document."""
     form = ProjectForm(request.POST or None, request.FILES or None)
@@ -99,7 +95,7 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     return show(request, "pages/project_new.html", {"form": form}, status=status)
 
 
-@require_POST
+@page("POST")
 def preview(request: AuthenticatedHttpRequest) -> HttpResponse:
     """What would be read from a document, before anything is stored."""
     form = DocumentForm(request.POST, request.FILES)
@@ -114,10 +110,9 @@ def preview(request: AuthenticatedHttpRequest) -> HttpResponse:
     return show(request, "pages/preview.html", context, part="preview", status=422 if context["problems"] else 200)
 
 
-@require_GET
-def detail(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Project)
+def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """One project: what it needs next, its documents, plans, runs and people."""
-    project = get_object_or_404(access.projects(request.user), pk=pk)
     document, plan = project.documents.first(), project.plans.first()
     latest = list(project.runs.select_related("plan").order_by("-pk")[:10])
     planning = next((run for run in latest if run.kind == Run.Kind.PLAN and run.status not in Run.OVER), None)
@@ -158,11 +153,9 @@ def _next_step(
     return "run"
 
 
-@require_POST
-@refusals
-def settings(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Project)
+def settings(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """Change a project's autonomy, retries, sandbox and house rules."""
-    project = get_object_or_404(access.projects(request.user), pk=pk)
     retries = request.POST.get("max_retries", "")
     if not retries.isdecimal():
         raise BadInput(f"{projects.LIMITS['max_retries'].label}: {retries[:20]!r} is not a whole number.")
@@ -175,14 +168,12 @@ def settings(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         limits={"max_retries": int(retries)},
     )
     messages.success(request, "Settings saved. Running tasks keep the limits they started with.")
-    return redirect("project", pk)
+    return redirect("project", project.pk)
 
 
-@require_POST
-@refusals
-def add_member(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Project)
+def add_member(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """Give somebody a role."""
-    project = get_object_or_404(access.projects(request.user), pk=pk)
     rights.require(request.user, project, "member.edit")
     form = MemberForm(request.POST)
     if not form.is_valid():
@@ -194,33 +185,30 @@ def add_member(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         )
     projects.add_member(project, user, form.cleaned_data["role"], by=request.user)
     messages.success(request, f"{user.username} is now {form.cleaned_data['role']}.")
-    return redirect("project", pk)
+    return redirect("project", project.pk)
 
 
-@require_POST
-@refusals
-def remove_member(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Project)
+def remove_member(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """Take a role from somebody; their open pages of the project close at once."""
-    project = get_object_or_404(access.projects(request.user), pk=pk)
     rights.require(request.user, project, "member.edit")
-    person, role, row = request.POST.get("user", ""), request.POST.get("role", ""), None
-    if person.isascii() and person.isdecimal() and len(person) < 19 and role in Role.values:
-        row = project.memberships.select_related("user").filter(user=int(person), role=role).first()
+    person, role = number(request.POST, "user"), request.POST.get("role", "")
+    rows = project.memberships.select_related("user").filter(user=person, role=role)
+    row = rows.first() if role in Role.values else None
     if row is None:
         raise BadInput("No one in this project has that role.")
     projects.remove_member(project, row.user, row.role, by=request.user)
     messages.success(request, f"{row.user.username} is no longer {row.role}.")
-    return redirect("project", pk) if access.projects(request.user).filter(pk=pk).exists() else redirect("projects")
+    stays = access.visible(Project, request.user).filter(pk=project.pk).exists()
+    return redirect("project", project.pk) if stays else redirect("projects")
 
 
-@require_POST
-@refusals
-def upload(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Project)
+def upload(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """A new version of the document."""
-    project = get_object_or_404(access.projects(request.user), pk=pk)
     form = DocumentForm(request.POST, request.FILES)
     if not form.is_valid():
         raise BadInput(" ".join(str(problem) for problem in form.non_field_errors()) or "The form could not be read.")
     data, filename = form.document()
     reading.extract_written(documents.upload_document(project, data, filename, by=request.user))
-    return redirect("requirements", pk)
+    return redirect("requirements", project.pk)

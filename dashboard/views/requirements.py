@@ -6,19 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard import access
 from dashboard.forms import DocumentForm, RequirementForm
-from dashboard.pages import show
-from dashboard.refusals import refusals
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.pages import page, show, version_of
+from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.text import plain
 from projects.errors import BadInput
-from projects.models import Requirement, RequirementDocument
+from projects.models import Project, Requirement, RequirementDocument
 from projects.services.planning import documents
 from projects.services.work import runs
 
@@ -59,24 +56,14 @@ def _lines(document: RequirementDocument, found: list[Requirement], first: int) 
     return list(lines.values()), len(texts)
 
 
-@require_GET
-def review(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Project)
+def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The newest version (or ?v=) of a project's document, and the requirements in it."""
-    project = get_object_or_404(access.projects(request.user), pk=pk)
-    version = request.GET.get("v", "")
     versions = project.documents.all()
-    newest = versions.first()
-    document: RequirementDocument | None
-    if version:
-        if not version.isdecimal() or len(version) > 9:
-            raise Http404("No such version.")
-        document = get_object_or_404(versions, version=int(version))
-    else:
-        document = newest
+    document = version_of(request, versions)
     context: dict[str, Any] = {"project": project, "document": document, "upload_form": DocumentForm()}
     if document is not None:
-        wanted = request.GET.get("from", "1")
-        first = max(1, int(wanted)) if wanted.isdecimal() and len(wanted) < 9 else 1
+        first = max(1, number(request.GET, "from", digits=8) or 1)
         found = list(document.requirements.all())
         lines, count = _lines(document, found, first)
         shown = found if count <= PAGE_LINES else [r for r in found if not r.line_start or r.line_start >= first]
@@ -95,7 +82,7 @@ def review(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
             "counts": {
                 status: sum(r.status == status for r in found) for status in ("proposed", "accepted", "rejected")
             },
-            "is_newest": document == newest,
+            "is_newest": document == versions.first(),
             "add_form": RequirementForm(auto_id="add_%s"),
             "planned": document.plans.exists(),
             "planning": project.runs.filter(document=document, kind="plan").order_by("-pk").first(),
@@ -109,11 +96,9 @@ def _back(requirement: Requirement) -> str:
     return f"{where}?v={document.version}#R-{requirement.pk}"
 
 
-@require_http_methods(["GET", "POST"])
-@refusals
-def edit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET POST", Requirement)
+def edit(request: AuthenticatedHttpRequest, requirement: Requirement) -> HttpResponse:
     """Change one requirement's words, or accept or reject it."""
-    requirement = get_object_or_404(access.requirements(request.user), pk=pk)
     word = request.POST.get("status", "")
     if request.method == "POST" and word:
         if word not in Requirement.Status.values:
@@ -135,11 +120,9 @@ def edit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return show(request, "pages/requirement_edit.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-@refusals
-def add(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", RequirementDocument)
+def add(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
     """A requirement the document does not say."""
-    document = get_object_or_404(access.documents(request.user), pk=pk)
     form = RequirementForm(request.POST)
     if not form.is_valid():
         raise BadInput("A requirement needs a text and a kind.")
@@ -147,20 +130,16 @@ def add(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return redirect(_back(requirement))
 
 
-@require_POST
-@refusals
-def confirm(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", RequirementDocument)
+def confirm(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
     """The architect's word that this is what must be built."""
-    document = get_object_or_404(access.documents(request.user), pk=pk)
     documents.confirm_requirements(document, by=request.user)
     messages.success(request, "Requirements confirmed. Next: a plan.")
     return redirect("requirements", document.project_id)
 
 
-@require_POST
-@refusals
-def plan(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", RequirementDocument)
+def plan(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
     """Start the planner on a document, and go and watch it."""
-    document = get_object_or_404(access.documents(request.user), pk=pk)
     run = runs.start_planning(document, by=request.user)
     return redirect("run", run.pk)

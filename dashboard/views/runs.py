@@ -8,12 +8,10 @@ from django.contrib import messages
 from django.db.models import Case, Count, Q, Value, When
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from dashboard import access, dag, prompt_breakdown, stream
-from dashboard.pages import show
-from dashboard.refusals import refusals
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.pages import page, show
+from dashboard.requests import AuthenticatedHttpRequest, number
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run
 from projects.services.audit.vocabulary import ModelCalled, Thought, families
@@ -28,16 +26,11 @@ CONTROLS = (
 NEEDS = ("needs_you", "failed", "paused")
 
 
-def _number(request: AuthenticatedHttpRequest, name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 19 else None
-
-
-@require_GET
+@page("GET")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Every run the person may see, newest first, those that wait for somebody on top."""
     state = request.GET.get("state", "")
-    found = access.runs(request.user).annotate(
+    found = access.visible(Run, request.user).annotate(
         done=Count("tasks", filter=Q(tasks__status="merged")),
         all=Count("tasks"),
         first=Case(When(status__in=NEEDS, then=Value(0)), default=Value(1)),
@@ -65,10 +58,9 @@ def _inspected(run: Run, seq: int) -> dict[str, Any]:
     return {"event": event, "run": run, "project": run.project, "texts": texts, "call": call, "segments": filled}
 
 
-@require_GET
-def detail(request: AuthenticatedHttpRequest, pk: int, seq: int | None = None) -> HttpResponse:
+@page("GET", Run)
+def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) -> HttpResponse:
     """One run: tasks, stream, inspector. With `seq`, opened at that event."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
     wanted = stream.Filter.read(request.GET) if seq is None else stream.Filter()
     context: dict[str, Any] = {"wanted": wanted, "seq": seq, **_next(run)}
     if seq is not None:
@@ -84,7 +76,7 @@ def detail(request: AuthenticatedHttpRequest, pk: int, seq: int | None = None) -
         if context["older"] is not None:
             context["older_seq"] = context["older"] * stream.CHUNK
     else:
-        before = _number(request, "before")
+        before = number(request.GET, "before")
         found = wanted.apply(stream.events_of(run))
         page = found.filter(seq__lt=before) if before else found
         rows = list(page.order_by("-seq")[: stream.FILTERED_PAGE])[::-1]
@@ -113,17 +105,15 @@ def _next(run: Run) -> dict[str, Any]:
     return {"run": run, "project": run.project, "plan": plan, "build": build}
 
 
-@require_GET
-def following(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Run)
+def following(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     """Where to go on from a planning run."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
     return render(request, "partials/run_next.html", _next(run))
 
 
-@require_GET
-def chunk(request: AuthenticatedHttpRequest, pk: int, n: int) -> HttpResponse:
+@page("GET", Run)
+def chunk(request: AuthenticatedHttpRequest, run: Run, n: int) -> HttpResponse:
     """A hundred rows; for good once they are all there."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
     section = stream.StreamSection(n)
     if section.first > run.last_seq:
         raise Http404("That part of the run has not happened yet.")
@@ -134,39 +124,32 @@ def chunk(request: AuthenticatedHttpRequest, pk: int, n: int) -> HttpResponse:
     return response
 
 
-@require_GET
-def rows(request: AuthenticatedHttpRequest, pk: int) -> JsonResponse:
+@page("GET", Run)
+def rows(request: AuthenticatedHttpRequest, run: Run) -> JsonResponse:
     """The next frame after a cursor, for a hole or where sockets are blocked: the same one the socket would send."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
-    after = _number(request, "after") or 0
-    found = stream.frame(run.pk, after, stream.Filter.read(request.GET), upto=_number(request, "upto"))
+    after = number(request.GET, "after") or 0
+    found = stream.frame(run.pk, after, stream.Filter.read(request.GET), upto=number(request.GET, "upto"))
     response = JsonResponse(found or {"v": 1, "run": run.pk, "from": after + 1, "to": after, "last": run.last_seq})
     response["Cache-Control"] = "no-store"
     return response
 
 
-@require_GET
-def inspect(request: AuthenticatedHttpRequest, pk: int, seq: int) -> HttpResponse:
+@page("GET", Run)
+def inspect(request: AuthenticatedHttpRequest, run: Run, seq: int) -> HttpResponse:
     """One event, opened."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
     return render(request, "partials/inspector.html", _inspected(run, seq))
 
 
-@require_POST
-@refusals
-def control(request: AuthenticatedHttpRequest, pk: int, verb: str) -> HttpResponse:
+@page("POST", Run)
+def control(request: AuthenticatedHttpRequest, run: Run, verb: str) -> HttpResponse:
     """Pause, resume or stop a run."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
-    act = {"pause": runs.pause_run, "resume": runs.resume_run, "stop": runs.cancel_run}[verb]
-    act(run, by=request.user)
-    return redirect("run", pk)
+    runs.CONTROLS[verb](run, by=request.user)
+    return redirect("run", run.pk)
 
 
-@require_POST
-@refusals
-def say(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Run)
+def say(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     """A person's words to the agents, part of the stream."""
-    run = get_object_or_404(access.runs(request.user), pk=pk)
     text = request.POST.get("text", "").strip()
     if not text:
         raise BadInput("Write what the agents should know, then send it.")
@@ -176,4 +159,4 @@ def say(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     task = get_object_or_404(run.tasks, key=key) if key else None
     runs.say(run, by=request.user, text=text, task=task)
     messages.success(request, "Message sent. The agents read it at their next step.")
-    return redirect("run", pk)
+    return redirect("run", run.pk)

@@ -7,10 +7,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.pages import show
-from dashboard.refusals import refusals
+from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from projects.models.project import RECORDING
 from projects.services.insight import health
@@ -42,7 +40,7 @@ def setup_facts() -> dict[str, str]:
     return {"address": f"{parts.scheme or 'http'}://{host}", "model": settings.MODEL, "recorded": recorded}
 
 
-@require_http_methods(["GET", "POST"])
+@page("GET POST")
 def doctor(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Every check with its evidence and the way out; POST runs them anew."""
     if request.method == "POST":
@@ -54,14 +52,13 @@ def doctor(request: AuthenticatedHttpRequest) -> HttpResponse:
     return show(request, "pages/system.html", {**context, **setup_facts()})
 
 
-@require_POST
-@refusals
+@page("POST")
 def start_demo(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Start the recording and go and watch it."""
     return redirect("run", demo.start_demo(request.user).pk)
 
 
-@require_GET
+@page("GET")
 def keys(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The shortcuts, and their off switch."""
     return show(request, "pages/keys.html", {"shortcuts": SHORTCUTS})

@@ -5,13 +5,11 @@ from __future__ import annotations
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_GET, require_POST
+from django.shortcuts import redirect
 
-from dashboard import access, best, diffs, stream
+from dashboard import best, diffs, stream
 from dashboard.forms import DispositionForm
-from dashboard.pages import show
-from dashboard.refusals import refusals
+from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput
 from projects.models import Attempt, Event, Finding, Task
@@ -31,10 +29,9 @@ SEVERITY = {"CRITICAL": 0, "HIGH": 1, "ERROR": 1, "MEDIUM": 2, "WARNING": 2, "LO
 LOG_ROWS = 200
 
 
-@require_GET
-def detail(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Task)
+def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """Everything known about one task."""
-    task = get_object_or_404(access.tasks(request.user), pk=pk)
     tries = list(task.attempts.all())
     seen: str | None = None
     for attempt in tries:
@@ -99,10 +96,9 @@ def _annotate_outcomes(task: Task, tries: list[Attempt]) -> dict[int, int]:
     return repeats
 
 
-@require_GET
-def take_best(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Task)
+def take_best(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """The best attempt to take away: one file of it by `?path=`, or all of them as a zip."""
-    task = get_object_or_404(access.tasks(request.user), pk=pk)
     found = best.best_of(task)
     if found is None:
         raise Http404("No attempt is attached to this task.")
@@ -118,11 +114,9 @@ def take_best(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return HttpResponse(body, content_type=kind, headers=headers)
 
 
-@require_POST
-@refusals
-def raise_limit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Task)
+def raise_limit(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """Change one limit of the task's project, where its tasks run into it."""
-    task = get_object_or_404(access.tasks(request.user), pk=pk)
     name, value = request.POST.get("limit", ""), request.POST.get("value", "").replace(",", "").strip()
     if name not in LIMITS:
         raise BadInput(f"Choose one of the limits: {', '.join(LIMITS.values())}.")
@@ -130,30 +124,26 @@ def raise_limit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         raise BadInput(f"{LIMITS[name]}: {value[:20]!r} is not a whole number.")
     projects.update_settings(task.run.project, by=request.user, limits={name: int(value)})
     messages.success(request, f"{LIMITS[name]}: {int(value):,} from now on. Retry {task.key} for it to count.")
-    return redirect("task", pk)
+    return redirect("task", task.pk)
 
 
-@require_POST
-@refusals
-def retry(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Task)
+def retry(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """Another try, with a person's note."""
-    task = get_object_or_404(access.tasks(request.user), pk=pk)
     tasks.retry_task(task, by=request.user, note=request.POST.get("note", "").strip()[:4_000])
     messages.success(request, f"{task.key} is tried again.")
-    return redirect("task", pk)
+    return redirect("task", task.pk)
 
 
-@require_POST
-@refusals
-def skip(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Task)
+def skip(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """Go on without it."""
-    task = get_object_or_404(access.tasks(request.user), pk=pk)
     reason = request.POST.get("reason", "").strip()[:2_000]
     if not reason:
         raise BadInput("Give a reason for skipping the task; it is kept in the audit trail.")
     tasks.skip_task(task, by=request.user, reason=reason)
     messages.success(request, f"{task.key} is skipped.")
-    return redirect("task", pk)
+    return redirect("task", task.pk)
 
 
 def _verdict(task: Task, open_findings: list[Finding]) -> dict[str, object]:
@@ -175,10 +165,9 @@ def _verdict(task: Task, open_findings: list[Finding]) -> dict[str, object]:
     return {"state": "passed", "words": event.summary, "event": event}
 
 
-@require_GET
-def gate(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("GET", Task)
+def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """What the scanners said about a task's change, and what people decided."""
-    task = get_object_or_404(access.tasks(request.user), pk=pk)
     found = sorted(
         task.findings.select_related("decided_by", "seconded_by"),
         key=lambda f: (f.state == "fixed", SEVERITY.get(f.severity.upper(), 5)),
@@ -196,11 +185,9 @@ def gate(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return show(request, "pages/gate.html", context)
 
 
-@require_POST
-@refusals
-def dispose(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+@page("POST", Finding)
+def dispose(request: AuthenticatedHttpRequest, finding: Finding) -> HttpResponse:
     """Decide about a finding, with a reason and an expiry."""
-    finding = get_object_or_404(access.findings(request.user), pk=pk)
     form = DispositionForm(request.POST)
     if not form.is_valid():
         missing = ", ".join(form.errors)

@@ -336,4 +336,4 @@ def test_nothing_is_left_running_after_a_hang_up(run: Run) -> None:
 def test_nobody_is_nobody() -> None:
     from dashboard import access
 
-    assert not access.runs(AnonymousUser()).exists()
+    assert not access.visible(Run, AnonymousUser()).exists()

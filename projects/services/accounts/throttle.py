@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -123,11 +122,10 @@ def succeeded(what: str, account: str, address: str) -> None:
             row.save()
 
 
-@contextmanager
-def guarded(what: str, account: str, address: str) -> Iterator[list[bool]]:
-    """Count the try around a check; append True to the list when the answer was right. Raises TooManyTries."""
+def guarded(what: str, account: str, address: str, check: Callable[[], bool]) -> bool:
+    """The answer of `check`, with the attempt counted around it. Raises TooManyTries."""
     begin(what, account, address)
-    right: list[bool] = []
-    yield right
+    right = check()
     if right:
         succeeded(what, account, address)
+    return right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -157,6 +158,9 @@ def cancel_run(run: Run, *, by: User) -> Run:
         move_run(current, Run.Status.CANCELLED, reason=f"cancelled by {who}", actor=who)
     run.refresh_from_db()
     return run
+
+
+CONTROLS: dict[str, Callable[..., Run]] = {"pause": pause_run, "resume": resume_run, "stop": cancel_run}
 
 
 def say(run: Run, *, by: User, text: str, task: Task | None = None) -> Event:
