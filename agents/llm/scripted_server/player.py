@@ -1,16 +1,18 @@
-"""Playing a reply over any protocol: choose it, wait as a model would, and stream it."""
+"""Playing a reply: choose it, wait as a model would, and stream it."""
 
 from __future__ import annotations
 
 import json
 import time
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from agents.llm.scripted_server.connection import Connection
 from agents.llm.scripted_server.pace import pieces, prompt_tokens, render
 from agents.llm.scripted_server.scenario import ReplyMissing, ScenarioError
+
+_DEFAULT_WINDOW = 4096  # tokens; what a real Ollama takes when the client asks for nothing
 
 
 @dataclass(frozen=True)
@@ -38,37 +40,50 @@ class Figures:
     total_s: float
 
 
-class Player(ABC):
-    """Answers one call in one protocol."""
+class Player:
+    """Answers one call to /api/chat in Ollama's protocol, JSON lines; a subclass may speak another one."""
 
     kind = "application/x-ndjson"
 
     def __init__(self, http: Connection) -> None:
         self.http, self.model = http, http.desk.scenario.model
 
-    @abstractmethod
     def read(self, body: dict[str, Any]) -> ChatRequest:
         """Read the call."""
+        given = body.get("options")
+        options = given if isinstance(given, dict) else {}
+        return ChatRequest(
+            str(body.get("model")),
+            dicts_in(body.get("messages")),
+            positive(options.get("num_predict"), 0),
+            bool(body.get("stream", True)),
+            positive(options.get("num_ctx"), _DEFAULT_WINDOW),
+            body.get("truncate") is not False,
+        )
 
-    @abstractmethod
     def send_piece(self, text: str) -> None:
         """Send a piece of the reply."""
+        self.send_line({**self._head(text), "done": False})
 
-    @abstractmethod
     def send_end(self, figures: Figures) -> None:
         """Say that the reply is over, and what it cost."""
+        self.send_line(self._last("", figures))
 
-    @abstractmethod
     def send_complete(self, text: str, figures: Figures) -> None:
         """Answer in one piece."""
+        self.http.send_json(200, self._last(text, figures))
 
-    @abstractmethod
     def refuse(self, status: int, why: str, headers: dict[str, str] | None = None, *, reason: str = "") -> None:
         """Answer with an error; `reason` is the code for programs, where the protocol has one."""
+        self.http.send_json(status, {"error": why}, headers)
 
     def refuse_too_long(self, tokens: int, window: int) -> None:
         """Refuse a conversation that does not fit."""
         self.refuse(400, "the input length exceeds the context length", reason="context_length_exceeded")
+
+    def send_line(self, data: dict[str, Any]) -> None:
+        """One JSON line of the stream."""
+        self.http.send_chunk(as_json(data) + b"\n")
 
     def begin(self) -> None:
         """Start a streamed answer."""
@@ -146,6 +161,23 @@ class Player(ABC):
         self.send_end(figures)
         http.end_stream()
 
+    def _head(self, text: str) -> dict[str, Any]:
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        return {"model": self.model, "created_at": now, "message": {"role": "assistant", "content": text}}
+
+    def _last(self, text: str, figures: Figures) -> dict[str, Any]:
+        return {
+            **self._head(text),
+            "done": True,
+            "done_reason": "length" if figures.cut else "stop",
+            "total_duration": _ns(figures.total_s),
+            "load_duration": 0,
+            "prompt_eval_count": figures.prompt,
+            "prompt_eval_duration": _ns(figures.reading_s),
+            "eval_count": figures.written,
+            "eval_duration": _ns(figures.writing_s),
+        }
+
 
 def dicts_in(given: Any) -> list[dict[str, Any]]:
     """The objects of a JSON list; [] for anything else."""
@@ -172,3 +204,7 @@ def _shortened(messages: list[dict[str, Any]], window: int) -> str:
     while len(rest) > 1 and prompt_tokens(render([*system, *rest]), 0)[0] >= window:
         rest.pop(0)
     return render([*system, *rest])
+
+
+def _ns(seconds: float) -> int:
+    return max(1, int(seconds * 1e9))

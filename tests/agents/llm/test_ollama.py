@@ -22,7 +22,8 @@ from agents.llm.base import (
     Timeouts,
 )
 from agents.llm.ollama import OllamaProvider
-from agents.llm.scripted_server.handler import OllamaHandler, OllamaPlayer
+from agents.llm.scripted_server.handler import OllamaHandler
+from agents.llm.scripted_server.player import Player
 from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, eventually, talk
@@ -113,8 +114,8 @@ def test_a_window_smaller_than_asked_for_is_noticed(folder):
 
 def test_messages_dropped_in_silence_are_noticed(folder, monkeypatch):
     # An older server ignores `truncate`: it shortens, answers, and only the window it loaded gives it away.
-    read = OllamaPlayer.read
-    monkeypatch.setattr(OllamaPlayer, "read", lambda self, body: replace(read(self, body), shorten=True))
+    read = Player.read
+    monkeypatch.setattr(Player, "read", lambda self, body: replace(read(self, body), shorten=True))
     long = [*talk(), {"role": "assistant", "content": "old " * 3000}, {"role": "user", "content": "Step: repair"}]
     with FakeModelServer(folder, tokens_per_s=0, window=1024) as url, pytest.raises(ContextTooLong) as caught:
         ask(OllamaProvider(url, MODEL, timeouts=SHORT), long)

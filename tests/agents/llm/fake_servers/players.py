@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-from agents.llm.scripted_server.handler import OllamaPlayer
 from agents.llm.scripted_server.player import ChatRequest, Figures, Player, as_json, dicts_in, positive
 from tests.agents.llm.fake_servers.faults import Fault
 
@@ -92,11 +91,11 @@ class FaultyPlayer(Player):
         return True
 
 
-class FaultyOllamaPlayer(FaultyPlayer, OllamaPlayer):
+class FaultyOllamaPlayer(FaultyPlayer):
     """/api/chat."""
 
     def end_text(self, figures: Figures) -> None:
-        OllamaPlayer.send_end(self, figures)
+        Player.send_end(self, figures)
 
     def crash(self) -> None:
         self.send_line({"error": CRASH})
