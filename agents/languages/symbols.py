@@ -86,12 +86,12 @@ def read_symbols(content: bytes, grammar: Grammar | None) -> Symbols:
     found: dict[tuple[int, str], Definition] = {}
     for _, captures in QueryCursor(_tools(grammar)[1]).matches(root):
         if "mention" in captures:
-            mentions[_text(captures["mention"][0])] += 1
+            mentions[text_of(captures["mention"][0])] += 1
             continue
         if len(found) >= MAX_DEFINITIONS:
             continue
         kind = next(kind for kind in ("function", "class", "value") if kind in captures)
-        made = _definition(captures[kind][0], _text(captures["name"][0]), kind)
+        made = _definition(captures[kind][0], text_of(captures["name"][0]), kind)
         if made is not None:
             found[(made.line, made.name)] = made
     for definition in found.values():
@@ -112,7 +112,7 @@ def _definition(node: Node, name: str, kind: str) -> Definition | None:
             return None  # a helper inside of a function is its own business
         if above.type in _CLASSES and not inside:
             named = above.child_by_field_name("name")
-            inside = _text(named) if named is not None else ""
+            inside = text_of(named) if named is not None else ""
         above = above.parent
     first = node
     if node.parent is not None and node.parent.type in ("decorated_definition", "export_statement"):
@@ -135,5 +135,6 @@ def _signature(node: Node, kind: str) -> str:
     return words if len(words) <= SIGNATURE_CHARS else words[: SIGNATURE_CHARS - 1] + "…"
 
 
-def _text(node: Node) -> str:
+def text_of(node: Node) -> str:
+    """The source text of a node."""
     return (node.text or b"").decode("utf-8", "replace")

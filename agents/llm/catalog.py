@@ -100,7 +100,7 @@ class Catalog:
         }
         windows: dict[str, int] = {}
         for name, tokens in _table(data, "windows", where).items():
-            if not isinstance(tokens, int) or isinstance(tokens, bool) or not 512 <= tokens <= 10_000_000:
+            if not _is_within(tokens, 512, 10_000_000):
                 raise CatalogError(f"{where}: windows.{name} must be a number of tokens from 512 on.")
             windows[name] = tokens
         catalog = cls(found, choices, windows)
@@ -165,9 +165,7 @@ def _server(name: str, entry: Any, where: str, known: Mapping[str, Server]) -> S
             "the key itself does not belong in a file."
         )
     parallel = entry.get("parallel", before.parallel if before else None)
-    if parallel is not None and (
-        isinstance(parallel, bool) or not isinstance(parallel, int) or not 1 <= parallel <= 64
-    ):
+    if parallel is not None and not _is_within(parallel, 1, 64):
         raise CatalogError(f"{where}: parallel must be a number from 1 to 64.")
     return Server(name, kind, url, key, parallel)
 
@@ -183,16 +181,19 @@ def _choice(name: str, entry: Any, where: str) -> Choice:
     if not isinstance(models, list) or len(models) > MOST_MODELS or not all(isinstance(each, str) for each in models):
         raise CatalogError(f"{where}: models must be a list of at most {MOST_MODELS} texts.")
     temperature, most = entry.get("temperature"), entry.get("max_tokens")
-    if temperature is not None and (
-        isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2
-    ):
+    if temperature is not None and not _is_within(temperature, 0, 2, whole=False):
         raise CatalogError(f"{where}: temperature must be a number from 0 to 2.")
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 64 <= most <= 1_000_000):
+    if most is not None and not _is_within(most, 64, 1_000_000):
         raise CatalogError(f"{where}: max_tokens must be a number from 64 on.")
     protocol = entry.get("protocol", "fences")
     if protocol not in REPLY_FORMATS:
         raise CatalogError(f"{where}: protocol must be one of {', '.join(REPLY_FORMATS)}.")
     return Choice(tuple(models), None if temperature is None else float(temperature), most, protocol)
+
+
+def _is_within(value: Any, low: int, high: int, *, whole: bool = True) -> bool:
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    return number and low <= value <= high
 
 
 def _table(data: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:

@@ -113,20 +113,12 @@ def path_above(line: str, language: str) -> str:
     bare = bare.strip("`'\"").rstrip(":").strip()
     if (looks_like_path(bare) or bare in _NAMES) and _suits(bare, language):
         return bare
-    quoted = re.findall(r"`([^`\n]{1,200})`", line)
-    ends = re.search(r"`:?\**\s*$|:\**\s*$", line)
-    if (
-        len(quoted) == 1
-        and ends
-        and not _speaks_of(line)
-        and looks_like_path(quoted[0])
-        and quoted[0].endswith(_suffixes(language))
-    ):
-        return str(quoted[0])
+    quoted = re.findall(r"`([^`\n]{1,200})`", line) if re.search(r"`:?\**\s*$|:\**\s*$", line) else []
     # "In bank/account.py:", but not "Run it with main.py:"
     named = [word for word in _WORD.findall(line) if looks_like_path(word)] if line.endswith(":") else []
-    if len(named) == 1 and named[0].endswith(_suffixes(language)) and not _speaks_of(line):
-        return str(named[0])
+    for found in (quoted, named):
+        if len(found) == 1 and looks_like_path(found[0]) and found[0].endswith(_suffixes(language)):
+            return "" if _speaks_of(line) else str(found[0])
     return ""
 
 

@@ -40,6 +40,12 @@ class Split:
     thinking: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def add(self, block: Block) -> int:
+        """Add a block; the number of prose lines up to it."""
+        self.blocks.append(block)
+        self.prose.append("")
+        return len(self.prose)
+
 
 @dataclass(frozen=True)
 class _Fence:
@@ -48,12 +54,8 @@ class _Fence:
     info: str
 
     def closes(self, opening: _Fence) -> bool:
-        return (
-            not self.info
-            and self.mark[0] == opening.mark[0]
-            and len(self.mark) >= len(opening.mark)
-            and self.indent <= opening.indent + 3
-        )
+        same = self.mark[0] == opening.mark[0] and len(self.mark) >= len(opening.mark)
+        return same and not self.info and self.indent <= opening.indent + 3
 
 
 def split(text: str) -> Split:
@@ -75,14 +77,10 @@ def split(text: str) -> Split:
             if closed and written_in(info_path(fence.info), info_language(fence.info)):
                 end = _past_docstrings(lines, row, end, fence, ends)
             body = [_outdent(each, fence.indent) for each in lines[row + 1 : end]]
-            out.blocks.append(Block(fence.info, body, _above(out.prose[floor:]), row + 1, closed))
-            out.prose.append("")
-            floor = len(out.prose)
+            floor = out.add(Block(fence.info, body, _above(out.prose[floor:]), row + 1, closed))
             row = end + 1 if closed else end
-        elif SEARCH.match(line) and (last := ends.replace_after(row)) is not None:
-            out.blocks.append(Block("", lines[row : last + 1], _above(out.prose[floor:]), row + 1))
-            out.prose.append("")
-            floor = len(out.prose)
+        elif SEARCH.match(line) and (last := ends.replace_after[row]) is not None:
+            floor = out.add(Block("", lines[row : last + 1], _above(out.prose[floor:]), row + 1))
             row = last + 1
         else:
             out.prose.append(line)
@@ -100,17 +98,11 @@ class _Ends:
     def __init__(self, lines: Sequence[str]) -> None:
         self.budget = len(lines) + 20_000
         self.rereads = 20
-        self._next_replace: list[int | None] = [None] * (len(lines) + 1)
-        self._next_think: list[int | None] = [None] * (len(lines) + 1)
+        self.replace_after: list[int | None] = [None] * (len(lines) + 1)  # by row
+        self.think_after: list[int | None] = [None] * (len(lines) + 1)
         for row in range(len(lines) - 1, -1, -1):
-            self._next_replace[row] = row if REPLACE.match(lines[row]) else self._next_replace[row + 1]
-            self._next_think[row] = row if "</think>" in lines[row] else self._next_think[row + 1]
-
-    def replace_after(self, row: int) -> int | None:
-        return self._next_replace[row]
-
-    def think_after(self, row: int) -> int | None:
-        return self._next_think[row]
+            self.replace_after[row] = row if REPLACE.match(lines[row]) else self.replace_after[row + 1]
+            self.think_after[row] = row if "</think>" in lines[row] else self.think_after[row + 1]
 
 
 def _thinking(lines: Sequence[str], row: int, ends: _Ends, out: Split) -> int | None:
@@ -125,7 +117,7 @@ def _thinking(lines: Sequence[str], row: int, ends: _Ends, out: Split) -> int | 
         return row + 1
     if not line.lstrip().startswith("<think>"):
         return None
-    end = ends.think_after(row)
+    end = ends.think_after[row]
     if end is None:
         out.problems.append("The reply opens <think> and never closes it.")
         out.prose.append(line.replace("<think>", "", 1))
@@ -153,7 +145,7 @@ def _end(lines: Sequence[str], start: int, opening: _Fence, ends: _Ends) -> tupl
     row = start + 1
     while row < len(lines):
         line = lines[row]
-        if SEARCH.match(line) and (after := ends.replace_after(row)) is not None:
+        if SEARCH.match(line) and (after := ends.replace_after[row]) is not None:
             row = after + 1  # an edit of a Markdown file holds fences of its own
             continue
         ends.budget -= 1

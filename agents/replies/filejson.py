@@ -199,9 +199,10 @@ def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
     lower = {str(key).lower(): part for key, part in value.items()}
     if "name" in lower and any(isinstance(lower.get(key), dict | str) for key in _ARGUMENTS):
         lower.pop("name")  # of the tool, not of a file
-    path = next((lower[key].strip() for key in _PATHS if isinstance(lower.get(key), str)), "")
-    path = path or next((lower[key] for key in _NAMES if looks_like_path(str(lower.get(key, "")))), "")
-    folder = next((lower[key].strip("/") for key in _FOLDERS if isinstance(lower.get(key), str)), "")
+    texts = {key: part for key, part in lower.items() if isinstance(part, str)}
+    path = next((texts[key].strip() for key in _PATHS if key in texts), "")
+    path = path or next((texts[key] for key in _NAMES if looks_like_path(texts.get(key, ""))), "")
+    folder = next((texts[key].strip("/") for key in _FOLDERS if key in texts), "")
     path = f"{folder}/{path}" if folder and path and "/" not in path else path
     search, replace = _lines(lower, _SEARCHES), _lines(lower, _REPLACES)
     content = _lines(lower, _CONTENTS)
@@ -211,18 +212,15 @@ def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
     if path and content is not None:
         found.files.append((path, content))
         return
-    found.prose += [line for key in _PROSE if isinstance(lower.get(key), str) for line in lower[key].splitlines()]
+    found.prose += [line for key in _PROSE if key in texts for line in texts[key].splitlines()]
     found.values.append(lower)
     named = {str(key): part for key, part in value.items() if looks_like_path(str(key))}
     for name, part in named.items():
-        text = _lines({"content": part}, ("content",))
+        text = _text_of(part)
+        if text is None and isinstance(part, dict):
+            text = _lines({str(key).lower(): value for key, value in part.items()}, _CONTENTS)
         if text is not None:
             found.files.append((name, text))
-        elif (
-            isinstance(part, dict)
-            and (inner := _lines({str(k).lower(): v for k, v in part.items()}, _CONTENTS)) is not None
-        ):
-            found.files.append((name, inner))
     for name, part in value.items():
         if str(name) not in named and str(name).lower() not in _PROSE:
             before = len(found.files)
@@ -234,30 +232,26 @@ def _walk_object(value: dict[str, Any], found: Found, depth: int) -> None:
 
 def _is_folder(part: Any) -> bool:
     """Is this a part of a tree: names of files and folders, and nothing that tells of one file?"""
-    return (
-        isinstance(part, dict)
-        and bool(part)
-        and not any("/" in str(key) for key in part)
-        and not {str(key).lower() for key in part} & {*_PATHS, *_CONTENTS}
-    )
+    if not isinstance(part, dict) or not part or any("/" in str(key) for key in part):
+        return False
+    return not {str(key).lower() for key in part} & {*_PATHS, *_CONTENTS}
 
 
 def _lines(value: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The text under the first of these names; a list of lines is one too."""
-    for name in names:
-        part = value.get(name)
-        if isinstance(part, str):
-            return part
-        if isinstance(part, dict) and part and all(str(key).isdecimal() for key in part):
-            part = [part[key] for key in sorted(part, key=int)]  # numbered lines
-        if (
-            isinstance(part, list)
-            and part
-            and all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in part)
-        ):
-            return "".join(row["text"] for row in part)
-        if isinstance(part, list) and part and all(isinstance(line, str) for line in part):
-            return "\n".join(line.removesuffix("\n") for line in part)
+    """The text under the first of these names that has one."""
+    return next((text for name in names if (text := _text_of(value.get(name))) is not None), None)
+
+
+def _text_of(part: Any) -> str | None:
+    """A text, also as a list of lines or of parts with a text each, or as lines under their numbers."""
+    if isinstance(part, dict) and all(str(key).isdecimal() for key in part):
+        part = [part[key] for key in sorted(part, key=int)]
+    if isinstance(part, str) or not isinstance(part, list) or not part:
+        return part if isinstance(part, str) else None
+    if all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in part):
+        return "".join(row["text"] for row in part)
+    if all(isinstance(line, str) for line in part):
+        return "\n".join(line.removesuffix("\n") for line in part)
     return None
 
 
@@ -326,9 +320,8 @@ def said_in(values: Sequence[Mapping[str, Any]]) -> list[str]:
     for value in values:
         diagnosis = value.get("diagnosis")
         source = diagnosis if isinstance(diagnosis, dict) else value
-        lines += [
-            f"{name.capitalize()}: {_one(source[name])}" for name in _REASONS if isinstance(source.get(name), str)
-        ]
+        reasons = [name for name in _REASONS if isinstance(source.get(name), str)]
+        lines += [f"{name.capitalize()}: {_one(source[name])}" for name in reasons]
         if isinstance(diagnosis, str):
             lines += diagnosis.splitlines()
         packages = value.get("packages")
@@ -344,9 +337,8 @@ def said_in(values: Sequence[Mapping[str, Any]]) -> list[str]:
                 ids = row.get("requirements")
                 target = " -> " + ", ".join(map(_one, ids)) if isinstance(ids, list) and ids else ""
                 over = f" over {_one(row['rejected'])}" if row.get("rejected") else ""
-                lines.append(
-                    f"Decision: chose {_one(row.get('choice'))}{over} because {_one(row.get('reason'))}{target}"
-                )
+                choice, reason = _one(row.get("choice")), _one(row.get("reason"))
+                lines.append(f"Decision: chose {choice}{over} because {reason}{target}")
     return lines
 
 

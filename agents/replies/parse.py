@@ -16,8 +16,7 @@ from agents.replies.filejson import Found, find_json, said_in
 from agents.replies.normalize import clean_path, is_pattern, mended
 from agents.replies.other_formats import foreign_files
 from agents.replies.tags import first_tag, split_tags, usual_brackets
-from agents.replies.trailing_noise import without_tokens
-from agents.replies.turns import answer_of
+from agents.replies.turns import answer_of, without_tokens
 from agents.replies.types import EditBlock, FileBlock, Reply, ReplyFormat
 
 MAX_CHARS = 2_000_000

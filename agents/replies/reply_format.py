@@ -8,7 +8,7 @@ Whatever was asked for, every form is understood when it comes back (agents.repl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from agents.llm.base import Message
 from agents.replies.types import ReplyFormat
@@ -22,28 +22,20 @@ _EDITS = "SEARCH/REPLACE blocks in its fence."
 _AGAIN = "with each file whole in a fence that names its path."
 
 
-def _tags(match: re.Match[str]) -> str:
-    return (
-        f"- Answer with one or two sentences of thought, then each {match['kind'] or ''}file whole between two "
-        f"tags, each "
-        f"tag on a line of its own: <<WRITE: {match['path']}>> before it and <</WRITE>> after it. No fences."
-    )
-
-
-def _json(match: re.Match[str]) -> str:
-    return (
-        '- Answer with one JSON object and nothing else: {"thought": "one or two sentences", "files": [{"path": "'
-        f'{match["path"]}", "content": "the whole '
-        f'{match["kind"] or ""}file"}}]}}. Escape quotes and line ends in strings.\n'
-        '- Decisions and a diagnosis go into the same object: "decisions": ["chose X over Y because Z -> FR-01"], '
-        '"diagnosis": {"cause": "…", "evidence": "…", "hypothesis": "…", "plan": "…"}.'
-    )
-
-
-_FORMS: dict[ReplyFormat, tuple[Callable[[re.Match[str]], str], str, str]] = {
-    "tags": (_tags, "SEARCH/REPLACE blocks between its tags.", "with each file whole between its tags."),
+# For each form what stands in the place of the three above; the first is expanded with the match of _RULE.
+_FORMS: dict[ReplyFormat, tuple[str, str, str]] = {
+    "tags": (
+        r"- Answer with one or two sentences of thought, then each \g<kind>file whole between two tags, each tag on a "
+        r"line of its own: <<WRITE: \g<path>>> before it and <</WRITE>> after it. No fences.",
+        "SEARCH/REPLACE blocks between its tags.",
+        "with each file whole between its tags.",
+    ),
     "json": (
-        _json,
+        r'- Answer with one JSON object and nothing else: {"thought": "one or two sentences", "files": [{"path": '
+        r'"\g<path>", "content": "the whole \g<kind>file"}]}. Escape quotes and line ends in strings.'
+        "\n"
+        '- Decisions and a diagnosis go into the same object: "decisions": ["chose X over Y because Z -> FR-01"], '
+        '"diagnosis": {"cause": "…", "evidence": "…", "hypothesis": "…", "plan": "…"}.',
         '"edits": [{"path": "…", "search": "…", "replace": "…"}].',
         "as one JSON object with each file whole.",
     ),

@@ -20,6 +20,20 @@ _GLUED = re.compile(
     r"^([^`\n]{0,400}\S)[ \t]+(`{3,}[A-Za-z0-9+]{0,20}[ \t]+(?:path|file|filename)=[^`\n]{1,400})$", re.M
 )
 _MAX_TURNS = 20
+_TOKENS = re.compile(
+    r"(?:\s*(?:<\|(?:im_end|endoftext|eot_id|end|end_of_text|eom_id|return|assistant|user)\|>|</s>|<end_of_turn>|<EOT>))+\s*\Z"
+)
+_TOKENS_BEFORE = re.compile(
+    r"\A\s*(?:<\|im_start\|>\s*(?:assistant)?|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|python_tag\|>|<s>)\s*"
+)
+
+
+def without_tokens(text: str) -> str:
+    """The reply without the marks that a chat template should have kept to itself."""
+    if "<" not in text:
+        return text
+    head, tail = text[:-400], text[-400:]
+    return _TOKENS_BEFORE.sub("", head + _TOKENS.sub("\n", tail))
 
 
 def answer_of(text: str) -> str:

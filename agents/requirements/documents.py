@@ -44,6 +44,7 @@ _CONTROL_BYTES = bytes(b for b in range(32) if b not in (9, 10, 12, 13)) + b"\x7
 _CONTROL_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"
+_SPLIT_IT = "Split the document into parts, one project each."
 _SAVE_AS_TEXT = "Save it as plain text or Markdown in UTF-8 and give that file."
 # More control characters than this share cannot be a text someone typed.
 _BINARY_SHARE = 0.01
@@ -91,9 +92,8 @@ def read_path(path: str | os.PathLike[str], limits: DocumentLimits | None = None
         raise DocumentRefused(str(path), "There is no such file.", "Check the path and its spelling.") from None
     except (OSError, ValueError) as problem:
         said = (problem.strerror if isinstance(problem, OSError) else None) or "not a usable path"
-        raise DocumentRefused(
-            str(path), f"The file cannot be opened ({said}).", "Check its path and its permissions."
-        ) from None
+        reason = f"The file cannot be opened ({said})."
+        raise DocumentRefused(str(path), reason, "Check its path and its permissions.") from None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
@@ -102,10 +102,7 @@ def read_path(path: str | os.PathLike[str], limits: DocumentLimits | None = None
         if status.st_size > limits.max_bytes:
             raise _too_big(name, status.st_size, limits)
         # The size of a growing file or of one in /proc says nothing: read one byte more than allowed.
-        data = handle.read(limits.max_bytes + 1)
-    if len(data) > limits.max_bytes:
-        raise _too_big(name, len(data), limits)
-    return read_document(data, name, limits)
+        return read_document(handle.read(limits.max_bytes + 1), name, limits)
 
 
 def read_document(data: bytes, name: str, limits: DocumentLimits | None = None) -> Document:
@@ -128,14 +125,8 @@ def read_document(data: bytes, name: str, limits: DocumentLimits | None = None) 
         lines = lines[:-1]
     _refuse_controls(name, text, lines)
     _refuse_oversize(name, lines, limits)
-    return Document(
-        name=_printable(name),
-        text="\n".join(lines),
-        encoding=encoding,
-        sha256=hashlib.sha256(data).hexdigest(),
-        lines=lines,
-        notes=tuple(notes),
-    )
+    digest = hashlib.sha256(data).hexdigest()
+    return Document(_printable(name), "\n".join(lines), encoding, digest, lines, tuple(notes))
 
 
 def _refuse_foreign(name: str, data: bytes, bom: bytes) -> None:
@@ -157,14 +148,18 @@ def _refuse_foreign(name: str, data: bytes, bom: bytes) -> None:
 
 def _refuse_binary_bytes(name: str, data: bytes) -> None:
     controls = len(data) - len(data.translate(None, _CONTROL_BYTES))
-    if controls > 8 and controls / len(data) > _BINARY_SHARE:
-        nulls = data.count(b"\x00")
-        hint = " (UTF-16 without its mark, perhaps)" if nulls > len(data) / 4 else ""
-        raise DocumentRefused(
-            name,
-            f"It is binary data, not a text: {controls:,} of its {len(data):,} bytes are control codes{hint}.",
-            _SAVE_AS_TEXT,
-        )
+    hint = " (UTF-16 without its mark, perhaps)" if data.count(b"\x00") > len(data) / 4 else ""
+    _refuse_binary(name, controls, len(data), "bytes", hint)
+
+
+def _refuse_binary(name: str, controls: int, size: int, unit: str, hint: str = "") -> None:
+    if _is_binary(controls, size):
+        reason = f"It is binary data, not a text: {controls:,} of its {size:,} {unit} are control codes{hint}."
+        raise DocumentRefused(name, reason, _SAVE_AS_TEXT)
+
+
+def _is_binary(controls: int, size: int) -> bool:
+    return controls > 8 and controls / size > _BINARY_SHARE
 
 
 def _decode(name: str, data: bytes, bom: bytes, codec: str) -> tuple[str, str, list[str]]:
@@ -195,8 +190,7 @@ def _decode(name: str, data: bytes, bom: bytes, codec: str) -> tuple[str, str, l
             text = body.decode(legacy)
         except UnicodeDecodeError:
             continue
-        controls = len(_CONTROL_TEXT.findall(text))
-        if controls > 8 and controls / len(text) > _BINARY_SHARE:
+        if _is_binary(len(_CONTROL_TEXT.findall(text)), len(text)):
             break
         note = f"Not UTF-8 (first at line {line:,}): read as {shown}. Check accents, quotes and dashes."
         return text, legacy, [note]
@@ -204,37 +198,23 @@ def _decode(name: str, data: bytes, bom: bytes, codec: str) -> tuple[str, str, l
 
 
 def _refuse_controls(name: str, text: str, lines: tuple[str, ...]) -> None:
-    controls = len(_CONTROL_TEXT.findall(text))
-    if controls > 8 and controls / len(text) > _BINARY_SHARE:
-        raise DocumentRefused(
-            name,
-            f"It is binary data, not a text: {controls:,} of its {len(text):,} characters are control codes.",
-            _SAVE_AS_TEXT,
-        )
+    _refuse_binary(name, len(_CONTROL_TEXT.findall(text)), len(text), "characters")
     if "\x00" in text:
         number = next(i for i, line in enumerate(lines, 1) if "\x00" in line)
         raise DocumentRefused(name, f"Line {number:,} holds a NUL character.", "Delete that character.")
 
 
 def _refuse_oversize(name: str, lines: tuple[str, ...], limits: DocumentLimits) -> None:
-    hint = "Split the document into parts, one project each."
     if len(lines) > limits.max_lines:
-        raise DocumentRefused(name, f"It has {len(lines):,} lines; the limit is {limits.max_lines:,}.", hint)
+        raise DocumentRefused(name, f"It has {len(lines):,} lines; the limit is {limits.max_lines:,}.", _SPLIT_IT)
     for number, line in enumerate(lines, 1):
         if len(line) > limits.max_line_chars:
-            raise DocumentRefused(
-                name,
-                f"Line {number:,} has {len(line):,} characters; the limit is {limits.max_line_chars:,}.",
-                "Break that line into paragraphs.",
-            )
+            reason = f"Line {number:,} has {len(line):,} characters; the limit is {limits.max_line_chars:,}."
+            raise DocumentRefused(name, reason, "Break that line into paragraphs.")
 
 
 def _too_big(name: str, size: int, limits: DocumentLimits) -> DocumentRefused:
-    return DocumentRefused(
-        name,
-        f"It has {size:,} bytes; the limit is {limits.max_bytes:,}.",
-        "Split the document into parts, one project each.",
-    )
+    return DocumentRefused(name, f"It has {size:,} bytes; the limit is {limits.max_bytes:,}.", _SPLIT_IT)
 
 
 def _empty(name: str) -> DocumentRefused:

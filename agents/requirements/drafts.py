@@ -55,7 +55,6 @@ class Draft:
     section: tuple[str, ...] = ()
     under: tuple[int, ...] = ()
     acceptance: list[str] = field(default_factory=list)
-    details: list[tuple[str, str]] = field(default_factory=list)
     source: str = "text"
     weak: bool = False
     indent: int = 0
@@ -145,7 +144,6 @@ def _requirement(draft: Draft, key: str) -> ExtractedRequirement:
         acceptance=tuple(draft.acceptance),
         title=tidy(draft.title),
         section=draft.section,
-        details=tuple(draft.details),
     )
 
 

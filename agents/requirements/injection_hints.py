@@ -43,13 +43,10 @@ def passages(rows: Iterable[Mapping[str, object]]) -> list[dict[str, str]]:
         why = odd(text)
         if why:
             lines = row.get("lines")
-            where = str(row.get("key") or "") or (
-                f"lines {lines[0]}–{lines[-1]}" if isinstance(lines, (list, tuple)) and lines else "the document"
-            )
+            span = f"lines {lines[0]}–{lines[-1]}" if isinstance(lines, (list, tuple)) and lines else "the document"
             shown = " ".join(text.split())
-            found.append(
-                {"where": where, "why": why, "text": shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"}
-            )
+            shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+            found.append({"where": str(row.get("key") or span), "why": why, "text": shown})
         if len(found) == MOST:
             break
     return found

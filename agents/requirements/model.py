@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 Kind = Literal["functional", "non_functional", "story", "constraint", "goal", "non_goal", "acceptance"]
@@ -15,8 +15,7 @@ class ExtractedRequirement:
     """One thing the document asks for, in its own words.
 
     `lines` is the span in the source, first and last line included, counted from 1. `acceptance` are the criteria
-    written with it. `section` is the path of headings above it, outermost first. `details` are columns of its table
-    row that are not its text (priority, status, ...).
+    written with it. `section` is the path of headings above it, outermost first.
     """
 
     key: str
@@ -26,7 +25,6 @@ class ExtractedRequirement:
     acceptance: tuple[str, ...] = ()
     title: str = ""
     section: tuple[str, ...] = ()
-    details: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The part of it that other programs rely on."""
@@ -63,7 +61,6 @@ class Extraction:
     requirements: tuple[ExtractedRequirement, ...]
     unmapped: tuple[Paragraph, ...]
     paragraphs: int = 0
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def mapped_paragraphs(self) -> int:

@@ -73,9 +73,6 @@ def _is_trace(names: list[str], ids: int) -> bool:
 def _draft(row: TableRow, kind: Kind, text: str, names: list[str]) -> Draft:
     draft = Draft(row.a, row.b, kind, [text], source="row")
     draft.blocks = [("table", row.a, row.b, " | ".join(row.cell(i) for i in range(len(row.cells))))]
-    draft.details = [
-        (name, row.cell(i)) for i, name in enumerate(names) if i < len(row.cells) and name in ASIDE and row.cell(i)
-    ]
     title = next((i for i, name in enumerate(names) if name in ("title", "name", "feature")), -1)
     draft.title = row.cell(title) if title >= 0 else ""
     return draft

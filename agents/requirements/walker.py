@@ -166,7 +166,6 @@ class Walker:
             return
         if label.lower() in ASIDE:
             draft.cover(_span(block))
-            draft.details.append((label.lower(), rest))
             return
         story = user_story(block.text)
         if story and draft.family in ("R", "REQ", "US", "STORY", "F", "UC"):
@@ -202,7 +201,7 @@ class Walker:
             draft.weak = role == "mute"
             if role == "mute" or (role == "design" and label.lower().startswith("example")):
                 draft.kind = None
-            self._open(draft, keep=True)
+            self._open(draft)
             return
         if block.text.startswith("<!--") or (block.kind == "para" and self._only_mentions(block.text)):
             self._leave_out(block)
@@ -300,10 +299,9 @@ class Walker:
         draft.blocks = [_span(block)]
         return draft
 
-    def _open(self, draft: Draft, *, keep: bool = True) -> None:
+    def _open(self, draft: Draft) -> None:
         self.open, self.open_criteria = draft, False
-        if keep:
-            self._keep(draft)
+        self._keep(draft)
 
     def _keep(self, draft: Draft) -> None:
         self.drafts.append(draft)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.languages.symbols import MAX_BYTES, Grammar, parsed
+from agents.languages.symbols import MAX_BYTES, Grammar, parsed, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -86,7 +86,7 @@ class _ScriptReader:
                 self._import(node)
             elif node.type == "variable_declarator" and not guarded:
                 self._required(node)
-            elif node.type == "identifier" and _text(node) == "require" and _is_parameter(node):
+            elif node.type == "identifier" and text_of(node) == "require" and _is_parameter(node):
                 self._asks = True  # another loader's, with modules of its own
         for node, guarded in self._nodes:
             if node.type in ("call_expression", "await_expression"):
@@ -94,13 +94,13 @@ class _ScriptReader:
                     self._use(node, taken, "")
             elif node.type == "type_identifier":
                 if node.parent is not None and _is(node.parent, "name", node):
-                    self._dropped.add(_text(node))
+                    self._dropped.add(text_of(node))
             elif node.type == "member_expression":
                 name_node = node.child_by_field_name("property")
                 if name_node is not None and _is_tested(_outside(node)):
-                    self._looked_for.add(_text(name_node))
+                    self._looked_for.add(text_of(name_node))
             elif node.id not in self._own:
-                name = _text(node)
+                name = text_of(node)
                 if (flag := _FLAG.fullmatch(name)) and _is_tested(_outside(node)):
                     self._flags.add(flag[1].lower())
                 if name in self._bound:
@@ -142,16 +142,16 @@ class _ScriptReader:
         if name is None or local is None or {"type", "typeof", "string"} & {child.type for child in node.children}:
             return
         if node.type == "import_specifier":
-            self._bind(local, (module, True, (_text(name),)))
+            self._bind(local, (module, True, (text_of(name),)))
         self._own.update({name.id, local.id})
-        self._must(module, _text(name), node)
+        self._must(module, text_of(name), node)
 
     def _must(self, module: str, name: str, node: Node) -> None:
         if not self._typed:
             self._sure.append(JsUse(module, True, (name,), node.start_point[0] + 1))
 
     def _bind(self, node: Node, taken: Taken) -> None:
-        name = _text(node)
+        name = text_of(node)
         if self._bound.setdefault(name, taken) != taken:
             self._dropped.add(name)
         self._own.add(node.id)
@@ -170,9 +170,9 @@ class _ScriptReader:
         for part in node.named_children if node.type == "object_pattern" else ():
             key, value = part.child_by_field_name("key"), part.child_by_field_name("value")
             if part.type == "shorthand_property_identifier_pattern":
-                self._bind(part, (module, esm, (*above, _text(part))))
+                self._bind(part, (module, esm, (*above, text_of(part))))
             elif part.type == "pair_pattern" and key is not None and value is not None and key.type == _PROPERTY:
-                self._pattern(value, (module, esm, (*above, _text(key))))
+                self._pattern(value, (module, esm, (*above, text_of(key))))
 
     def _use(self, node: Node, taken: Taken, name: str) -> None:
         """Note what is taken here, or that nothing can be said about the name any more."""
@@ -215,7 +215,7 @@ def _loaded(node: Node) -> Taken | None:
         return None
     wanted = "import" if call.id != node.id else "require"
     module = _string(given.named_children[0])
-    return (module, wanted == "import", ()) if module and _text(function) == wanted else None
+    return (module, wanted == "import", ()) if module and text_of(function) == wanted else None
 
 
 def _taken(node: Node | None) -> Taken | None:
@@ -230,7 +230,7 @@ def _taken(node: Node | None) -> Taken | None:
             name = node.child_by_field_name("property")
             if name is None or name.type != _PROPERTY:
                 return None
-            attributes.insert(0, _text(name))
+            attributes.insert(0, text_of(name))
             node = node.child_by_field_name("object")
         else:
             found = _loaded(node) if node.type in ("call_expression", "await_expression") else None
@@ -248,7 +248,7 @@ def _chain(node: Node) -> tuple[Node, tuple[str, ...], bool]:
             name = parent.child_by_field_name("property")
             if _optional(parent) or name is None or name.type != _PROPERTY:
                 return node, tuple(attributes), True
-            attributes.append(_text(name))
+            attributes.append(text_of(name))
             node = parent
         else:
             break
@@ -307,9 +307,5 @@ def _string(node: Node | None) -> str:
     """The name of a module in a literal; empty for anything else, for paths and for addresses."""
     if node is None or node.type != "string" or any(child.type != "string_fragment" for child in node.named_children):
         return ""
-    module = _text(node)[1:-1]
+    module = text_of(node)[1:-1]
     return module if _MODULE.fullmatch(module) else ""
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

@@ -9,6 +9,7 @@ from agents.languages.base import Covered
 from sandbox.base import Sandbox
 
 SECONDS = 120.0
+_PYTEST = "-m pytest -q -p no:cacheprovider -o addopts=".split()
 # The project's own settings and its `# pragma: no cover` do not count.
 _SETTINGS = b"[report]\nexclude_lines =\n    if (typing\\.)?TYPE_CHECKING:\n"
 
@@ -23,21 +24,7 @@ def coverage_of(sandbox: Sandbox, path: str) -> Covered:
     sandbox.exec(["sh", "-c", f"mkdir -m 700 {scratch} && cat > {settings}"], stdin=_SETTINGS, seconds=30)
     coverage = ["python", "-m", "coverage"]
     sandbox.exec(
-        [
-            *coverage,
-            "run",
-            "--branch",
-            f"--rcfile={settings}",
-            data,
-            f"--include=/workspace/{path}",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-o",
-            "addopts=",
-        ],
+        [*coverage, "run", "--branch", f"--rcfile={settings}", data, f"--include=/workspace/{path}", *_PYTEST],
         seconds=SECONDS,
     )
     told = sandbox.exec([*coverage, "json", f"--rcfile={settings}", data, "-q", "-o", "-"], seconds=60)

@@ -57,14 +57,10 @@ class _Change:
 def mutants_of(source: str, *, seed: int, limit: int, lines: frozenset[int]) -> tuple[str, list[str]]:
     """The module as mutants are written, without comments and layout, and its mutants; none if it does not parse."""
     try:
-        return ast.unparse(syntax.parse(source)) + "\n", mutants(source, seed=seed, limit=limit, lines=lines)
+        found = wrongs(source, seed=seed, limit=limit, lines=lines)
+        return ast.unparse(syntax.parse(source)) + "\n", [wrong.text for wrong in found]
     except (SyntaxError, ValueError, RecursionError):
         return source, []
-
-
-def mutants(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int] | None = None) -> list[str]:
-    """The texts of `wrongs`."""
-    return [wrong.text for wrong in wrongs(source, seed=seed, limit=limit, lines=lines)]
 
 
 def wrongs(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int] | None = None) -> list[Wrong]:

@@ -30,7 +30,5 @@ def command(file: str, as_json: bool) -> None:
         output.table(("Key", "Kind", "Lines", "Text"), rows, nothing="No requirement was found.")
         mapped = found.mapped_paragraphs
         output.say(f"{len(rows)} requirements; {mapped} of {found.paragraphs} paragraphs mapped.")
-        for remark in found.notes:
-            output.note(remark)
 
     output.answer(found.to_json(), as_json=as_json, people=people)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agents.languages.python.text import without_talk
 from agents.replies import apply_reply, parse_reply
-from agents.replies.trailing_noise import without_tokens
+from agents.replies.turns import without_tokens
 from agents.replies.types import REPLY_FORMATS, EditBlock, FileBlock, Wish
 from benchmarks.replies import count, used, verdict
 from benchmarks.reply_shapes import Shape, shapes

@@ -128,7 +128,7 @@ def test_one_id_for_two_texts_keeps_both() -> None:
     assert len({r.key for r in found.requirements}) == 2
 
 
-def test_markdown_tables_give_text_criteria_and_asides() -> None:
+def test_markdown_tables_give_text_and_criteria_without_asides() -> None:
     found = by_key(
         "## User Stories\n| ID | Persona | User Story | Acceptance Criteria | Priority |\n|:--|---|---|---|--:|\n"
         "| **US-1** | Cook | As a cook I want a \\| pan | is hot<br>is round | High |\n"
@@ -136,7 +136,6 @@ def test_markdown_tables_give_text_criteria_and_asides() -> None:
     story = found["US-1"]
     assert story.text == "As a cook I want a | pan"
     assert story.acceptance == ("is hot", "is round")
-    assert story.details == (("persona", "Cook"), ("priority", "High"))
 
 
 FLAT = """4.2 Stories

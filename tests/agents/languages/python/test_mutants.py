@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
-from agents.languages.python.mutants import mutants
+from agents.languages.python.mutants import wrongs
+
+
+def mutants(source: str, **options: Any) -> list[str]:
+    return [wrong.text for wrong in wrongs(source, **options)]
+
 
 SOURCE = """
 def first(items, low=0):
