@@ -4,58 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
+from pathlib import Path
 
-DISTRIBUTIONS = {
-    "argon2": "argon2-cffi",
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "Crypto": "pycryptodome",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "decouple": "python-decouple",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "environ": "django-environ",
-    "fitz": "pymupdf",
-    "flask_cors": "flask-cors",
-    "flask_login": "flask-login",
-    "flask_sqlalchemy": "flask-sqlalchemy",
-    "flask_wtf": "flask-wtf",
-    "git": "gitpython",
-    "github": "pygithub",
-    "google.protobuf": "protobuf",
-    "jose": "python-jose",
-    "jwt": "pyjwt",
-    "Levenshtein": "levenshtein",
-    "magic": "python-magic",
-    "markdown": "markdown",
-    "multipart": "python-multipart",
-    "mysqldb": "mysqlclient",
-    "MySQLdb": "mysqlclient",
-    "nacl": "pynacl",
-    "OpenSSL": "pyopenssl",
-    "pil": "pillow",
-    "PIL": "pillow",
-    "pkg_resources": "setuptools",
-    "pptx": "python-pptx",
-    "psycopg2": "psycopg2-binary",
-    "pythonjsonlogger": "python-json-logger",
-    "rest_framework": "djangorestframework",
-    "ruamel.yaml": "ruamel.yaml",
-    "serial": "pyserial",
-    "six.moves": "six",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "slugify": "python-slugify",
-    "snappy": "python-snappy",
-    "socks": "pysocks",
-    "telegram": "python-telegram-bot",
-    "usb": "pyusb",
-    "wx": "wxpython",
-    "xdist": "pytest-xdist",
-    "yaml": "pyyaml",
-    "zmq": "pyzmq",
-}
+DISTRIBUTIONS: dict[str, str] = tomllib.loads(Path(__file__).with_name("import_names.toml").read_text())
 MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 

@@ -20,7 +20,6 @@ MOST_LINES = 400
 UNFORMATTED = {
     "benchmarks/heldout/lookalikes.py",
     "benchmarks/reply_slips.py",
-    "sandbox/seccomp.py",
     "tests/abuse/traversal.py",
     "tests/agents/replies/test_slips.py",
 }

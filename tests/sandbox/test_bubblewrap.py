@@ -13,7 +13,7 @@ from sandbox.base import SandboxUnavailable
 from sandbox.bubblewrap import BubblewrapBackend
 from sandbox.cgroups import Group
 from sandbox.owners import lives, me
-from sandbox.seccomp import NAMES, NUMBERS, filter_program
+from sandbox.seccomp import DENIED, filter_program
 from tests.needs import missing
 from tests.sandbox.conftest import SMALL
 
@@ -96,6 +96,6 @@ def test_an_owner_is_known_by_more_than_its_number() -> None:
 
 
 def test_the_filter_knows_each_call_on_each_processor() -> None:
-    assert all(len(numbers) == len(NAMES) == len(set(numbers)) for numbers in NUMBERS.values())
+    assert all(len(numbers) == len(set(numbers)) == 38 for numbers in DENIED.values())
     assert len(filter_program("x86_64")) % 8 == 0
     assert filter_program("riscv64") == b""
