@@ -8,12 +8,11 @@ import contextlib
 import itertools
 import os
 import socket
-import tarfile
 import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import docker
@@ -32,7 +31,7 @@ from sandbox.base import (
     SandboxUnsafe,
 )
 from sandbox.expected_state import PACKAGES_AT, container_problems
-from sandbox.images import image_name, image_present
+from sandbox.images import image_name, image_present, put_files
 from sandbox.owners import lives, me
 from sandbox.warm import WarmSandbox, agent_limits, environment
 from sandbox.wire import Channel
@@ -289,16 +288,9 @@ class DockerBackend:
                 try:
                     client.api.get_archive(helper, "/packages/.complete")[0].close()
                 except docker.errors.NotFound:
-                    with tempfile.TemporaryFile() as archive:
-                        with tarfile.open(fileobj=archive, mode="w") as tar:
-                            tar.add(packages.folder, arcname=".", filter=_as_root)
-                        archive.seek(0)
-                        client.api.put_archive(helper, "/packages", archive)
-                    with tempfile.TemporaryFile() as mark:
-                        with tarfile.open(fileobj=mark, mode="w") as tar:
-                            tar.addfile(tarfile.TarInfo(".complete"))
-                        mark.seek(0)
-                        client.api.put_archive(helper, "/packages", mark)
+                    put_files(client, helper, "/packages", {".": packages.folder})
+                    with tempfile.NamedTemporaryFile() as mark:
+                        put_files(client, helper, "/packages", {".complete": Path(mark.name)})
             finally:
                 _remove(client, helper)
             self._filled.add(name)
@@ -321,12 +313,6 @@ def _orphaned(container: Mapping[str, Any]) -> bool:
     if labels.get(HOST) == socket.gethostname():
         return not lives(labels.get(OWNER, ""))
     return time.time() - float(container.get("Created", 0)) > LONGEST_SECONDS
-
-
-def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.uid = entry.gid = 0
-    entry.mode |= 0o555 if entry.isdir() else 0o444
-    return entry
 
 
 def _remove(client: docker.DockerClient, container: str) -> bool:

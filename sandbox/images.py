@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import docker
@@ -21,7 +23,6 @@ import docker.errors
 
 from sandbox.base import Ecosystem, SandboxUnavailable
 from sandbox.node_env import PACKAGE_JSON, PACKAGE_LOCK, install
-from sandbox.node_image import add_node
 from sandbox.packages import platform_tags
 
 HERE = Path(__file__).resolve().parent
@@ -33,6 +34,7 @@ RECIPE = 1  # raise it when what is built here changes
 VENV = "opt/venv"
 SCRIPT = "#!/opt/venv/bin/python\nimport runpy\nrunpy.run_module({module!r}, run_name='__main__', alter_sys=True)\n"
 SCRIPTS = ("pytest", "coverage", "uvicorn")
+MODULES_AT, NODE_WANTED, NODE_SECONDS = "/node_modules", 20, 60
 Say = Callable[[str], None]
 
 
@@ -96,8 +98,95 @@ def build_node_image(client: docker.DockerClient, say: Say = lambda _: None, mod
         if modules is None:
             say("fetching packages for Node")
             modules = install(Path(scratch) / "node_modules")
-        add_node(client, base, name, modules, say)
+        _add_node(client, base, name, modules, say)
     return name
+
+
+def _add_node(client: docker.DockerClient, base: str, name: str, modules: Path, say: Say) -> None:
+    """Commit `name`: `base` with `modules`, and this machine's Node where that of the base is too old and ours runs
+    there.
+
+    Raises SandboxUnavailable when the engine refuses.
+    """
+    own = _own_node() if _version_in(client, base) < NODE_WANTED else None
+    try:
+        _commit(client, base, name, modules, own)
+        found = _version_in(client, name)
+        if own is not None and found < NODE_WANTED:
+            say("this machine's Node does not run in the image; its own is kept")
+            _commit(client, base, name, modules, None)
+            found = _version_in(client, name)
+    except docker.errors.DockerException as error:
+        raise SandboxUnavailable(f"the Node image could not be made: {str(error)[:300]}") from None
+    say(
+        f"Node {found} inside"
+        + ("" if found >= NODE_WANTED else f"; {NODE_WANTED} is required, and no newer version is available")
+    )
+
+
+def _own_node() -> Path | None:
+    """This machine's Node, when it is recent enough and one file."""
+    found = shutil.which("node")
+    if found is None:
+        return None
+    try:
+        answer = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return Path(found).resolve() if _major(answer) >= NODE_WANTED else None
+
+
+def _major(answer: str) -> int:
+    found = re.match(r"v(\d+)\.", answer.strip())
+    return int(found[1]) if found else 0
+
+
+def _version_in(client: docker.DockerClient, image: str) -> int:
+    """The major version of the image's Node; 0 when it has none that runs."""
+    container = client.api.create_container(
+        image,
+        command=["--version"],
+        entrypoint=["node"],
+        network_disabled=True,
+        host_config=client.api.create_host_config(network_mode="none", cap_drop=["ALL"], read_only=True),
+    )["Id"]
+    try:
+        client.api.start(container)
+        client.api.wait(container, timeout=NODE_SECONDS)
+        return _major(client.api.logs(container).decode(errors="replace"))
+    except docker.errors.APIError:
+        return 0
+    finally:
+        client.api.remove_container(container, force=True)
+
+
+def _commit(client: docker.DockerClient, base: str, name: str, modules: Path, node: Path | None) -> None:
+    container = client.api.create_container(base, command=["true"], network_disabled=True)["Id"]
+    try:
+        put_files(
+            client, container, "/", {MODULES_AT.lstrip("/"): modules} | ({"usr/local/bin/node": node} if node else {})
+        )
+        repository, _, tag = name.partition(":")
+        client.api.commit(container, repository=repository, tag=tag)
+    finally:
+        client.api.remove_container(container, force=True)
+
+
+def put_files(client: docker.DockerClient, container: str, folder: str, files: Mapping[str, Path]) -> None:
+    """Copy files and folders into a container below `folder`, by their place there; all belong to root."""
+    with tempfile.TemporaryFile() as archive:
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            for place, path in files.items():
+                tar.add(path, arcname=place, filter=_as_root)
+        archive.seek(0)
+        client.api.put_archive(container, folder, archive)
+
+
+def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    entry.mode = (entry.mode | (0o555 if entry.isdir() else 0o444)) & 0o755
+    return entry
 
 
 def _run(argv: Sequence[str], seconds: float) -> None:
@@ -138,27 +227,12 @@ def _build_from_packages(client: docker.DockerClient, name: str, say: Say) -> No
             if file.is_file() and not file.is_symlink() and file.stat().st_mode & 0o6000:
                 file.chmod(file.stat().st_mode & 0o1777)
         archive = Path(scratch) / "root.tar"
-        _run(
-            [
-                "tar",
-                "--one-file-system",
-                "--exclude=./proc/*",
-                "--exclude=./dev/*",
-                "-C",
-                str(root),
-                "-cf",
-                str(archive),
-                ".",
-            ],
-            300,
-        )
+        left_out = ["--one-file-system", "--exclude=./proc/*", "--exclude=./dev/*"]
+        _run(["tar", *left_out, "-C", str(root), "-cf", str(archive), "."], 300)
         say("importing")
         repository, _, tag = name.partition(":")
-        changes = [
-            "USER 1000:1000",
-            "WORKDIR /workspace",
-            "ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8",
-        ]
+        path = "ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8"
+        changes = ["USER 1000:1000", "WORKDIR /workspace", path]
         client.api.import_image_from_file(str(archive), repository=repository, tag=tag, changes=changes)
 
 

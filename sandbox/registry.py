@@ -11,18 +11,11 @@ from typing import cast
 from sandbox.base import Backend, SandboxError, SandboxUnavailable, SandboxUnsafe
 
 # Short name to class, imported on use. In the order of preference of "auto"; a bare process is never among them.
-BACKENDS = {
-    "docker": "sandbox.docker.DockerBackend",
-    "bubblewrap": "sandbox.bubblewrap.BubblewrapBackend",
-}
+BACKENDS = {"docker": "sandbox.docker.DockerBackend", "bubblewrap": "sandbox.bubblewrap.BubblewrapBackend"}
 # What a self-check depends on: when one of these changes it is made again.
 DECIDES = (
-    "DOCKER_HOST",
-    "AISWE_SANDBOX_IMAGE",
-    "AISWE_DOCKER_RUNTIME",
-    "AISWE_SANDBOX_PYTHON",
-    "AISWE_SANDBOX_NODE",
-    "PATH",
+    *("PATH", "DOCKER_HOST", "AISWE_SANDBOX_IMAGE", "AISWE_DOCKER_RUNTIME"),
+    *("AISWE_SANDBOX_PYTHON", "AISWE_SANDBOX_NODE"),
 )
 SELFTEST_HINT = "`aiswe sandbox selftest` tries all its walls, docs/explanation/sandbox.md says what each means"
 _held: set[tuple[object, ...]] = set()

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import Any, Self
 
 from sandbox.base import ExecResult, PackageSet, PathRefused, SandboxError, SandboxLimits, SandboxUnavailable
@@ -121,6 +120,12 @@ class WarmSandbox:
         self._dead = self._dead or reason
         self._kill()
 
+    def run_script(
+        self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
+    ) -> ExecResult:
+        """Run Python source in a fork of a process that has imported the test tools already; for pytest_run."""
+        return self.exec(["python", *argv], seconds=seconds, stdin=stdin, script=source)
+
     def exec(
         self,
         argv: Sequence[str],
@@ -129,25 +134,9 @@ class WarmSandbox:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         cwd: str = ".",
+        script: str | None = None,
     ) -> ExecResult:
         """Run a command below /workspace; raises SandboxUnavailable when the sandbox itself broke."""
-        return self._run(argv, None, seconds, stdin, env, cwd)
-
-    def run_script(
-        self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
-    ) -> ExecResult:
-        """Run Python source in a fork of a process that has imported the test tools already; for pytest_run."""
-        return self._run(["python", *argv], source, seconds, stdin, None, ".")
-
-    def _run(
-        self,
-        argv: Sequence[str],
-        script: str | None,
-        seconds: float | None,
-        stdin: bytes,
-        env: Mapping[str, str] | None,
-        cwd: str,
-    ) -> ExecResult:
         words = tuple(str(word) for word in argv)
         if not words or not words[0] or any("\0" in word for word in words):
             raise SandboxError("a command needs a program, and no word of it may hold a NUL")
@@ -259,7 +248,5 @@ class WarmSandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()

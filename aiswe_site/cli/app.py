@@ -67,8 +67,8 @@ def run(argv: Sequence[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001  the last door: whatever it is becomes a sentence
         problem = problem_from(error)
-        output.complain(problem.message, problem.hint)
+        output.complain(str(problem), problem.hint)
         if wants_json:
-            output.print_json({"error": problem.message, "hint": problem.hint})
+            output.print_json({"error": str(problem), "hint": problem.hint})
         return problem.exit_code
     return answer if isinstance(answer, int) else 0

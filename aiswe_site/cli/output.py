@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import json
+import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from aiswe_site.cli.problems import NO
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+_JSON = "aiswe.json"  # where the context of a command keeps whether --json was given
+
+
+def _keep(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    context.meta[_JSON] = chosen
+
+
+json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep,
+    help="Print one JSON document on stdout.",
+)
+
+
+def wants_json() -> bool:
+    """Whether the command that runs was given --json."""
+    return bool(click.get_current_context().meta.get(_JSON))
 
 
 def print_json(document: Any) -> None:
@@ -21,19 +40,15 @@ def print_json(document: Any) -> None:
     sys.stdout.flush()
 
 
-def answer(document: Any, *, as_json: bool, people: Callable[[], None]) -> None:
-    """Print the document, or let `people` print it for a reader."""
-    if as_json:
+def answer(document: Any, people: str | Callable[[], None], *, ok: bool = True) -> int:
+    """Print the document, or for a reader what `people` says or prints; returns the exit code."""
+    if wants_json():
         print_json(document)
+    elif isinstance(people, str):
+        say(people)
     else:
         people()
-
-
-def console() -> Console:
-    """Rich on stdout; text from files and models is never read as markup (`markup=False`)."""
-    from rich.console import Console
-
-    return Console(markup=False, highlight=False, soft_wrap=True, emoji=False)
+    return 0 if ok else NO
 
 
 def table(
@@ -54,6 +69,15 @@ def table(
     for row in rows:
         grid.add_row(*[Text(clean(str(cell))) for cell in row])
     Console(markup=False, highlight=False, emoji=False).print(grid)
+
+
+Column = str | Callable[[Any], object]
+
+
+def records(rows: Sequence[Any], columns: Mapping[str, Column], *, nothing: str = "Nothing.") -> None:
+    """A table of documents: each column shows what is under a key, or what a function makes of the document."""
+    show = [operator.itemgetter(column) if isinstance(column, str) else column for column in columns.values()]
+    table([*columns], [[column(row) for column in show] for row in rows], nothing=nothing)
 
 
 def pairs(values: Mapping[str, object]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 DONE, NO, WRONG_USE, MISSING = 0, 1, 2, 3
 
 OUR_ROOMS = ("sandbox", "agents", "projects", "dashboard", "aiswe_site")
@@ -23,9 +21,9 @@ class CliError(Exception):
 
     exit_code = NO
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", exit_code: int | None = None) -> None:
         super().__init__(message)
-        self.hint = hint
+        self.hint, self.exit_code = hint, self.exit_code if exit_code is None else exit_code
 
 
 class WrongUse(CliError):
@@ -40,35 +38,26 @@ class Missing(CliError):
     exit_code = MISSING
 
 
-@dataclass(frozen=True)
-class CliProblem:
-    """What a person is told."""
-
-    message: str
-    hint: str
-    exit_code: int
-
-
-def problem_from(error: BaseException) -> CliProblem:
+def problem_from(error: BaseException) -> CliError:
     """Our own errors speak for themselves; anything else is kept in a log file and named in one line."""
     kind = type(error)
     names = {base.__name__ for base in kind.__mro__}
     if isinstance(error, CliError):
-        return CliProblem(str(error), error.hint, error.exit_code)
+        return error
     if kind.__module__.split(".")[0] in OUR_ROOMS:
         hint = str(getattr(error, "hint", "")) or next((WAYS_OUT[name] for name in WAYS_OUT if name in names), "")
         message = str(error) or kind.__name__
         code = MISSING if names & MEANS_MISSING else WRONG_USE if names & MEANS_WRONG_USE else NO
-        return CliProblem(message, "" if hint and hint in message else hint, code)
+        return CliError(message, "" if hint and hint in message else hint, code)
     if "DatabaseError" in names and kind.__module__.startswith("django.db"):
-        return CliProblem(f"The database is not usable: {first_line(error)}.", "`aiswe doctor` looks closer.", MISSING)
+        return CliError(f"The database is not usable: {first_line(error)}.", "`aiswe doctor` looks closer.", MISSING)
     from aiswe_site.running.home import note
 
     try:
         kept = f"Details are in {note(error)}; please report them."
     except OSError as no_room:
         kept = f"Details could not be written ({no_room})."
-    return CliProblem(f"Something went wrong inside aiswe: {kind.__name__}: {first_line(error)}", kept, NO)
+    return CliError(f"Something went wrong inside aiswe: {kind.__name__}: {first_line(error)}", kept, NO)
 
 
 def first_line(error: BaseException) -> str:

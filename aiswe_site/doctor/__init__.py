@@ -1,6 +1,32 @@
-"""Is everything there that is needed, and if not, how to get it."""
+"""Is everything there that is needed, and if not, how to get it: the checks, in the order in which they matter."""
 
-from aiswe_site.doctor.checks import checks
-from aiswe_site.doctor.result import CheckResult
+from __future__ import annotations
 
-__all__ = ["CheckResult", "checks"]
+from aiswe_site.doctor import model, store, tools
+from aiswe_site.doctor.result import CheckResult, DoctorCheck
+
+BUILDING = "building tasks"
+
+CHECKS = (
+    DoctorCheck("Python", tools.python, "everything"),
+    DoctorCheck("Disk", tools.disk, "everything"),
+    DoctorCheck("Database", store.database, "everything"),
+    DoctorCheck("Channel layer", store.channel_layer, "live pages"),
+    DoctorCheck("Memory", store.memory, "lessons from earlier runs", needed=False),
+    DoctorCheck("Static files", store.static_files, "pages"),
+    DoctorCheck("git", tools.git, BUILDING),
+    DoctorCheck("Sandbox", tools.sandbox, BUILDING),
+    DoctorCheck("Sandbox Python", tools.sandbox_python, BUILDING),
+    DoctorCheck("Bandit", tools.bandit, "merging: a gate that cannot scan blocks"),
+    DoctorCheck("Semgrep", tools.semgrep, "merging: a gate that cannot scan blocks"),
+    DoctorCheck("Model server", model.server, "planning and building your own projects; the demo works", needed=False),
+    DoctorCheck(
+        "Context window", model.window, "planning and building your own projects; the demo works", needed=False
+    ),
+)
+
+
+def checks() -> list[CheckResult]:
+    """Every check's answer. Needs Django."""
+    model.forget()
+    return [check.run() for check in CHECKS]

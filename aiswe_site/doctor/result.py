@@ -5,20 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypedDict
+
+from projects.services.insight.health import HealthCheck
 
 
-class CheckResult(TypedDict):
-    """`ok` is None when it could not be judged; `blocks` names what a red check stands in the way of.
+class CheckResult(HealthCheck):
+    """`blocks` names what a red check stands in the way of.
 
     `needed` is False for what the product can do without: a red one does not make the doctor's exit code 1.
     """
 
-    name: str
-    ok: bool | None
-    detail: str
-    hint: str
-    seconds: float
     blocks: str
     needed: bool
 

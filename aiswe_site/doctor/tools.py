@@ -1,19 +1,42 @@
-"""Programs that tasks need."""
+"""The machine and the programs that tasks need."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from django.conf import settings
 
 from aiswe_site.doctor.result import CheckVerdict
 
+ENOUGH_GB = 2.0
 OLDEST_GIT = (2, 34)
 ANSWER_S = 20.0
+
+
+def python() -> CheckVerdict:
+    """A Python that the product runs on."""
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return CheckVerdict(
+        sys.version_info >= (3, 11),
+        f"Python {version} ({sys.executable})",
+        "Install Python 3.11 or newer: make install",
+    )
+
+
+def disk() -> CheckVerdict:
+    """Room for repositories, worktrees and the audit trail."""
+    free = shutil.disk_usage(settings.AISWE_HOME).free / 1e9
+    return CheckVerdict(
+        free >= ENOUGH_GB,
+        f"{free:.1f} GB free for {settings.AISWE_HOME}; {ENOUGH_GB:.0f} GB are required",
+        "Free some space, or set AISWE_HOME to a folder on a larger disk.",
+    )
 
 
 def git() -> CheckVerdict:

@@ -11,10 +11,8 @@ import os
 import signal
 import time
 import traceback
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
@@ -22,85 +20,49 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 class HomeTaken(Exception):
     """Another `aiswe up` works on this folder; the text says which."""
 
+    hint = "Use it, stop it, or choose another folder: AISWE_HOME, for a demo --home."
 
-@dataclass(frozen=True)
+
 class Home:
-    """The folder named by AISWE_HOME."""
+    """The folder named by AISWE_HOME, and where the processes keep their files in it."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        """Makes the folders that are missing."""
+        self.path, self.run, self.logs = path, path / "run", path / "logs"
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.run.mkdir(exist_ok=True)
+        self.logs.mkdir(exist_ok=True)
+        self.worker_pid_file = self.run / "worker.pid"  # of the child that serves and works, while there is one
+        self.supervisor_pid_file = self.run / "supervisor.pid"  # of the parent
+        self.address_file = self.run / "address"  # where it is served
 
     @classmethod
     def from_environment(cls) -> Home:
-        """The folder of this environment; the default is `.aiswe` beside the code. Made if it is missing."""
-        path = Path(os.environ.get("AISWE_HOME") or REPOSITORY / ".aiswe").expanduser().resolve()
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return cls(path)
-
-    @property
-    def run(self) -> Path:
-        """Folder of the pid and lock files."""
-        folder = self.path / "run"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-
-    @property
-    def logs(self) -> Path:
-        """Folder of the log files."""
-        folder = self.path / "logs"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-
-    @property
-    def worker_pid_file(self) -> Path:
-        """Holds the process id of the child that serves and works, while there is one."""
-        return self.run / "worker.pid"
-
-    @property
-    def supervisor_pid_file(self) -> Path:
-        """Holds the process id of the parent."""
-        return self.run / "supervisor.pid"
-
-    @property
-    def address_file(self) -> Path:
-        """Holds the address that is being served."""
-        return self.run / "address"
+        """The folder of this environment; the default is `.aiswe` beside the code."""
+        return cls(Path(os.environ.get("AISWE_HOME") or REPOSITORY / ".aiswe").expanduser().resolve())
 
 
-class HomeLock:
+@contextlib.contextmanager
+def home_lock(home: Home) -> Iterator[None]:
     """Only one supervisor works on a folder: its database, its vector store and its queue have one owner.
 
-    The kernel drops the lock with the process, so a lock file left by a crash never stands in the way.
+    The kernel drops the lock with the process, so a lock file left by a crash is no obstacle. Raises HomeTaken.
     """
-
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self._file: IO[str] | None = None
-
-    def __enter__(self) -> HomeLock:
-        file = (self.home.run / "up.lock").open("a+")
+    with (home.run / "up.lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            file.close()
-            raise HomeTaken(self._who()) from None
-        self._file = file
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def _who(self) -> str:
-        pid, address = read_text(self.home.supervisor_pid_file), read_text(self.home.address_file)
-        at = f" at {address}" if address else ""
-        return f"Another aiswe process already uses {self.home.path} (process {pid or 'unknown'}{at})."
+            pid, address = read_text(home.supervisor_pid_file), read_text(home.address_file)
+            at = f" at {address}" if address else ""
+            raise HomeTaken(
+                f"Another aiswe process already uses {home.path} (process {pid or 'unknown'}{at})."
+            ) from None
+        yield
 
 
 def wake_worker(home: Home) -> bool:
     """Tell the running `aiswe up` that there is work; False when none runs on this folder."""
-    with contextlib.suppress(HomeTaken), HomeLock(home):
+    with contextlib.suppress(HomeTaken), home_lock(home):
         return False
     # The lock is held, so the process id in the file is that of a living supervisor, not of a stranger.
     pid = read_text(home.supervisor_pid_file)

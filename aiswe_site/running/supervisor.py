@@ -32,9 +32,15 @@ MAX_FIRST_STARTS = 3  # a child that never served will hardly do so at the ninth
 class PortBusy(Exception):
     """Something else listens there; the text says where."""
 
+    hint = "Choose another with --port, or --port 0 for a free one."
+
 
 class StartFailed(Exception):
     """The child could not be started, or died too often; the text says what to do."""
+
+    def __init__(self, message: str, home: Home) -> None:
+        super().__init__(message)
+        self.hint = f"Logs are in {home.logs}."
 
 
 def backoff(restarts: int) -> float:
@@ -114,10 +120,11 @@ class Supervisor:
                     os.write(self._lifeline, b"w")
                 continue
             if value == CANNOT_START:
-                raise StartFailed("The server could not start; see the lines above.")
+                raise StartFailed("The server could not start; see the lines above.", self.home)
             in_a_row = 1 if time.monotonic() - born > CALM_S else in_a_row + 1
             if in_a_row > (MAX_FIRST_STARTS if first else MAX_RESTARTS):
-                raise StartFailed(f"The worker died {in_a_row} times in a row; `aiswe doctor` may show why.")
+                words = f"The worker died {in_a_row} times in a row; `aiswe doctor` may show why."
+                raise StartFailed(words, self.home)
             pause = backoff(in_a_row)
             self.say(f"The worker {how(value)}; starting it again in {pause:.1f} s. Nothing is lost.")
             if self._stopped_within(pause):

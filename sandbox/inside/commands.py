@@ -13,29 +13,17 @@ import time
 
 from sandbox.inside.files import ROOT
 from sandbox.inside.pipe import Head, Kept, Wire
-from sandbox.inside.processes import PR_SET_DUMPABLE, kill_everything, libc, oom_kills, resident_bytes
+from sandbox.inside.processes import PR_SET_DUMPABLE, collect, kill_everything, libc, oom_kills, resident_bytes
 
 HARD_OUTPUT_BYTES = 64 * 1024 * 1024
 WRITABLE = (ROOT, "/tmp", "/dev/shm")  # noqa: S108 - the sandbox's own
 RESERVED_BYTES = 4096 * 1024 * 1024
 # What a run of pytest with coverage imports, its installed plugins included: 300 ms once instead of each time.
-WARM_MODULES = [
-    "pytest",
-    "pytest_cov.plugin",
-    "coverage",
-    "coverage.jsonreport",
-    "coverage.python",
-    "sqlite3",
-    "hypothesis",
-    "hypothesis.strategies",
-    "_hypothesis_pytestplugin",
-    "anyio.pytest_plugin",
-    "anyio._backends._asyncio",
-    "unittest.mock",
-    "pdb",
-    "queue",
-    "xml.etree.ElementTree",
-]
+WARM_MODULES = (
+    "pytest pytest_cov.plugin coverage coverage.jsonreport coverage.python sqlite3 hypothesis "
+    "hypothesis.strategies _hypothesis_pytestplugin anyio.pytest_plugin anyio._backends._asyncio unittest.mock pdb "
+    "queue xml.etree.ElementTree"
+).split()
 
 
 def files_in_use() -> int:
@@ -262,11 +250,8 @@ class Commands:
                         os.read(self.woken, 512)
                     elif fd == in_write:
                         try:
-                            waiting = (
-                                waiting[os.write(in_write, waiting[:65536]) :]
-                                if event & select.POLLOUT
-                                else waiting[:0]
-                            )
+                            sent = os.write(in_write, waiting[:65536]) if event & select.POLLOUT else len(waiting)
+                            waiting = waiting[sent:]
                         except BlockingIOError:
                             continue
                         except OSError:
@@ -279,14 +264,7 @@ class Commands:
                         poll.unregister(fd)
                 if sum(kept.total for kept in streams.values()) > HARD_OUTPUT_BYTES:
                     return "output"
-                try:
-                    while True:
-                        done, code = os.waitpid(-1, os.WNOHANG)
-                        if done == 0:
-                            break
-                        status[done] = code
-                except ChildProcessError:
-                    pass
+                collect(status)
                 if pid in status:
                     return ""
                 trouble = self._overuse()

@@ -58,6 +58,16 @@ def resident_bytes() -> int:
     return total
 
 
+def collect(status: dict[int, int]) -> bool:
+    """Note the exit status of every child that has ended; True when there is none left."""
+    try:
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            status[ended[0]] = ended[1]
+    except ChildProcessError:
+        return True
+    return False
+
+
 def kill_everything(status: dict[int, int], seconds: float = 5.0) -> bool:
     """End every other process here and collect them; False when some would not go."""
     deadline = time.monotonic() + seconds
@@ -68,13 +78,7 @@ def kill_everything(status: dict[int, int], seconds: float = 5.0) -> bool:
             pass
         except PermissionError:
             pass
-        try:
-            while True:
-                pid, code = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    break
-                status[pid] = code
-        except ChildProcessError:
+        if collect(status):
             return True
         if time.monotonic() > deadline:
             return False

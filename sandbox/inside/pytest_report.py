@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -29,7 +28,6 @@ class Recorder:
         self.counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0}
         self.failures: list[dict[str, str]] = []
         self.collected = 0
-        self.slowest: list[tuple[float, str]] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_load_initial_conftests(self, early_config: Any) -> Any:
@@ -46,26 +44,16 @@ class Recorder:
             crash = getattr(report.longrepr, "reprcrash", None)
             traceback = str(report.longrepr)
             message = crash.message if crash else traceback.strip().rpartition("\n")[2]
-            where = (
-                f"{report.nodeid} ({report.when})"
-                if getattr(report, "when", "call") in ("setup", "teardown")
-                else report.nodeid
-            )
-            self.failures.append(
-                {
-                    "nodeid": where,
-                    "message": clipped(message, KEEP_MESSAGE),
-                    "traceback": clipped(traceback, KEEP_TRACE),
-                }
-            )
+            phase = getattr(report, "when", "call")
+            where = f"{report.nodeid} ({phase})" if phase in ("setup", "teardown") else report.nodeid
+            texts = {"message": clipped(message, KEEP_MESSAGE), "traceback": clipped(traceback, KEEP_TRACE)}
+            self.failures.append({"nodeid": where, **texts})
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
             self._keep("errors", report)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.when == "call":
-            self.slowest = sorted([*self.slowest, (report.duration, report.nodeid)], reverse=True)[:3]
         if report.failed:
             self._keep("failed" if report.when == "call" else "errors", report)
         elif report.skipped:
@@ -113,17 +101,10 @@ def main() -> int:
     scratch = request["scratch"]
     os.makedirs(scratch, mode=0o700)
     measure = coverage_of(os.path.abspath(request["coverage_of"])) if request["coverage_of"] else None
-    recorder, started = Recorder(), time.monotonic()
+    recorder = Recorder()
     home = os.getcwd()
-    fixed = [
-        "-p",
-        "no:cacheprovider",
-        f"--rootdir={home}",
-        f"--confcutdir={home}",
-        "--color=no",
-        "-o",
-        "console_output_style=classic",
-    ]
+    fixed = [f"--rootdir={home}", f"--confcutdir={home}", "--color=no"]
+    fixed += ["-p", "no:cacheprovider", "-o", "console_output_style=classic"]
     # The agent has imported these before pytest could rewrite them: true, harmless, and an error under `-W error`.
     AssertionRewritingHook._warn_already_imported = lambda self, name: None  # type: ignore[method-assign]  # see above
     if measure:
@@ -139,8 +120,6 @@ def main() -> int:
         "collected": recorder.collected,
         "failures": recorder.failures,
         "exit_code": code,
-        "seconds": time.monotonic() - started,
-        "slowest": recorder.slowest,
         **(measured(measure, scratch) if measure else {"branch_coverage": None, "uncovered": {}}),
     }
     path = os.path.join(scratch, "report.json")

@@ -25,13 +25,8 @@ from sandbox.package_index.tarballs import unpack_tarball
 from sandbox.package_index.wheels import MAX_UNPACKED
 
 NPM_WORDS = ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
-NPM_WORDS += [
-    "--no-workspaces",
-    "--lockfile-version=3",
-    "--fetch-retries=1",
-    "--loglevel=error",
-    "--engine-strict=false",
-]
+NPM_WORDS += ["--no-workspaces", "--lockfile-version=3", "--fetch-retries=1", "--loglevel=error"]
+NPM_WORDS += ["--engine-strict=false", "--replace-registry-host=always"]
 MAX_PACKAGES = 1_500
 MAX_TARBALL = 100 * 1024 * 1024
 PROCESSORS = {"x86_64": "x64", "aarch64": "arm64"}
@@ -73,13 +68,7 @@ def choose(wanted: Sequence[str], allowed_index: AllowedIndex, scratch: Path, lo
     if lock:
         (folder / "package-lock.json").write_text(lock)
     with IndexProxy({"node": allowed_index}) as proxy:
-        words = [
-            npm,
-            *NPM_WORDS,
-            f"--registry={proxy.npm}",
-            f"--cache={folder / 'cache'}",
-            "--replace-registry-host=always",
-        ]
+        words = [npm, *NPM_WORDS, f"--registry={proxy.npm}", f"--cache={folder / 'cache'}"]
         done = run_tool(words, folder, wanted)
         if done.returncode:
             raise _explained([*allowed_index.troubles, *proxy.troubles], done.stderr, wanted)

@@ -42,12 +42,8 @@ class Wheel:
 def platform_tags() -> list[str]:
     """pip's words for the wheels that run in the image, newest first."""
     machine = platform.machine()
-    return [
-        word for glibc in ("2_36", "2_34", "2_28", "2_17") for word in ("--platform", f"manylinux_{glibc}_{machine}")
-    ] + [
-        "--platform",
-        f"manylinux2014_{machine}",
-    ]
+    kinds = ("manylinux_2_36", "manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
+    return [word for kind in kinds for word in ("--platform", f"{kind}_{machine}")]
 
 
 def download_wheels(

@@ -39,7 +39,8 @@ class Up:
         self.process, self.home = process, home
         self.lines: list[str] = []
         self._news = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -98,8 +99,9 @@ def up(home: Path, *words: str) -> Iterator[Up]:
         stdin=subprocess.DEVNULL,
         text=True,
     )
+    server = Up(process, home)
     try:
-        yield Up(process, home)
+        yield server
     finally:
         if process.poll() is None:
             process.terminate()
@@ -108,6 +110,7 @@ def up(home: Path, *words: str) -> Iterator[Up]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        server.reader.join(WAIT_S)  # a worker that outlives its parent for a moment still holds the pipe
         assert process.stdout is not None
         process.stdout.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aiswe_site.doctor.checks import CHECKS
+from aiswe_site.doctor import CHECKS
 from aiswe_site.doctor.result import CheckVerdict, DoctorCheck
 from tests.agents.llm.fake_servers import FakeModelServer
 from tests.aiswe_site.running import REPOSITORY, environment

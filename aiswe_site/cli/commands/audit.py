@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import NO, WrongUse
+from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.services.audit.chain import ChainReport
@@ -35,7 +35,7 @@ def command() -> None:
     "--key", type=READABLE, help="The public key that file must be signed with; this installation's by default."
 )
 @output.json_option
-def verify(run: int | None, head: str | None, file: Path | None, key: Path | None, as_json: bool) -> int:
+def verify(run: int | None, head: str | None, file: Path | None, key: Path | None) -> int:
     """Recompute every hash of run RUN, or of all runs and the site's own trail; exit code 1 when anything is wrong.
 
     What is found is compared with what was noted outside the database: the file of heads, and the Audit-Head of the
@@ -48,10 +48,10 @@ def verify(run: int | None, head: str | None, file: Path | None, key: Path | Non
     if head is not None and run is None:
         raise WrongUse("--head belongs to one run.", "Name the run: `aiswe audit verify RUN --head HASH`.")
     noted = read_heads(file, signing.read_public(key.read_text(encoding="utf-8", errors="replace")) if key else None)
-    return _one(run, head, noted, as_json) if run is not None else _all(noted, as_json)
+    return _one(run, head, noted) if run is not None else _all(noted)
 
 
-def _one(run: int, head: str | None, noted: Heads, as_json: bool) -> int:
+def _one(run: int, head: str | None, noted: Heads) -> int:
     from projects.models import Run
 
     django.row(Run, run, "run")
@@ -62,11 +62,10 @@ def _one(run: int, head: str | None, noted: Heads, as_json: bool) -> int:
         _say(f"run {run}", report)
         _say_heads(noted)
 
-    output.answer(document, as_json=as_json, people=people)
-    return 0 if report.ok and noted.ok else NO
+    return output.answer(document, people, ok=report.ok and noted.ok)
 
 
-def _all(noted: Heads, as_json: bool) -> int:
+def _all(noted: Heads) -> int:
     from projects.models import Run
     from projects.services.audit.chain import missing_runs, verify_site
 
@@ -89,8 +88,7 @@ def _all(noted: Heads, as_json: bool) -> int:
         "missing": gone,
         "heads": _heads(noted),
     }
-    output.answer(document, as_json=as_json, people=people)
-    return 0 if ok else NO
+    return output.answer(document, people, ok=ok)
 
 
 def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
@@ -152,7 +150,7 @@ def _say_heads(noted: Heads) -> None:
     help="File to write instead of stdout; its signature is written to FILE.sig.",
 )
 @output.json_option
-def export(trail: str, form: str, target: Path | None, as_json: bool) -> None:
+def export(trail: str, form: str, target: Path | None) -> None:
     """Print every event of a run, or of the site's own trail, with its hash, oldest first. With --json: one array.
 
     With --output the file is signed: `aiswe audit check-export` proves it without the database.
@@ -165,12 +163,14 @@ def export(trail: str, form: str, target: Path | None, as_json: bool) -> None:
         raise WrongUse(f"{trail!r} is neither a run's number nor “site”.", "`aiswe history` lists the runs.")
     if trail != SITE:
         django.row(Run, int(trail), "run")
+    as_array = output.wants_json()
+    form = "jsonl" if as_array else form
     lines = exports.export_site if trail == SITE else lambda fmt: exports.export_events(int(trail), fmt)
     if target is None:
-        _print(lines("jsonl" if as_json else form), sys.stdout, as_json)
+        _print(lines(form), sys.stdout, as_array)
         return
     with target.open("w", encoding="utf-8", newline="") as sink:
-        _print(lines("jsonl" if as_json else form), sink, as_json)
+        _print(lines(form), sink, as_array)
     beside = target.with_name(target.name + ".sig")
     with target.open("rb") as written:
         beside.write_text(exports.signature_of(written, signing.private_key()), encoding="utf-8")
@@ -193,7 +193,7 @@ def _print(lines: Any, sink: IO[str], as_array: bool) -> None:
 @click.argument("signature", type=READABLE, required=False)
 @click.option("--key", type=READABLE, required=True, help="The public key, as `aiswe audit key` printed it.")
 @output.json_option
-def check_export(file: Path, signature: Path | None, key: Path, as_json: bool) -> int:
+def check_export(file: Path, signature: Path | None, key: Path) -> int:
     """Prove an exported FILE by its SIGNATURE (FILE.sig when left out) and a public key; needs no database.
 
     Of JSON lines every link of the chain is recomputed too.
@@ -209,38 +209,30 @@ def check_export(file: Path, signature: Path | None, key: Path, as_json: bool) -
     with file.open("rb") as handle:
         report = exports.check_export(handle, beside.read_text(encoding="utf-8", errors="replace"), trusted)
 
-    def people() -> None:
-        if report.ok:
-            output.say(
-                f"✓ Signed with key {report.key}"
-                + (f", {report.rows} rows, every link agrees." if report.rows else ".")
-            )
-        else:
-            output.say(f"✕ {report.problem}")
-
-    output.answer(asdict(report), as_json=as_json, people=people)
-    return 0 if report.ok else NO
+    rows = f", {report.rows} rows, every link agrees" if report.rows else ""
+    words = f"✓ Signed with key {report.key}{rows}." if report.ok else f"✕ {report.problem}"
+    return output.answer(asdict(report), words, ok=report.ok)
 
 
 @command.command()
 @output.json_option
-def key(as_json: bool) -> None:
+def key() -> None:
     """Print the public key with which exports and noted heads are signed. Keep a copy elsewhere."""
     django.start(migrate=False)
     from projects.services.audit import signing
 
     public = signing.private_key().public_key()
     pem, name = signing.public_pem(public), signing.fingerprint(public)
-    output.answer({"key": pem, "fingerprint": name}, as_json=as_json, people=lambda: output.say(pem.rstrip()))
+    output.answer({"key": pem, "fingerprint": name}, pem.rstrip())
 
 
 @command.command()
 @output.json_option
-def note(as_json: bool) -> None:
+def note() -> None:
     """Note the end of every trail in the file outside the database now; `aiswe up` does it every minute."""
     django.start()
     from projects.services.audit.checkpoints import heads_path, note_heads
 
     added = note_heads()
     document = {"path": str(heads_path()), "added": added}
-    output.answer(document, as_json=as_json, people=lambda: output.say(f"✓ {added} lines added to {heads_path()}"))
+    output.answer(document, f"✓ {added} lines added to {heads_path()}")

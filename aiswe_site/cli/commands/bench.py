@@ -12,7 +12,7 @@ import click
 
 from agents.llm.registry import DEFAULT_PROVIDER, model_servers
 from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import NO, Missing, WrongUse
+from aiswe_site.cli.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
     from agents.llm.base import Provider
@@ -82,7 +82,6 @@ def tasks(
     mistakes: Path | None,
     backend: str,
     with_gates: bool,
-    as_json: bool,
 ) -> int:
     """Build every task of DATASET with the real loop, in the sandbox, and count.
 
@@ -129,14 +128,13 @@ def tasks(
         except SandboxUnavailable as error:
             raise Missing(str(error), "aiswe doctor") from None
     document = about | figures | ({"folder": str(out)} if out else {})
-    output.answer(document, as_json=as_json, people=lambda: _people(document))
-    return 0 if figures["resolved"] == figures["tasks"] else NO
+    return output.answer(document, lambda: _people(document), ok=figures["resolved"] == figures["tasks"])
 
 
 @command.command("compare")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @output.json_option
-def compare_(folders: tuple[Path, ...], as_json: bool) -> None:
+def compare_(folders: tuple[Path, ...]) -> None:
     """Set the sessions in FOLDERS side by side, and each against the first, on the same tasks.
 
     A folder is the --out of a session, or holds several such folders that differ in the seed alone.
@@ -162,7 +160,7 @@ def compare_(folders: tuple[Path, ...], as_json: bool) -> None:
             output.table(("what", *DIFFERENCES), [(row["name"], *differences(row)) for row in rows[1:]])
         output.say(CAPTION)
 
-    output.answer({"sides": rows}, as_json=as_json, people=people)
+    output.answer({"sides": rows}, people)
 
 
 def _parts(text: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,7 @@ def command() -> None:
 
 @command.command()
 @output.json_option
-def show(as_json: bool) -> None:
+def show() -> None:
     """Every setting with its value and source. Secrets are not shown."""
     from aiswe_site import configuration
 
@@ -41,29 +41,21 @@ def show(as_json: bool) -> None:
         "queue": "redis" if values.REDIS_URL else "in memory",
     }
 
+    def shown(row: dict[str, Any]) -> object:
+        return row["default"] if row["value"] in ("", []) else row["value"]
+
     def people() -> None:
-        output.table(
-            ("Setting", "Value", "From", "What it is"),
-            [
-                (
-                    row["setting"],
-                    row["default"] if row["value"] in ("", []) else row["value"],
-                    row["source"],
-                    row["about"],
-                )
-                for row in document
-            ],
-        )
+        output.records(document, {"Setting": "setting", "Value": shown, "From": "source", "What it is": "about"})
         output.pairs(services)
 
-    output.answer({"settings": document, **services}, as_json=as_json, people=people)
+    output.answer({"settings": document, **services}, people)
 
 
 @command.command()
 @click.argument("name")
 @click.password_option(envvar="AISWE_ADMIN_PASSWORD", help="Prompted for when neither given nor in the environment.")
 @output.json_option
-def admin(name: str, password: str, as_json: bool) -> None:
+def admin(name: str, password: str) -> None:
     """Make NAME an administrator with a new password: the first one, or one who lost theirs.
 
     Whoever may run this owns the database file already, so it opens no door that was closed.
@@ -88,7 +80,7 @@ def admin(name: str, password: str, as_json: bool) -> None:
 
     note("command line", "administrator.made", name)
     sign_out_everywhere(user)
-    output.answer({"user": name}, as_json=as_json, people=lambda: output.say(f"{name} may sign in now."))
+    output.answer({"user": name}, f"{name} may sign in now.")
 
 
 def _person(name: str) -> User:
@@ -103,7 +95,7 @@ def _person(name: str) -> User:
 @command.command("second-factor-off")
 @click.argument("name")
 @output.json_option
-def second_factor_off(name: str, as_json: bool) -> None:
+def second_factor_off(name: str) -> None:
     """Turn the second factor of NAME off: for somebody who lost the phone and the recovery codes."""
     django.start()
     from projects.services.accounts import second_factor
@@ -111,7 +103,7 @@ def second_factor_off(name: str, as_json: bool) -> None:
     user = _person(name)
     was_on = second_factor.turn_off(user, by="command line")
     words = f"{name} now signs in with the password alone." if was_on else f"{name} had no second factor."
-    output.answer({"user": name, "was_on": was_on}, as_json=as_json, people=lambda: output.say(words))
+    output.answer({"user": name, "was_on": was_on}, words)
 
 
 @command.command()
@@ -120,7 +112,7 @@ def second_factor_off(name: str, as_json: bool) -> None:
 @click.option("--scope", "scopes", multiple=True, default=["read"], show_default=True, help="Can be repeated.")
 @click.option("--days", default=90, show_default=True, help="How long it is valid.")
 @output.json_option
-def token(name: str, label: str, scopes: tuple[str, ...], days: int, as_json: bool) -> None:
+def token(name: str, label: str, scopes: tuple[str, ...], days: int) -> None:
     """Make an API token of user NAME and print it, this once."""
     django.start()
     from projects.errors import BadInput
@@ -131,13 +123,13 @@ def token(name: str, label: str, scopes: tuple[str, ...], days: int, as_json: bo
     except BadInput as wrong:
         raise WrongUse(str(wrong), "See `aiswe config token --help`.") from wrong
     document = {"user": name, "id": made.public, "token": text, "scopes": made.scopes, "expires_at": made.expires_at}
-    output.answer(document, as_json=as_json, people=lambda: output.say(text))
+    output.answer(document, text)
 
 
 @command.command()
 @click.argument("name", default="")
 @output.json_option
-def tokens(name: str, as_json: bool) -> None:
+def tokens(name: str) -> None:
     """List the API tokens of everybody, or of user NAME. Their texts are not kept."""
     django.start()
     from projects.models import ApiToken
@@ -157,30 +149,21 @@ def tokens(name: str, as_json: bool) -> None:
         for row in rows
     ]
 
-    def people() -> None:
-        output.table(
-            ("Id", "User", "For", "May", "Works", "Last used"),
-            [
-                (
-                    r["id"],
-                    r["user"],
-                    r["name"],
-                    ", ".join(r["scopes"]),
-                    "yes" if r["works"] else "no",
-                    r["last_used_at"] or "never",
-                )
-                for r in document
-            ],
-            nothing="There is no API token.",
-        )
-
-    output.answer({"tokens": document}, as_json=as_json, people=people)
+    columns: dict[str, output.Column] = {
+        "Id": "id",
+        "User": "user",
+        "For": "name",
+        "May": lambda row: ", ".join(row["scopes"]),
+        "Works": lambda row: "yes" if row["works"] else "no",
+        "Last used": lambda row: row["last_used_at"] or "never",
+    }
+    output.answer({"tokens": document}, lambda: output.records(document, columns, nothing="There is no API token."))
 
 
 @command.command()
 @click.argument("ident", metavar="ID")
 @output.json_option
-def revoke(ident: str, as_json: bool) -> None:
+def revoke(ident: str) -> None:
     """Revoke the API token with this ID (`aiswe config tokens` lists them)."""
     django.start()
     from projects.models import ApiToken
@@ -190,4 +173,4 @@ def revoke(ident: str, as_json: bool) -> None:
     if found is None:
         raise WrongUse(f"There is no token {ident!r}.", "`aiswe config tokens` lists them.")
     api_tokens.revoke(found, by="command line")
-    output.answer({"id": ident}, as_json=as_json, people=lambda: output.say(f"{ident} is revoked."))
+    output.answer({"id": ident}, f"{ident} is revoked.")

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import NO, CliError
-from aiswe_site.running.home import Home, HomeLock, HomeTaken
-from aiswe_site.running.supervisor import PortBusy, StartFailed, Supervisor, address_of, listen
+from aiswe_site.running.home import Home, home_lock
+from aiswe_site.running.supervisor import StartFailed, Supervisor, address_of, listen
 
 if TYPE_CHECKING:
     from projects.models import Run
@@ -36,7 +35,7 @@ LOOK_S = 0.5
     "--tokens-per-s", default=60.0, show_default=True, type=click.FloatRange(1), help="Speed of the recording."
 )
 @click.option("--timeout", default=1800.0, show_default=True, type=click.FloatRange(1), help="Seconds; headless only.")
-def command(headless: bool, as_json: bool, folder: Path | None, port: int, tokens_per_s: float, timeout: float) -> int:
+def command(headless: bool, folder: Path | None, port: int, tokens_per_s: float, timeout: float) -> int:
     """Watch a recorded model build a real program: nine tasks, from requirements to merged code.
 
     The model's words are a recording. Sandbox, tests, gates, git and audit trail are real. With --headless the exit
@@ -44,19 +43,12 @@ def command(headless: bool, as_json: bool, folder: Path | None, port: int, token
     """
     home = use_home(folder)
     os.environ["AISWE_DEMO_TOKENS_PER_S"] = str(tokens_per_s)
-    try:
-        with HomeLock(home), listen("127.0.0.1", port) as listener:
-            output.note(f"Preparing the demo in {home.path}")
-            output.note("  Creating the database")
-            supervisor = Supervisor(home, listener, output.note)
-            django.start()
-            return play(supervisor, as_json, timeout) if headless or as_json else show(supervisor)
-    except HomeTaken as taken:
-        raise CliError(str(taken), "Stop it, or choose another folder with --home.") from None
-    except PortBusy as busy:
-        raise CliError(str(busy), "Choose another with --port.") from None
-    except StartFailed as failed:
-        raise CliError(str(failed), f"Logs are in {home.logs}.") from None
+    with home_lock(home), listen("127.0.0.1", port) as listener:
+        output.note(f"Preparing the demo in {home.path}")
+        output.note("  Creating the database")
+        supervisor = Supervisor(home, listener, output.note)
+        django.start()
+        return play(supervisor, timeout) if headless or output.wants_json() else show(supervisor)
 
 
 def use_home(folder: Path | None) -> Home:
@@ -106,7 +98,7 @@ def announce_build(planning: Run, address: str) -> None:
     output.say(f"The build is running: {address}runs/{build.pk}")
 
 
-def play(supervisor: Supervisor, as_json: bool, timeout: float) -> int:
+def play(supervisor: Supervisor, timeout: float) -> int:
     """Run a demo to its end and print its document."""
     from aiswe_site.demo import result, story
     from projects.models import Run
@@ -136,10 +128,10 @@ def play(supervisor: Supervisor, as_json: bool, timeout: float) -> int:
             }
         )
 
-    output.answer(document, as_json=as_json, people=people)
+    code = output.answer(document, people, ok=good)
     if not good:
         output.complain(why or "Not every task was merged.", f"Logs are in {supervisor.home.logs}.")
-    return 0 if good else NO
+    return code
 
 
 @contextlib.contextmanager

@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import NO
 
 
 @click.command()
 @output.json_option
-def command(as_json: bool) -> int:
+def command() -> int:
     """Check what is needed; each red line says how to mend it. Exit code 1 when something needed is missing."""
     django.start(migrate=False)  # a database that cannot be used is a finding, not the end
     from aiswe_site.doctor import checks
@@ -27,5 +26,4 @@ def command(as_json: bool) -> int:
             if row["blocks"]:
                 output.say(f"  {'':<15}   until then blocked: {row['blocks']}")
 
-    output.answer({"ok": not bad, "checks": found}, as_json=as_json, people=people)
-    return NO if bad else 0
+    return output.answer({"ok": not bad, "checks": found}, people, ok=not bad)

@@ -37,7 +37,7 @@ def command() -> None:
 )
 @as_option
 @output.json_option
-def trajectories(run: int | None, everything: bool, form: str, target: Path | None, user: str, as_json: bool) -> None:
+def trajectories(run: int | None, everything: bool, form: str, target: Path | None, user: str) -> None:
     """Print the coder's rewarded tries as chats to fine-tune a model on, one JSON line each, as TRL reads them.
 
     Secrets are taken out. You need the right audit.export. With --json: one array.
@@ -56,7 +56,7 @@ def trajectories(run: int | None, everything: bool, form: str, target: Path | No
     except NotAllowed as refusal:
         hint = "Name someone with permission using --as; `aiswe config admin NAME` creates an administrator."
         raise CliError(str(refusal), hint) from refusal
-    text = "[\n" + ",\n".join(lines) + "\n]\n" if as_json else "\n".join(lines) + "\n"
+    text = "[\n" + ",\n".join(lines) + "\n]\n" if output.wants_json() else "\n".join(lines) + "\n"
     if target is None:
         click.echo(text, nl=False)
     else:

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from aiswe_site.cli import output
-from aiswe_site.cli.problems import NO, WrongUse
+from aiswe_site.cli.problems import WrongUse
 
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--tools", metavar="NAME,…", help="Only these; all by default.")
 @output.json_option
-def command(path: Path, tools: str | None, as_json: bool) -> int:
+def command(path: Path, tools: str | None) -> int:
     """Run the review gates on PATH, a folder or a file. Exit code 1 when they block.
 
     Nothing in PATH can silence them: suppressing comments and configuration files are ignored.
@@ -38,5 +38,4 @@ def command(path: Path, tools: str | None, as_json: bool) -> int:
         for reason in report.reasons:
             output.say(f"  {reason}")
 
-    output.answer(report.to_json(), as_json=as_json, people=people)
-    return 0 if report.passed else NO
+    return output.answer(report.to_json(), people, ok=report.passed)

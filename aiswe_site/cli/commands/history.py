@@ -10,7 +10,7 @@ from aiswe_site.cli import django, output
 @click.command()
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many, newest first.")
 @output.json_option
-def command(limit: int, as_json: bool) -> None:
+def command(limit: int) -> None:
     """List runs, newest first."""
     django.start()
     from django.db.models import Count, Q
@@ -38,23 +38,14 @@ def command(limit: int, as_json: bool) -> None:
         for run in runs
     ]
 
-    def people() -> None:
-        rows = [
-            (
-                row["run"],
-                row["project"],
-                row["kind"] + (" (recording)" if row["recording"] else ""),
-                row["status"],
-                f"{row['merged']}/{row['tasks']}" if row["tasks"] else "–",
-                row["events"],
-                row["why"],
-            )
-            for row in document
-        ]
-        output.table(
-            ("Run", "Project", "Kind", "Status", "Merged", "Events", "Why"),
-            rows,
-            nothing="No runs yet. `aiswe demo` shows one.",
-        )
-
-    output.answer(document, as_json=as_json, people=people)
+    columns: dict[str, output.Column] = {
+        "Run": "run",
+        "Project": "project",
+        "Kind": lambda row: row["kind"] + (" (recording)" if row["recording"] else ""),
+        "Status": "status",
+        "Merged": lambda row: f"{row['merged']}/{row['tasks']}" if row["tasks"] else "–",
+        "Events": "events",
+        "Why": "why",
+    }
+    nothing = "No runs yet. `aiswe demo` shows one."
+    output.answer(document, lambda: output.records(document, columns, nothing=nothing))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import NO
 
 if TYPE_CHECKING:
     from sandbox.packages import PackageSupply
@@ -24,7 +23,7 @@ def command() -> None:
 @click.option("--offline", is_flag=True, help="Check the names only; do not query an index.")
 @click.option("--project", metavar="SLUG", help="Include packages added and approved for this project.")
 @output.json_option
-def check(names: tuple[str, ...], offline: bool, project: str | None, as_json: bool) -> int:
+def check(names: tuple[str, ...], offline: bool, project: str | None) -> int:
     """Judge NAME, with versions or without (`requests>=2`, `npm:express@^4`).
 
     Exit code 1 when one of them may not be used without asking a person.
@@ -38,8 +37,7 @@ def check(names: tuple[str, ...], offline: bool, project: str | None, as_json: b
         ]
         output.table(("Package", "Verdict", "Why", "What the index knows"), table)
 
-    output.answer(rows, as_json=as_json, people=people)
-    return 0 if all(row["verdict"] == "allowed" for row in rows) else NO
+    return output.answer(rows, people, ok=all(row["verdict"] == "allowed" for row in rows))
 
 
 def _supply(project: str | None) -> PackageSupply:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aiswe_site.cli import django, options, output
-from aiswe_site.cli.problems import NO
 
 if TYPE_CHECKING:
     from projects.models import Plan
@@ -26,7 +25,7 @@ def command() -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--prd", type=click.Path(exists=True, dir_okay=False), help="Also ask that its requirements are covered.")
 @output.json_option
-def validate(file: Path, prd: str | None, as_json: bool) -> int:
+def validate(file: Path, prd: str | None) -> int:
     """Check the plan in FILE: cycles, unknown needs, repeated ids, tasks over an hour. Exits with 1 if invalid."""
     from agents.planning.plan import content_hash, parse_plan, validate_plan
 
@@ -51,8 +50,7 @@ def validate(file: Path, prd: str | None, as_json: bool) -> int:
             output.say(f"{'✕' if problem['severity'] == 'error' else '!'} {problem['message']}")
         output.say(f"✓ valid, hash {digest}" if valid else "✕ not valid")
 
-    output.answer({"valid": valid, "problems": problems, "hash": digest}, as_json=as_json, people=people)
-    return 0 if valid else NO
+    return output.answer({"valid": valid, "problems": problems, "hash": digest}, people, ok=valid)
 
 
 def _read(file: Path) -> Any:
@@ -82,10 +80,14 @@ def _requirements(prd: str | None, plan: dict[str, Any]) -> dict[str, str]:
     return {key: "functional" for keys in named if isinstance(keys, list) for key in keys if isinstance(key, str)}
 
 
+def _cell(value: Any) -> str:
+    return " ".join(value) if isinstance(value, list) else str(value)
+
+
 @command.command()
 @click.argument("plan", type=int)
 @output.json_option
-def show(plan: int, as_json: bool) -> None:
+def show(plan: int) -> None:
     """Show plan PLAN: its tasks, what each needs, and what validation said."""
     django.start()
     from projects.models import Plan
@@ -95,25 +97,14 @@ def show(plan: int, as_json: bool) -> None:
     def people() -> None:
         tasks = found.content.get("tasks", [])
         output.say(f"{found.project.name}, plan v{found.version}: {found.get_status_display().lower()}")
-        output.table(
-            ("Task", "Title", "Needs", "Requirements", "Minutes"),
-            [
-                (
-                    task.get("key", ""),
-                    task.get("title", ""),
-                    " ".join(task.get("needs", [])),
-                    " ".join(task.get("requirements", [])),
-                    task.get("minutes", ""),
-                )
-                for task in tasks
-            ],
-            nothing="It has no tasks.",
-        )
+        keys = ("key", "title", "needs", "requirements", "minutes")
+        cells = [[_cell(task.get(key, "")) for key in keys] for task in tasks]
+        output.table(("Task", "Title", "Needs", "Requirements", "Minutes"), cells, nothing="It has no tasks.")
         for problem in found.problems:
             output.say(f"! {problem.get('message', problem)}")
         output.say(f"hash {found.content_hash}")
 
-    output.answer(_document(found), as_json=as_json, people=people)
+    output.answer(_document(found), people)
 
 
 @command.command()
@@ -121,7 +112,7 @@ def show(plan: int, as_json: bool) -> None:
 @click.option("--hash", "digest", help="Approve only if the content still has this hash.")
 @options.as_option
 @output.json_option
-def approve(plan: int, digest: str | None, user: str, as_json: bool) -> None:
+def approve(plan: int, digest: str | None, user: str) -> None:
     """Say yes to plan PLAN as it is shown now. Nothing is built before."""
     django.start()
     from projects.models import Plan
@@ -131,11 +122,8 @@ def approve(plan: int, digest: str | None, user: str, as_json: bool) -> None:
     found = django.row(Plan, plan, "plan")
     approved = plans.approve_plan(found, content_hash=digest or found.content_hash, by=by)
 
-    def people() -> None:
-        output.say(f"Plan v{approved.version} of {approved.project.name} is approved by {by}.")
-        output.say(f"Next: aiswe run start {approved.pk}")
-
-    output.answer(_document(approved), as_json=as_json, people=people)
+    words = f"Plan v{approved.version} of {approved.project.name} is approved by {by}."
+    output.answer(_document(approved), f"{words}\nNext: aiswe run start {approved.pk}")
 
 
 def _document(plan: Plan) -> dict[str, Any]:

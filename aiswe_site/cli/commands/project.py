@@ -23,7 +23,7 @@ def command() -> None:
 @click.option("--model", default="", help="A model of the server; the configured one by default.")
 @options.as_option
 @output.json_option
-def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str, user: str, as_json: bool) -> None:
+def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str, user: str) -> None:
     """Make project NAME and have its document read: requirements first, then a plan to approve."""
     from agents.requirements.documents import read_path
 
@@ -40,13 +40,9 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
         project = projects.create_project(name, by=by, autonomy=autonomy, house_rules=rules, model=model)
         stored = documents.upload_document(project, Path(file).read_bytes(), document.name, by=by)
         run = runs.start_planning(stored, by=by)
+    words = f"Project {project.slug} created; run {run.pk} reads {document.name} and plans."
     result = {"project": project.pk, "slug": project.slug, "document": stored.pk, "run": run.pk}
-
-    def people() -> None:
-        output.say(f"Project {project.slug} created; run {run.pk} reads {document.name} and plans.")
-        output.say(f"Next: aiswe run watch {run.pk}")
-
-    output.answer(result, as_json=as_json, people=people)
+    output.answer(result, f"{words}\nNext: aiswe run watch {run.pk}")
     options.tell_worker()
 
 
@@ -55,7 +51,7 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
 @click.argument("changes", nargs=-1, metavar="[LIMIT=NUMBER]...")
 @options.as_option
 @output.json_option
-def limits(project: str, changes: tuple[str, ...], user: str, as_json: bool) -> None:
+def limits(project: str, changes: tuple[str, ...], user: str) -> None:
     """Show the budgets of PROJECT (its short name), or change them: `limits todo task_tokens=800000 max_retries=8`.
 
     What stopped at a limit goes on when its task is tried again, or its run resumed.
@@ -89,4 +85,4 @@ def limits(project: str, changes: tuple[str, ...], user: str, as_json: bool) -> 
             ],
         )
 
-    output.answer({"project": found.pk, "slug": found.slug, "limits": found.limits}, as_json=as_json, people=people)
+    output.answer({"project": found.pk, "slug": found.slug, "limits": found.limits}, people)

@@ -10,7 +10,7 @@ from aiswe_site.cli import output
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @output.json_option
-def command(file: str, as_json: bool) -> None:
+def command(file: str) -> None:
     """List every requirement in FILE with its lines, and every paragraph that is none. No model is needed."""
     from agents.requirements import extract
     from agents.requirements.documents import read_path
@@ -31,4 +31,4 @@ def command(file: str, as_json: bool) -> None:
         mapped = found.mapped_paragraphs
         output.say(f"{len(rows)} requirements; {mapped} of {found.paragraphs} paragraphs mapped.")
 
-    output.answer(found.to_json(), as_json=as_json, people=people)
+    output.answer(found.to_json(), people)

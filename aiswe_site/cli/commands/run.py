@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aiswe_site.cli import django, options, output
-from aiswe_site.cli.problems import NO
 
 if TYPE_CHECKING:
     from projects.models import Run
@@ -26,14 +25,14 @@ def command() -> None:
 @click.argument("plan", type=int)
 @options.as_option
 @output.json_option
-def start(plan: int, user: str, as_json: bool) -> None:
+def start(plan: int, user: str) -> None:
     """Build the approved plan PLAN."""
     django.start()
     from projects.models import Plan
     from projects.services.work import runs
 
     run = runs.start_build(django.row(Plan, plan, "plan"), by=django.acting_user(user))
-    _say(run, as_json, f"Next: aiswe run watch {run.pk}")
+    _say(run, f"Next: aiswe run watch {run.pk}")
     options.tell_worker()
 
 
@@ -41,7 +40,7 @@ def start(plan: int, user: str, as_json: bool) -> None:
 @click.argument("run", type=int)
 @click.option("--after", default=0, type=click.IntRange(0), help="Leave out events up to this number.")
 @output.json_option
-def watch(run: int, after: int, as_json: bool) -> int:
+def watch(run: int, after: int) -> int:
     """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished.
 
     With --json the document comes at the end and the events go to stderr.
@@ -51,7 +50,7 @@ def watch(run: int, after: int, as_json: bool) -> int:
     from projects.services.audit.events import events_after
 
     current = django.row(Run, run, "run")
-    tell = output.note if as_json else output.say
+    tell = output.note if output.wants_json() else output.say
     while True:
         current.refresh_from_db()
         for event in events_after(current.pk, after):
@@ -61,38 +60,37 @@ def watch(run: int, after: int, as_json: bool) -> int:
         if current.status in (*Run.OVER, Run.Status.NEEDS_YOU) and after >= current.last_seq:
             break
         time.sleep(LOOK_S)
-    _say(current, as_json, current.why)
-    return 0 if current.status == Run.Status.FINISHED else NO
+    return _say(current, current.why, ok=current.status == Run.Status.FINISHED)
 
 
 @command.command()
 @click.argument("run", type=int)
 @options.as_option
 @output.json_option
-def resume(run: int, user: str, as_json: bool) -> None:
+def resume(run: int, user: str) -> None:
     """Go on with a paused or failed run, where it stopped."""
-    _steer("resume_run", run, user, as_json)
+    _steer("resume_run", run, user)
 
 
 @command.command()
 @click.argument("run", type=int)
 @options.as_option
 @output.json_option
-def pause(run: int, user: str, as_json: bool) -> None:
+def pause(run: int, user: str) -> None:
     """Stop run RUN after the step in hand; `resume` goes on there."""
-    _steer("pause_run", run, user, as_json)
+    _steer("pause_run", run, user)
 
 
 @command.command()
 @click.argument("run", type=int)
 @options.as_option
 @output.json_option
-def cancel(run: int, user: str, as_json: bool) -> None:
+def cancel(run: int, user: str) -> None:
     """End run RUN for good; what was merged stays."""
-    _steer("cancel_run", run, user, as_json)
+    _steer("cancel_run", run, user)
 
 
-def _steer(verb: str, key: int, user: str, as_json: bool) -> None:
+def _steer(verb: str, key: int, user: str) -> None:
     django.start()
     from projects.models import Run
     from projects.services.work import runs
@@ -102,12 +100,12 @@ def _steer(verb: str, key: int, user: str, as_json: bool) -> None:
     change: Callable[..., object] = getattr(runs, verb)
     change(run, by=by)
     run.refresh_from_db()
-    _say(run, as_json)
+    _say(run)
     if verb == "resume_run":
         options.tell_worker()
 
 
-def _say(run: Run, as_json: bool, more: str = "") -> None:
+def _say(run: Run, more: str = "", *, ok: bool = True) -> int:
     from projects.services.work import runs
 
     document: dict[str, Any] = {
@@ -121,9 +119,5 @@ def _say(run: Run, as_json: bool, more: str = "") -> None:
         **runs.totals(run),
     }
 
-    def people() -> None:
-        output.say(f"Run {run.pk} of {run.project.name}: {run.get_status_display().lower()}")
-        if more:
-            output.say(more)
-
-    output.answer(document, as_json=as_json, people=people)
+    words = f"Run {run.pk} of {run.project.name}: {run.get_status_display().lower()}"
+    return output.answer(document, f"{words}\n{more}" if more else words, ok=ok)

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from aiswe_site.cli import output
-from aiswe_site.cli.problems import NO
 
 BACKENDS = click.Choice(["auto", "docker", "bubblewrap"])
 
@@ -28,7 +27,7 @@ def command() -> None:
 @click.option("--seconds", type=click.FloatRange(0.1, 3600), default=60.0, show_default=True, help="Longest run time.")
 @output.json_option
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(backend: str, folder: Path | None, seconds: float, as_json: bool, argv: tuple[str, ...]) -> int:
+def run(backend: str, folder: Path | None, seconds: float, argv: tuple[str, ...]) -> int:
     """Run ARGV in a fresh sandbox: no network, no secrets, nothing of this machine but a copy of --dir.
 
     Ends with the command's own exit code (124 after a time-out); with --json 0 or 1.
@@ -49,9 +48,9 @@ def run(backend: str, folder: Path | None, seconds: float, as_json: bool, argv: 
         elif result.out_of_memory:
             output.complain(f"{shlex.join(argv)} used more memory than allowed and was stopped.")
 
-    output.answer({**asdict(result), "ok": result.ok, "backend": place.backend}, as_json=as_json, people=people)
-    if as_json:
-        return 0 if result.ok else NO
+    code = output.answer({**asdict(result), "ok": result.ok, "backend": place.backend}, people, ok=result.ok)
+    if output.wants_json():
+        return code
     if result.timed_out:
         return 124
     return 137 if result.exit_code is None else result.exit_code
@@ -60,7 +59,7 @@ def run(backend: str, folder: Path | None, seconds: float, as_json: bool, argv: 
 @command.command()
 @click.option("--backend", type=BACKENDS, default="auto", show_default=True)
 @output.json_option
-def selftest(backend: str, as_json: bool) -> int:
+def selftest(backend: str) -> int:
     """Try to get out of the sandbox in every known way; exit code 1 when anything does."""
     from sandbox.registry import open_backend
     from sandbox.selftest import probe_backend
@@ -74,5 +73,4 @@ def selftest(backend: str, as_json: bool) -> int:
         for probe in probes:
             output.say(f"{'✓' if probe.ok else '✕'} {probe.name:<28} {probe.detail}")
 
-    output.answer(document, as_json=as_json, people=people)
-    return 0 if held else NO
+    return output.answer(document, people, ok=held)

@@ -9,7 +9,7 @@ import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.options import as_option
-from aiswe_site.cli.problems import NO, CliError, WrongUse
+from aiswe_site.cli.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -36,7 +36,7 @@ def command() -> None:
 @click.option("--branch", default="", metavar="NAME", help="Commit them on this new branch, if the review gates pass.")
 @as_option
 @output.json_option
-def write(project: str, module: str, target: float, rounds: int, branch: str, user: str, as_json: bool) -> int:
+def write(project: str, module: str, target: float, rounds: int, branch: str, user: str) -> int:
     """Write tests for MODULE (shop.cart, or shop/cart.py) of PROJECT (its short name) and show them as a diff.
 
     They pass in the sandbox, or are not shown. It stops when the target is met. Exit code 1 when it was not.
@@ -65,8 +65,8 @@ def write(project: str, module: str, target: float, rounds: int, branch: str, us
         "branch": branch if made.committed else "",
         "gates": {"verdict": verdict.verdict, "reasons": list(verdict.reasons)} if verdict else None,
     }
-    output.answer(document, as_json=as_json, people=lambda: _people(document))
-    return 0 if document["met"] and (document["branch"] or not branch or not written.files) else NO
+    done = document["met"] and (document["branch"] or not branch or not written.files)
+    return output.answer(document, lambda: _people(document), ok=bool(done))
 
 
 def _projects(by: User) -> str:

@@ -7,9 +7,8 @@ import os
 import click
 
 from aiswe_site.cli import output
-from aiswe_site.cli.problems import CliError
-from aiswe_site.running.home import Home, HomeLock, HomeTaken
-from aiswe_site.running.supervisor import PortBusy, StartFailed, Supervisor, address_of, listen
+from aiswe_site.running.home import Home, home_lock
+from aiswe_site.running.supervisor import Supervisor, address_of, listen
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -23,27 +22,19 @@ def command(host: str, port: int) -> None:
     A worker that dies is started again and goes on where it stopped.
     """
     home = Home.from_environment()
-    try:
-        with HomeLock(home), listen(host, port) as listener:
-            address = address_of(listener)
-            if host not in LOCAL:
-                output.note(
-                    f"Warning: {host} can be reached from other machines; put TLS in front "
-                    "(docs/explanation/security.md)."
-                )
+    with home_lock(home), listen(host, port) as listener:
+        address = address_of(listener)
+        if host not in LOCAL:
+            output.note(
+                f"Warning: {host} can be reached from other machines; put TLS in front (docs/explanation/security.md)."
+            )
 
-            def ready(first: bool) -> None:
-                output.say(f"AI SWE is up: {address}" if first else f"AI SWE is up again: {address}")
-                if first and os.environ.get("AISWE_MODEL", "").startswith("scripted:"):
-                    output.note("AISWE_MODEL names a recording: no model is used, and every page says so.")
-                if first:
-                    output.say("Open it in a browser; the first visit creates the administrator. Ctrl-C stops it.")
+        def ready(first: bool) -> None:
+            output.say(f"AI SWE is up: {address}" if first else f"AI SWE is up again: {address}")
+            if first and os.environ.get("AISWE_MODEL", "").startswith("scripted:"):
+                output.note("AISWE_MODEL names a recording: no model is used, and every page says so.")
+            if first:
+                output.say("Open it in a browser; the first visit creates the administrator. Ctrl-C stops it.")
 
-            Supervisor(home, listener, output.note, ready).run()
-    except HomeTaken as taken:
-        raise CliError(str(taken), "Use it, stop it, or set AISWE_HOME to another folder.") from None
-    except PortBusy as busy:
-        raise CliError(str(busy), "Choose another with --port, or --port 0 for a free one.") from None
-    except StartFailed as failed:
-        raise CliError(str(failed), f"Logs are in {home.logs}.") from None
+        Supervisor(home, listener, output.note, ready).run()
     output.note("Stopped.")
