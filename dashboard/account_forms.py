@@ -8,6 +8,8 @@ from django import forms
 
 from projects.services.accounts.api_tokens import LONGEST, SCOPES
 
+RULES_HELP = "At least 8 characters; not a common one, not your name."
+
 
 def password_field(label: str, *, new: bool = False, help_text: str = "") -> forms.CharField:
     """A password that a manager of passwords fills in."""
@@ -37,7 +39,7 @@ class PasswordForm(forms.Form):
     """A new password, with the present one as proof."""
 
     old = password_field("Present password")
-    new = password_field("New password", new=True, help_text="At least 8 characters; not a common one, not your name.")
+    new = password_field("New password", new=True, help_text=RULES_HELP)
     again = password_field("New password again", new=True)
 
     def clean(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
+from dashboard.account_forms import RULES_HELP, password_field
 from projects.models import Requirement
 from projects.models.project import Autonomy, Role
 from projects.services.planning.projects import LIMITS
@@ -24,11 +25,8 @@ class FirstAdminForm(forms.Form):
     """Name and password of the first administrator."""
 
     username = forms.CharField(max_length=150, widget=forms.TextInput(attrs={"autocomplete": "username"}))
-    password = forms.CharField(
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="At least 8 characters; not a common one, not your name.",
-    )
-    again = forms.CharField(label="Password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
+    password = password_field("Password", new=True, help_text=RULES_HELP)
+    again = password_field("Password again", new=True)
 
     def clean(self) -> dict[str, Any]:
         """Both passwords agree and are not weak."""

@@ -65,6 +65,6 @@ FOUND_BY = {
 }
 
 
-def look_of_state(state: str) -> Look:
+def look_of_state(state: object) -> Look:
     """The look of a project, run, task, plan or finding state."""
-    return STATES.get(state) or _UNKNOWN._replace(word=state.replace("_", " ") or "unknown")
+    return STATES.get(str(state)) or _UNKNOWN._replace(word=str(state).replace("_", " ") or "unknown")

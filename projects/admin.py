@@ -22,17 +22,10 @@ class ReadOnly(ReadOnlyBase):
 
     actions = None
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never."""
+    def _never(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never."""
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = _never
 
 
 class Members(MembershipBase):
@@ -57,71 +50,62 @@ class ProjectAdmin(ProjectBase):
         return False
 
 
-@admin.register(Event)
-class EventAdmin(ReadOnly):
-    """The audit trail."""
+# Counting a million rows for a heading takes longer than the page.
+LONG: dict[str, Any] = {"show_full_result_count": False}
 
-    list_display = ("run", "seq", "at", "type", "role", "actor", "summary", "outcome")
-    list_filter = ("type", "role", "outcome")
-    search_fields = ("summary", "actor", "hash")
-    list_select_related = ("run",)
-    ordering = ("-pk",)
-    show_full_result_count = False  # counting a million rows for a heading takes longer than the page
-
-
-@admin.register(SiteEvent)
-class SiteEventAdmin(ReadOnly):
-    """What belongs to no run: sign-ins, roles, settings, tokens."""
-
-    list_display = ("seq", "at", "actor", "action", "subject", "outcome")
-    list_filter = ("action", "outcome")
-    search_fields = ("actor", "subject", "hash")
-    ordering = ("-seq",)
-    show_full_result_count = False
-
-
-@admin.register(Transition)
-class TransitionAdmin(ReadOnly):
-    """Every change of state."""
-
-    list_display = ("at", "kind", "object_id", "old", "new", "actor", "reason")
-    list_filter = ("kind", "new")
-    ordering = ("-pk",)
-    show_full_result_count = False
-
-
-@admin.register(Run)
-class RunAdmin(ReadOnly):
-    """Runs and who works on them."""
-
-    list_display = ("pk", "project", "kind", "status", "why", "lease_owner", "lease_until", "last_seq", "created_at")
-    list_filter = ("kind", "status")
-    list_select_related = ("project",)
-
-
-@admin.register(Task)
-class TaskAdmin(ReadOnly):
-    """Tasks and who works on them."""
-
-    list_display = ("key", "title", "run", "status", "lease_owner", "lease_until", "generation")
-    list_filter = ("status",)
-    search_fields = ("key", "title")
-    list_select_related = ("run",)
-
-
-@admin.register(Plan)
-class PlanAdmin(ReadOnly):
-    """Versions of plans and who decided about them."""
-
-    list_display = ("project", "version", "status", "content_hash", "decided_by", "decided_at")
-    list_filter = ("status",)
-    list_select_related = ("project", "decided_by")
-
-
-@admin.register(Approval)
-class ApprovalAdmin(ReadOnly):
-    """Questions and their answers."""
-
-    list_display = ("title", "project", "kind", "status", "decided_by", "requested_at", "decided_at")
-    list_filter = ("kind", "status")
-    list_select_related = ("project", "decided_by")
+admin.site.register(
+    Event,
+    ReadOnly,
+    list_display=("run", "seq", "at", "type", "role", "actor", "summary", "outcome"),
+    list_filter=("type", "role", "outcome"),
+    search_fields=("summary", "actor", "hash"),
+    list_select_related=("run",),
+    ordering=("-pk",),
+    **LONG,
+)
+admin.site.register(
+    SiteEvent,
+    ReadOnly,
+    list_display=("seq", "at", "actor", "action", "subject", "outcome"),
+    list_filter=("action", "outcome"),
+    search_fields=("actor", "subject", "hash"),
+    ordering=("-seq",),
+    **LONG,
+)
+admin.site.register(
+    Transition,
+    ReadOnly,
+    list_display=("at", "kind", "object_id", "old", "new", "actor", "reason"),
+    list_filter=("kind", "new"),
+    ordering=("-pk",),
+    **LONG,
+)
+admin.site.register(
+    Run,
+    ReadOnly,
+    list_display=("pk", "project", "kind", "status", "why", "lease_owner", "lease_until", "last_seq", "created_at"),
+    list_filter=("kind", "status"),
+    list_select_related=("project",),
+)
+admin.site.register(
+    Task,
+    ReadOnly,
+    list_display=("key", "title", "run", "status", "lease_owner", "lease_until", "generation"),
+    list_filter=("status",),
+    search_fields=("key", "title"),
+    list_select_related=("run",),
+)
+admin.site.register(
+    Plan,
+    ReadOnly,
+    list_display=("project", "version", "status", "content_hash", "decided_by", "decided_at"),
+    list_filter=("status",),
+    list_select_related=("project", "decided_by"),
+)
+admin.site.register(
+    Approval,
+    ReadOnly,
+    list_display=("title", "project", "kind", "status", "decided_by", "requested_at", "decided_at"),
+    list_filter=("kind", "status"),
+    list_select_related=("project", "decided_by"),
+)

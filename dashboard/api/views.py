@@ -13,7 +13,7 @@ from dashboard.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput, NotAllowed
 from projects.models import Approval, Event, Plan, Project, RequirementDocument, Run, Task
 from projects.services.audit.vocabulary import schema
-from projects.services.planning import documents, projects, reading
+from projects.services.planning import documents, projects
 from projects.services.work import approvals, runs, tasks
 
 PAGE = 200  # rows of a list at most
@@ -56,7 +56,7 @@ def project_detail(request: AuthenticatedHttpRequest, project: Project) -> Answe
 def upload(request: AuthenticatedHttpRequest, project: Project, body: Body) -> Answer:
     data = text(body, "text", most=5 * 1024 * 1024).encode("utf-8", "replace")
     name = text(body, "filename", most=200, default="api.md")
-    document = reading.extract_written(documents.upload_document(project, data, name, by=request.user))
+    document = documents.extract_written(documents.upload_document(project, data, name, by=request.user))
     return JsonResponse({"document": document.pk, "status": document.status}, status=201)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import template
 from django.utils import timezone
@@ -13,29 +13,21 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import markdown as md
-from dashboard import prompt_breakdown, rights, states, stream
+from dashboard import prompt_breakdown, states, stream
 from dashboard import text as safe
+from projects.models.project import Role
+from projects.services.accounts import rights
 from projects.services.audit.vocabulary import is_known, look_of
 
 register = template.Library()
 
 
-@register.filter
-def plain(value: object, limit: int = 20_000) -> str:
-    """Untrusted text over several lines."""
-    return safe.plain(value, limit)
-
-
-@register.filter
-def line(value: object, limit: int = 400) -> str:
-    """Untrusted text on one line."""
-    return safe.one_line(value, limit)
-
-
-@register.filter
-def listed(value: object, limit: int = 50) -> list[Any]:
-    """A payload's value as a list."""
-    return safe.listed(value, limit)
+register.filter("plain", safe.plain)
+register.filter("line", safe.one_line)
+register.filter("listed", safe.listed)
+register.filter("part", prompt_breakdown.words_of)
+register.filter("share", prompt_breakdown.share_of)
+register.filter("look", states.look_of_state)
 
 
 @register.filter
@@ -58,7 +50,7 @@ def as_json(value: object) -> str:
 
 @register.simple_tag
 def icon(name: str, cls: str = "") -> SafeString:
-    """A symbol of the sprite; it says nothing to a screen reader, so words stand beside it."""
+    """A symbol of the sprite; a screen reader skips it, so a word goes with it."""
     return format_html('<svg class="i {}" aria-hidden="true"><use href="#i-{}"/></svg>', cls, name)
 
 
@@ -137,12 +129,6 @@ def test_counts(result: Any) -> str:
 
 
 @register.filter
-def look(state: str) -> states.Look:
-    """The look of a state."""
-    return states.look_of_state(str(state))
-
-
-@register.filter
 def event_look(event: Any) -> states.Look:
     """The look of an event: the one of its kind, with the tone of its outcome."""
     look = look_of(event.type)
@@ -211,10 +197,19 @@ def stamp(moment: datetime | None, fmt: str = "date") -> SafeString:
     return format_html('<time datetime="{}" title="{} UTC">{}</time>', moment.isoformat(), f"{moment:%F %T}", words)
 
 
+class May(NamedTuple):
+    """One verb for one person: allowed or not, and the roles that are."""
+
+    ok: bool
+    who: str
+
+
 @register.simple_tag(takes_context=True)
-def may(context: dict[str, Any], project: Any, verb: str) -> rights.May:
-    """Whether the person asking may do `verb` in the project, and which roles may."""
-    return rights.may(context["request"].user, project, verb)
+def may(context: dict[str, Any], project: Any, verb: str) -> May:
+    """Whether the person asking may do `verb` in the project, and which roles may: "Architect or Developer"."""
+    labels = [str(Role(role).label) for role in rights.roles_that_may(verb)]
+    who = " or ".join([", ".join(labels[:-1]), labels[-1]] if len(labels) > 1 else labels) or "an administrator"
+    return May(rights.can(context["request"].user, project, verb), who)
 
 
 @register.filter
@@ -227,18 +222,6 @@ def get(mapping: Any, key: Any) -> Any:
 def percent(part: float, whole: float) -> int:
     """Part of a whole in whole percent; 0 of 0 is 0."""
     return round(100 * part / whole) if whole else 0
-
-
-@register.filter
-def part(name: str) -> str:
-    """A part of a prompt in plain words."""
-    return prompt_breakdown.words_of(name)
-
-
-@register.filter
-def share(part: int, whole: int) -> str:
-    """A part of a whole in words: 12 %, <1 %."""
-    return prompt_breakdown.share_of(part, whole)
 
 
 @register.filter

@@ -12,7 +12,6 @@ from django.http import FileResponse, Http404, HttpResponse, StreamingHttpRespon
 from dashboard import access, stream
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest, number, words
-from dashboard.signed import key_name, signed_archive
 from projects.errors import NotAllowed
 from projects.models import Event, Run, SiteEvent
 from projects.services.accounts import rights
@@ -50,7 +49,7 @@ def _page(request: AuthenticatedHttpRequest, run: Run, report: object = None) ->
         "before": before,
         "report": report,
         "file": f"run-{run.pk}-audit.jsonl",
-        "key": key_name(),
+        "key": signing.key_name(),
         "in_doubt": intents.in_doubt(run.pk, rows),
         "agents": stream.AGENTS,
         "families": families(),
@@ -73,7 +72,7 @@ def verify(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
 def _taken_away(lines: Iterable[str], name: str, fmt: str, *, signed: bool) -> FileResponse | StreamingHttpResponse:
     """A trail as a file, or with its signature as an archive."""
     if signed:
-        archive = signed_archive(lines, f"{name}.{fmt}")
+        archive = exports.signed_archive(lines, f"{name}.{fmt}")
         return FileResponse(archive, as_attachment=True, filename=f"{name}-{fmt}-signed.zip", headers=NOSNIFF)
     headers = {"Content-Disposition": f'attachment; filename="{name}.{fmt}"', **NOSNIFF}
     return StreamingHttpResponse(lines, content_type=TYPES[fmt], headers=headers)
@@ -118,7 +117,7 @@ def _site_page(request: AuthenticatedHttpRequest, *, verify: bool = False) -> Ht
         "before": before,
         "rest": urlencode({"q": q}) if q else "",
         "last": SiteEvent.objects.order_by("-seq").first(),
-        "key": key_name(),
+        "key": signing.key_name(),
     }
     if verify:
         heads = read_heads()

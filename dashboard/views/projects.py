@@ -22,7 +22,7 @@ from projects.models import Approval, Plan, Project, RequirementDocument, Run
 from projects.models.project import Autonomy, Role
 from projects.services.accounts import rights
 from projects.services.insight import health
-from projects.services.planning import documents, projects, reading
+from projects.services.planning import documents, projects
 from projects.services.work import demo, runs
 
 
@@ -78,14 +78,14 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
             data, filename = form.document()
             try:
                 # Read before anything is made, so that a refused document leaves no empty project behind.
-                reading.preview(data, filename)
+                documents.preview(data, filename)
                 project = projects.create_project(
                     form.cleaned_data["name"],
                     by=request.user,
                     autonomy=form.cleaned_data["autonomy"],
                     limits={"max_retries": form.cleaned_data["max_retries"]},
                 )
-                reading.extract_written(documents.upload_document(project, data, filename, by=request.user))
+                documents.extract_written(documents.upload_document(project, data, filename, by=request.user))
             except ProjectsError as refusal:
                 form.add_error(None, str(refusal))
                 status = status_of(refusal)
@@ -102,7 +102,7 @@ def preview(request: AuthenticatedHttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"problems": [], "found": None}
     if form.is_valid():
         try:
-            context["found"] = reading.preview(*form.document())
+            context["found"] = documents.preview(*form.document())
         except ProjectsError as refusal:
             context["problems"] = [str(refusal)]
     else:
@@ -210,5 +210,5 @@ def upload(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         raise BadInput(" ".join(str(problem) for problem in form.non_field_errors()) or "The form could not be read.")
     data, filename = form.document()
-    reading.extract_written(documents.upload_document(project, data, filename, by=request.user))
+    documents.extract_written(documents.upload_document(project, data, filename, by=request.user))
     return redirect("requirements", project.pk)

@@ -152,17 +152,12 @@ def _verdict(task: Task, open_findings: list[Finding]) -> dict[str, object]:
     blocking = [f for f in open_findings if f.blocks and not f.disposition]
     if blocking:
         worst = blocking[0]
-        words = f"Blocked: {worst.tool} {worst.rule} is {worst.severity}."
-        return {"state": "blocked", "words": words, "event": event}
-    if event is None:
-        return {
-            "state": "queued",
-            "words": "Not scanned yet. A change that was not scanned has not passed.",
-            "event": None,
-        }
-    if event.outcome == "fail":
-        return {"state": "blocked", "words": event.summary, "event": event}
-    return {"state": "passed", "words": event.summary, "event": event}
+        state, words = "blocked", f"Blocked: {worst.tool} {worst.rule} is {worst.severity}."
+    elif event is None:
+        state, words = "queued", "Not scanned yet. A change that was not scanned has not passed."
+    else:
+        state, words = "blocked" if event.outcome == "fail" else "passed", event.summary
+    return {"state": state, "words": words, "event": event}
 
 
 @page("GET", Task)

@@ -19,7 +19,7 @@ from projects.engine.budgets import seconds_at_work
 from projects.errors import LeaseLost
 from projects.models import Event, Run, Task, Usage
 from projects.services.audit import events
-from projects.services.audit.announcing import announce_effect, effect_failed
+from projects.services.audit.intents import announce_effect, effect_failed
 from projects.services.audit.notifications import announce_delta
 from projects.services.audit.replies import keep_reply, kept_reply
 from projects.services.insight import usage

@@ -12,7 +12,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from dashboard import signed
 from projects.errors import BadInput
 from projects.models import SiteEvent
 from projects.services.audit import exports, signing
@@ -63,7 +62,7 @@ def test_a_runs_export_is_proved_by_the_signature_beside_it(story: Story, root: 
 
 def test_the_page_names_the_key_and_how_to_check(story: Story, root: Client) -> None:
     text = root.get(reverse("audit-run", args=[story.run.pk])).content.decode()
-    assert signed.key_name() in text
+    assert signing.key_name() in text
     assert f"aiswe audit check-export run-{story.run.pk}-audit.jsonl --key aiswe.pub" in text
 
 
@@ -75,13 +74,13 @@ def test_a_key_that_others_can_read_signs_nothing_and_the_page_says_so(story: St
     assert "can be read by others" in answer.content.decode()
     assert "a signed export says why" in root.get(reverse("audit-run", args=[story.run.pk])).content.decode()
     with pytest.raises(BadInput):
-        signed.signed_archive([], "x")
+        exports.signed_archive([], "x")
 
 
 def test_a_long_export_lies_on_disk_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signed, "IN_MEMORY", 10)
+    monkeypatch.setattr(exports, "IN_MEMORY", 10)
     with (
-        signed.signed_archive((f"{number}\n" for number in range(5_000)), "long.csv") as made,
+        exports.signed_archive((f"{number}\n" for number in range(5_000)), "long.csv") as made,
         zipfile.ZipFile(made) as archive,
     ):
         assert archive.read("long.csv").endswith(b"4999\n")

@@ -9,6 +9,9 @@ import csv
 import hashlib
 import io
 import json
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -100,6 +103,29 @@ def _digest(file: IO[bytes]) -> tuple[str, int]:
         digest.update(chunk)
         size += len(chunk)
     return digest.hexdigest(), size
+
+
+IN_MEMORY = 4_000_000  # bytes; a longer export is in a temporary file meanwhile
+
+
+def signed_archive(lines: Iterable[str], name: str) -> IO[bytes]:
+    """A zip with the file `name` and `name`.sig, read from its beginning. Raises BadInput when the key is unusable.
+
+    One archive, because a signature fetched later would not fit a stream that grows.
+    """
+    key = signing.private_key()
+    made = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  the answer closes it when it is sent
+    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as text:
+        for line in lines:
+            text.write(line.encode())
+        signature = signature_of(text, key)
+        text.seek(0)
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            with archive.open(name, "w", force_zip64=True) as entry:
+                shutil.copyfileobj(text, entry)
+            archive.writestr(f"{name}.sig", signature)
+    made.seek(0)
+    return made
 
 
 @dataclass(frozen=True)

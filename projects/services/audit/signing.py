@@ -105,3 +105,11 @@ def is_signed(message: bytes, signature: str, key: Ed25519PublicKey) -> bool:
     except (InvalidSignature, binascii.Error, ValueError):
         return False
     return True
+
+
+def key_name() -> str:
+    """The fingerprint of the installation's key; "" when it cannot be used, which an export then reports."""
+    try:
+        return fingerprint(private_key().public_key())
+    except BadInput:
+        return ""

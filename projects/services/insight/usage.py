@@ -24,32 +24,20 @@ class UsageTotals(TypedDict):
 def record_usage(
     run_id: int,
     *,
-    task_id: int | None = None,
     key: str,
     role: str,
     model: str,
-    prompt_tokens: int = 0,
-    reused_tokens: int = 0,
-    completion_tokens: int = 0,
-    seconds: float = 0.0,
+    task_id: int | None = None,
     tokens_per_s: float | None = None,
+    **counts: float,
 ) -> Usage:
-    """Count one model call; a call with the same `key` in the run is counted once."""
-    usage, _made = Usage.objects.get_or_create(
-        run_id=run_id,
-        key=key[:160],
-        defaults={
-            "task_id": task_id,
-            "role": role[:20],
-            "model": model[:120],
-            "prompt_tokens": max(0, prompt_tokens),
-            "reused_tokens": max(0, reused_tokens),
-            "completion_tokens": max(0, completion_tokens),
-            "seconds": max(0.0, seconds),
-            "tokens_per_s": tokens_per_s,
-        },
-    )
-    return usage
+    """Count one model call; a call with the same `key` in the run is counted once.
+
+    `counts` are prompt_tokens, reused_tokens, completion_tokens and seconds.
+    """
+    values: dict[str, Any] = {name: max(0, value) for name, value in counts.items()}
+    values |= {"task_id": task_id, "role": role[:20], "model": model[:120], "tokens_per_s": tokens_per_s}
+    return Usage.objects.get_or_create(run_id=run_id, key=key[:160], defaults=values)[0]
 
 
 def add_up(rows: QuerySet[Usage]) -> UsageTotals:

@@ -13,7 +13,8 @@ from django.db import transaction
 from django.db.models import Max
 
 from agents.requirements import extract
-from agents.requirements.documents import DocumentRefused, read_document
+from agents.requirements.documents import Document, DocumentRefused, read_document
+from agents.requirements.implicit import imply
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Project, Requirement, RequirementDocument, Run
@@ -26,16 +27,50 @@ from projects.services.work.queue import enqueue
 MAX_REQUIREMENTS = 2_000
 
 
+def _read(data: bytes, filename: str) -> Document:
+    try:
+        return read_document(data, filename)
+    except DocumentRefused as refusal:
+        raise BadInput(f"{refusal.name}: {refusal.reason} {refusal.hint}".strip()) from refusal
+
+
+def preview(data: bytes, filename: str) -> dict[str, Any]:
+    """What the rules find in these bytes: {filename, lines, requirements, implied, unmapped, mapped, paragraphs}.
+
+    Nothing is stored. Raises BadInput (empty, binary, too large, unreadable) with what to do about it.
+    """
+    document = _read(data, filename)
+    found = extract(document)
+    return {
+        "filename": document.name,
+        "lines": len(document.lines),
+        "mapped": found.mapped_paragraphs,
+        "paragraphs": found.paragraphs,
+        "implied": [implied.to_json() for implied in imply(found.requirements)],
+        **found.to_json(),
+    }
+
+
+def extract_written(document: RequirementDocument) -> RequirementDocument:
+    """Store what the rules find in a fresh document and what that implies; one that was read before stays as it is.
+
+    No model is asked: a planning run that starts before the requirements are confirmed adds what a model infers.
+    """
+    if document.status != RequirementDocument.Status.UPLOADED:
+        return document
+    read = extract(document.text)
+    found = read.to_json()
+    rows = [*found["requirements"], *(implied.to_row() for implied in imply(read.requirements))]
+    return record_extraction(document, rows, found["unmapped"])
+
+
 def upload_document(project: Project, data: bytes, filename: str, *, by: User) -> RequirementDocument:
     """Store a PRD as the project's next version; the same bytes as the newest version return that version.
 
-    Raises NotAllowed, and BadInput (empty, binary, too large, unreadable) with the way out.
+    Raises NotAllowed, and BadInput (empty, binary, too large, unreadable) with what to do about it.
     """
     require(by, project, "document.upload")
-    try:
-        document = read_document(data, filename)
-    except DocumentRefused as refusal:
-        raise BadInput(f"{refusal.name}: {refusal.reason} {refusal.hint}".strip()) from refusal
+    document = _read(data, filename)
     with transaction.atomic():
         lock_project(project.pk)
         newest = RequirementDocument.objects.filter(project=project).order_by("-version").first()

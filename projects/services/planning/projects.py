@@ -27,30 +27,15 @@ SETTINGS = ("name", "autonomy", "limits", "house_rules", "model", "sandbox_backe
 MAX_RULES = 20_000
 
 
-def create_project(
-    name: str,
-    *,
-    by: User,
-    autonomy: str = Autonomy.PLAN_AND_GATES,
-    limits: Mapping[str, Any] | None = None,
-    house_rules: str = "",
-    model: str = "",
-    sandbox_backend: str = "auto",
-) -> Project:
-    """Open a project; its creator becomes architect, manager and developer. Raises BadInput for an unusable setting."""
+def create_project(name: str, *, by: User, **settings: Any) -> Project:
+    """Open a project, with `settings` as update_settings() takes them; its creator becomes architect, manager and
+    developer.
+
+    Raises BadInput for an unusable setting.
+    """
     if not (by.is_authenticated and by.is_active):
         raise NotAllowed("Sign in to create a project.")
-    values = _checked(
-        {
-            "name": name,
-            "autonomy": autonomy,
-            "limits": limits or {},
-            "house_rules": house_rules,
-            "model": model,
-            "sandbox_backend": sandbox_backend,
-        },
-        default_limits(),
-    )
+    values = _checked({"limits": {}, **settings, "name": name}, default_limits())
     with transaction.atomic():
         project = _insert(values, by)
         roles = (Role.ARCHITECT, Role.MANAGER, Role.DEVELOPER)
@@ -76,30 +61,27 @@ def update_settings(project: Project, *, by: User, **changes: Any) -> Project:
     Limits not named keep their value. Raises NotAllowed and BadInput, and then nothing is changed.
     """
     require(by, project, "project.edit")
-    unknown = sorted(set(changes) - set(SETTINGS))
-    if unknown:
-        raise BadInput(f"A project has no setting {', '.join(unknown)}. It has: {', '.join(SETTINGS)}.")
     with transaction.atomic():
         current = lock_project(project.pk)
         values = _checked(changes, {**default_limits(), **current.limits})
         before = {name: getattr(current, name) for name in values}
         Project.objects.filter(pk=project.pk).update(**values)
-        if told := _told(before, values):
-            note(by, "project.changed", current.slug, told)
+        if changed := _changed(before, values):
+            note(by, "project.changed", current.slug, changed)
     project.refresh_from_db()
     return project
 
 
-def _told(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What a change of settings was, [before, after] each; of house rules, which are long, only how long they are."""
-    told: dict[str, Any] = {}
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What a change of settings was, [before, after] each; of house rules, which are long, their lengths alone."""
+    changed: dict[str, Any] = {}
     for name, value in after.items():
         if name == "limits":
             was = before[name]
-            told |= {limit: [was.get(limit), new] for limit, new in value.items() if was.get(limit) != new}
+            changed |= {limit: [was.get(limit), new] for limit, new in value.items() if was.get(limit) != new}
         elif value != before[name]:
-            told[name] = [len(before[name]), len(value)] if name == "house_rules" else [before[name], value]
-    return told
+            changed[name] = [len(before[name]), len(value)] if name == "house_rules" else [before[name], value]
+    return changed
 
 
 def add_member(project: Project, user: User, role: str, *, by: User) -> Membership:
@@ -129,6 +111,9 @@ def remove_member(project: Project, user: User, role: str, *, by: User) -> None:
 
 
 def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(values) - set(SETTINGS))
+    if unknown:
+        raise BadInput(f"A project has no setting {', '.join(unknown)}. It has: {', '.join(SETTINGS)}.")
     checked = dict(values)
     if "name" in checked:
         checked["name"] = clean_text(" ".join(str(checked["name"]).split()))

@@ -24,6 +24,7 @@ from projects.services.work.queue import enqueue
 
 DISPOSITIONS = ("accepted", "false_positive", "wont_fix", "override")
 SEVERE = ("HIGH", "ERROR", "CRITICAL")
+LINES = {"tool": 30, "rule": 160, "severity": 10, "confidence": 10, "cwe": 20, "path": 400}  # characters
 MAX_LIFE = timedelta(days=366)
 
 
@@ -33,7 +34,7 @@ def record_findings(
     """Bring the task's findings to what the scanners say now; returns those present, blocking ones first.
 
     Known by fingerprint: present before = OLD, absent now = FIXED, back again = NEW. Running it twice for one attempt
-    changes nothing. Each newly found one is told to the stream. A disposition survives until it expires.
+    changes nothing. Each newly found one is an event of the stream. A disposition holds until it expires.
     """
     given = {clean_line(str(item["fingerprint"]), 64): item for item in findings}
     now = timezone.now()
@@ -54,7 +55,7 @@ def record_findings(
             row.save()
             known[fingerprint] = row
             if fresh:
-                _tell(row, attempt, actor)
+                _report(row, attempt, actor)
         gone = [row for name, row in known.items() if name not in given and row.state != Finding.State.FIXED]
         for row in gone:
             row.state, row.blocks, row.fixed_at = Finding.State.FIXED, False, now
@@ -64,36 +65,17 @@ def record_findings(
 
 
 def _fill(row: Finding, item: Mapping[str, Any]) -> None:
-    for name, limit in (
-        ("tool", 30),
-        ("rule", 160),
-        ("severity", 10),
-        ("confidence", 10),
-        ("cwe", 20),
-        ("path", 400),
-    ):
+    for name, limit in LINES.items():
         setattr(row, name, clean_line(str(item.get(name) or ""), limit))
+    for name in ("message", "remediation"):
+        setattr(row, name, clean_text(str(redact(str(item.get(name) or ""))), 4_000))
     row.line = max(0, int(item.get("line") or 0))
-    row.message = clean_text(str(redact(str(item.get("message") or ""))), 4_000)
-    row.remediation = clean_text(str(redact(str(item.get("remediation") or ""))), 4_000)
 
 
-def _tell(row: Finding, attempt: int, actor: str) -> None:
-    found = FindingRecorded(
-        summary=f"{row.tool} {row.rule} {row.severity} {row.path}:{row.line} {row.message}",
-        outcome="fail" if row.blocks else "",
-        finding=row.pk,
-        tool=row.tool,
-        rule=row.rule,
-        severity=row.severity,
-        confidence=row.confidence,
-        cwe=row.cwe,
-        path=row.path,
-        line=row.line,
-        message=row.message,
-        remediation=row.remediation,
-        fingerprint=row.fingerprint,
-    )
+def _report(row: Finding, attempt: int, actor: str) -> None:
+    columns = {name: getattr(row, name) for name in (*LINES, "line", "message", "remediation", "fingerprint")}
+    summary = f"{row.tool} {row.rule} {row.severity} {row.path}:{row.line} {row.message}"
+    found = FindingRecorded(summary=summary, outcome="fail" if row.blocks else "", finding=row.pk, **columns)
     emit(row.task.run_id, found, actor=actor, task_id=row.task_id, attempt=attempt)
 
 

@@ -1,4 +1,4 @@
-"""The one guarded door through which tasks, runs and plans change state.
+"""The only functions through which tasks, runs and plans change state.
 
 Every move is a compare-and-set, leaves a Transition row and, where there is a stream, an event, all in one transaction.
 """
@@ -76,28 +76,31 @@ def record(kind: str, pk: int, old: str, new: str, *, reason: str, actor: str) -
     )
 
 
-def move_task(
-    task: Task, to: str, *, wait: WaitReason | None = None, reason: str = "", actor: str = "", token: int | None = None
-) -> Event:
-    """Move a task along its state machine, record why, and tell the stream.
-
-    With `wait`, what the task waits for from now on, `reason` is its detail.
-
-    With a `token` the move is refused (LeaseLost) unless it is the task's current lease token. Raises IllegalMove for a
-    step the machine does not have and LostRace when the task's state is no longer the one in `task`.
-    """
-    old = task.status
-    check_move(Task.MOVES, old, to, f"Task {task.key}")
+def _changes(row: Task | Run, to: str, wait: WaitReason | None, reason: str, *, over: bool) -> dict[str, Any]:
+    """The columns that a move sets."""
     now = timezone.now()
     detail = clean_line(str(redact(reason)), 300)
     changes: dict[str, Any] = {"status": str(to), "wait_reason": wait or "", "why_detail": detail}
-    reason = sentence(wait or "", reason)
-    if to == Task.Status.RUNNING and task.started_at is None:
+    if to == "running" and row.started_at is None:
         changes["started_at"] = now
-    if to in TASK_OVER:
-        changes["finished_at"] = now
-    elif task.finished_at is not None:
-        changes["finished_at"] = None
+    if over or row.finished_at is not None:
+        changes["finished_at"] = now if over else None
+    return changes
+
+
+def move_task(
+    task: Task, to: str, *, wait: WaitReason | None = None, reason: str = "", actor: str = "", token: int | None = None
+) -> Event:
+    """Move a task along its state machine; record why in the history and in the stream.
+
+    With `wait`, what the task waits for from now on, `reason` is its detail. With a `token` the move is refused
+    (LeaseLost) unless it is the task's current lease token. Raises IllegalMove for a step the machine does not have and
+    LostRace when the task's state is no longer the one in `task`.
+    """
+    old = task.status
+    check_move(Task.MOVES, old, to, f"Task {task.key}")
+    changes = _changes(task, to, wait, reason, over=to in TASK_OVER)
+    reason = sentence(wait or "", reason)
     with transaction.atomic():
         lock_run(task.run_id)
         rows = Task.objects.filter(pk=task.pk, status=old)
@@ -110,8 +113,7 @@ def move_task(
         text = f"{task.key} {task.title}: {Task.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
         moved = kind(summary=text, outcome=outcome, key=task.key, from_=str(old), to=str(to), reason=reason)
         event = emit(task.run_id, moved, actor=actor, task_id=task.pk)
-    for name, value in changes.items():
-        setattr(task, name, value)
+    vars(task).update(changes)
     return event
 
 
@@ -123,29 +125,17 @@ def _refusal(task: Task, old: str, token: int | None) -> LeaseLost | LostRace:
 
 
 def move_run(run: Run, to: str, *, wait: WaitReason | None = None, reason: str = "", actor: str = "") -> Event:
-    """Move a run along its state machine, record why, and tell the stream.
+    """Move a run along its state machine; record why in the history and in the stream.
 
-    With `wait`, what the run waits for from now on, `reason` is its detail.
-
-    Raises IllegalMove for a step the machine does not have and LostRace when somebody else moved the run first.
+    With `wait`, what the run waits for from now on, `reason` is its detail. Raises IllegalMove for a step the
+    machine does not have and LostRace when somebody else moved the run first.
     """
     old = run.status
     check_move(Run.MOVES, old, to, f"Run {run.pk}")
-    now = timezone.now()
-    changes: dict[str, Any] = {
-        "status": str(to),
-        "wait_reason": wait or "",
-        "why_detail": clean_line(str(redact(reason)), 300),
-        "why_since": now if wait or reason else None,
-    }
+    changes = _changes(run, to, wait, reason, over=to in Run.OVER)
+    changes["why_since"] = timezone.now() if wait or reason else None
     reason = sentence(wait or "", reason)
     first = run.started_at is None
-    if to == Run.Status.RUNNING and first:
-        changes["started_at"] = now
-    if to in Run.OVER:
-        changes["finished_at"] = now
-    elif run.finished_at is not None:
-        changes["finished_at"] = None
     with transaction.atomic():
         lock_run(run.pk)
         if not Run.objects.filter(pk=run.pk, status=old).update(**changes):
@@ -159,8 +149,7 @@ def move_run(run: Run, to: str, *, wait: WaitReason | None = None, reason: str =
         text = f"Run {run.pk}: {Run.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
         moved = kind(summary=text, outcome=outcome, from_=str(old), to=str(to), reason=reason)
         event = emit(run.pk, moved, actor=actor)
-    for name, value in changes.items():
-        setattr(run, name, value)
+    vars(run).update(changes)
     return event
 
 

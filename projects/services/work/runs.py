@@ -222,10 +222,9 @@ def tasks_for_a_person(run_id: int) -> str:
 def totals(run: Run) -> dict[str, Any]:
     """The numbers of a run.
 
-    tasks (count by status, every status named), tokens, seconds of model time, tokens_per_s (None before the first
-    call), repairs {attempted, succeeded}, findings {raised, fixed}, tests_adjudicated.
+    tasks (count by status, every status named), the totals of its model calls, repairs {attempted, succeeded},
+    findings {raised, fixed}, tests_adjudicated.
     """
-    used = run_usage(run.pk)
     tasks = dict.fromkeys(Task.Status.values, 0)
     tasks.update(run.tasks.order_by().values_list("status").annotate(Count("pk")))
     # Findings, conflicts and corrected tests are tries too, but what they mend is not a failing test of their own.
@@ -235,16 +234,11 @@ def totals(run: Run) -> dict[str, Any]:
     )
     return {
         "tasks": tasks,
-        "tokens": used["tokens"],
-        "prompt_tokens": used["prompt_tokens"],
-        "completion_tokens": used["completion_tokens"],
-        "calls": used["calls"],
-        "seconds": used["seconds"],
-        "tokens_per_s": used["tokens_per_s"],
+        **run_usage(run.pk),
         "repairs": {
             "attempted": repairs.count(),
             "succeeded": repairs.filter(outcome=Attempt.Outcome.PASSED).count(),
         },
-        "findings": {"raised": found["raised"], "fixed": found["fixed"]},
+        "findings": found,
         "tests_adjudicated": run.events.filter(type=Adjudicated.type).count(),
     }

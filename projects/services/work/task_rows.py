@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from projects.errors import BadInput
@@ -52,20 +53,13 @@ def _task(run: Run, ordinal: int, spec: dict[str, Any]) -> Task:
 def _in_order(specs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every task after what it needs, otherwise in the plan's order. Raises BadInput for a cycle or an unknown need."""
     by_key = {str(spec["key"]): spec for spec in specs}
-    waits = {key: len(set(spec.get("needs") or ())) for key, spec in by_key.items()}
-    unblocks: dict[str, list[str]] = {}
+    order = TopologicalSorter(dict.fromkeys(by_key, ()))  # every task first, so that ties keep the plan's order
     for key, spec in by_key.items():
-        for need in set(spec.get("needs") or ()):
+        for need in spec.get("needs") or ():
             if need not in by_key:
                 raise BadInput(f"{key} needs {need}, which is not in the plan.")
-            unblocks.setdefault(need, []).append(key)
-    place = {key: number for number, key in enumerate(by_key)}
-    order = [key for key, count in waits.items() if count == 0]
-    for key in order:
-        for follower in sorted(unblocks.get(key, ()), key=place.__getitem__):
-            waits[follower] -= 1
-            if waits[follower] == 0:
-                order.append(follower)
-    if len(order) != len(by_key):
-        raise BadInput("The plan's tasks depend on each other in a cycle.")
-    return [by_key[key] for key in order]
+            order.add(key, need)
+    try:
+        return [by_key[key] for key in order.static_order()]
+    except CycleError as cycle:
+        raise BadInput("The plan's tasks depend on each other in a cycle.") from cycle

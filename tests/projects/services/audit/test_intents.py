@@ -7,9 +7,8 @@ from django.urls import reverse
 
 from agents.events.effects import EffectAnnounced, EffectFailed
 from projects.models import Event, Run
-from projects.services.audit.announcing import announce_effect, effect_failed
 from projects.services.audit.chain import verify_chain
-from projects.services.audit.intents import in_doubt
+from projects.services.audit.intents import announce_effect, effect_failed, in_doubt
 from tests.factories import bare_run, owner_of
 from tests.rows import emit
 
