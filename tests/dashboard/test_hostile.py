@@ -229,6 +229,7 @@ def test_a_document_may_have_any_name(enqueued: list, client: Client, django_use
         assert not acts(client.get(answer["Location"]).content.decode())
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=200))
 @pytest.mark.django_db

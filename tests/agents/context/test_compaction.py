@@ -1,5 +1,6 @@
 """A conversation is kept inside of the window, and what it is about is kept in it."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,6 +98,7 @@ words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 blocks = st.lists(words, min_size=1, max_size=30).map("\n".join).filter(str.strip)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     texts=st.fixed_dictionaries(dict.fromkeys((*PINNED, *LOOSE), blocks)),

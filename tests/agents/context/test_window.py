@@ -89,6 +89,7 @@ def talk(runner, turns, messages):
     return event_log, provider
 
 
+@pytest.mark.slow
 def test_every_call_fits_and_holds_what_is_pinned_word_for_word(runner):
     event_log, provider = talk(runner, 14, opening())
     assert len(provider.sent) == 14
@@ -108,6 +109,7 @@ def test_every_call_fits_and_holds_what_is_pinned_word_for_word(runner):
             assert f"E  failure number {turn - 1}\n" in shown
 
 
+@pytest.mark.slow
 def test_the_canary_has_its_place_in_the_window_too(runner):
     messages, provider = opening(), Counting()
     for turn in range(14):

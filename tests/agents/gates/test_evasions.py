@@ -13,9 +13,10 @@ from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
 from tests.agents.gates.samples import BAD
 
-pytestmark = pytest.mark.skipif(
-    find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"),
+]
 
 
 def notebook(*cells: str) -> str:

@@ -144,6 +144,7 @@ def test_a_semgrep_that_answers_wrongly_blocks(tmp_path: Path, monkeypatch: pyte
     assert report.reasons[0].startswith("semgrep ")
 
 
+@pytest.mark.slow
 def test_a_semgrep_that_hangs_is_ended_with_its_children_and_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

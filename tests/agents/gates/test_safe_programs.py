@@ -9,9 +9,10 @@ from agents.gates.base import GateReport, Severity
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
 
-pytestmark = pytest.mark.skipif(
-    find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"),
+]
 
 FOLDER = Path(__file__).parent / "safe_programs"
 PROGRAMS: dict[str, str] = {

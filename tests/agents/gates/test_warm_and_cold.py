@@ -19,6 +19,8 @@ from tests.agents.gates import samples
 from tests.agents.gates.test_bandit_tool import MIXED
 from tests.agents.gates.test_rules import SAMPLES, _program
 
+pytestmark = pytest.mark.slow
+
 needs_semgrep = pytest.mark.skipif(
     find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
 )

@@ -31,6 +31,8 @@ from tests.agents.llm.fake_servers.server import FakeHandler
 
 from .conftest import MODEL, REPLY, SHORT, eventually, talk
 
+pytestmark = pytest.mark.slow
+
 QUICK = Timeouts(connect=2, first_token=0.4, idle=0.4, total=30)
 UNICODE = "Größe – 日本語 🚀\n\n```python path=src/a.py\nname = 'ß日🚀'\n```\n"
 

@@ -14,6 +14,8 @@ from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SHORT, eventually, talk
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_call_gives_its_reply_and_shows_it_on_the_way(runner, provider):
     shown: list[str] = []

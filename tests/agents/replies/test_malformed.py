@@ -44,6 +44,7 @@ def test_there_are_at_least_sixty_malformed_bodies_with_names_of_their_own():
     assert len({name for name, _ in MALFORMED}) == len(MALFORMED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [text for _, text in MALFORMED], ids=[name for name, _ in MALFORMED])
 def test_a_malformed_reply_is_read_without_an_exception(text):
     read_every_way(text)

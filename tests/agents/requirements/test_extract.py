@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agents.requirements import ExtractedRequirement, Extraction, extract
 from agents.requirements.documents import read_document
 
@@ -327,6 +329,7 @@ def test_a_heading_alone_is_the_text_of_a_requirement_with_criteria_only() -> No
     assert found["R1"].acceptance == ("It burns",)
 
 
+@pytest.mark.slow
 def test_sixty_thousand_requirements_keep_sixty_thousand_keys() -> None:
     found = extract("\n".join(f"FR-7: The system shall do thing {number}." for number in range(60_000)))
     assert len({r.key for r in found.requirements}) == 60_000

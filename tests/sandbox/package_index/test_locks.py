@@ -40,6 +40,7 @@ def test_what_is_written_is_read_back(pins: dict[str, tuple[str, list[str]]]) ->
     assert joined(text, text) == text
 
 
+@pytest.mark.slow
 @given(PINS, PINS)
 def test_of_two_locks_the_newer_one_counts_and_nothing_is_lost(
     earlier: dict[str, tuple[str, list[str]]], newer: dict[str, tuple[str, list[str]]]

@@ -27,6 +27,7 @@ def first(items, low=0):
 """
 
 
+@pytest.mark.slow
 def test_each_has_one_mistake_and_all_differ():
     found = mutants(SOURCE, limit=100)
     assert len(found) > 15
@@ -37,6 +38,7 @@ def test_each_has_one_mistake_and_all_differ():
         assert len(changed) <= 1, text
 
 
+@pytest.mark.slow
 def test_the_seed_decides_the_order():
     assert mutants(SOURCE, seed=1) == mutants(SOURCE, seed=1)
     assert mutants(SOURCE, seed=1) != mutants(SOURCE, seed=2)

@@ -66,6 +66,7 @@ def test_a_change_of_any_column_is_found_at_its_place(unguarded, column, seq):
     assert report.events == seq - 1
 
 
+@pytest.mark.slow
 def test_every_row_of_a_long_log_is_covered(unguarded):
     run = a_log(520)  # more than one batch
     assert verify_chain(run.pk).events == 520

@@ -109,6 +109,7 @@ def test_unknown_content_is_named():
         read_blob("0" * 64)
 
 
+@pytest.mark.slow
 def test_very_long_content_keeps_its_beginning_and_its_end():
     run = bare_run()
     event = emit(run.pk, "cmd", summary="noisy", blobs={"output": "a" * 5_000_000 + "the end"})

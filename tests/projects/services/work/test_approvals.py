@@ -102,6 +102,7 @@ def test_an_answered_question_cannot_be_answered_again():
         approvals.decide(asked, by=developer(asked), yes=False, reason="changed my mind")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_of_yes_and_no_at_once_exactly_one_counts_in_two_hundred_interleavings():
     task = make_task(status="running")
@@ -124,6 +125,7 @@ def test_of_yes_and_no_at_once_exactly_one_counts_in_two_hundred_interleavings()
         assert [event.payload["answer"] for event in told] == winners
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_approving_and_editing_a_plan_at_once_never_approves_what_was_not_seen():
     order = random.Random(2600)

@@ -29,6 +29,7 @@ def test_of_fifty_claims_at_once_one_wins():
     assert sum(isinstance(result, LostRace) for result in results) == 49
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_of_fifty_threads_with_one_name_one_wins():
     task = make_task(status="ready")
