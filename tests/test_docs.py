@@ -1,17 +1,24 @@
-"""The documentation leads somewhere: links in it resolve, and every page can be reached from its index."""
+"""The documentation: links resolve, every page is in the index, and what it names exists."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+
+from agents.gates.rule_set import rules_json
+from aiswe_site.configuration import rows
+from tests.test_wordings import retired_in
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
     (ROOT / "docs").rglob("*.md")
 )
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
+ROOMS = "agents|aiswe_site|benchmarks|dashboard|projects|requirements|sandbox|scripts|tests|trials"
+PATH = re.compile(rf"`((?:{ROOMS})/[\w./-]+)`")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
 
@@ -41,3 +48,25 @@ def test_every_page_is_listed_in_the_index():
     index = ROOT / "docs" / "README.md"
     listed = {target for target, _ in links(index)} | {index}
     assert [page.name for page in PAGES if page.is_relative_to(index.parent) and page not in listed] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_uses_a_retired_wording(page):
+    assert retired_in(FENCE.sub("", page.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_and_settings_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    paths = {path for path in PATH.findall(text) if "/ID" not in path}  # `projects/ID` is an address of the API
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+    known = {variable for row in rows() for variable in row.variables}
+    used = set(re.findall(r"\bAISWE_[A-Z0-9_]*[A-Z0-9]\b", text))
+    assert [name for name in sorted(used - known) if not name.startswith(("AISWE_BENCH_", "AISWE_STUDIO_"))] == []
+
+
+def test_the_number_of_rules_is_current():
+    rules = len(json.loads(rules_json())["rules"])
+    numbers = [re.findall(r"(\d+) (?:own |Semgrep )?rules\b", page.read_text(encoding="utf-8")) for page in PAGES]
+    stated = {int(number) for found in numbers for number in found}
+    assert stated == {rules}
