@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any, Literal
@@ -46,6 +46,16 @@ class FirewallVerdict:
 
 
 ALLOW = FirewallVerdict("allow")
+Decide = Callable[[str, str], FirewallVerdict]
+
+
+def layer_verdicts(layer: str, prefix: str = "") -> tuple[Decide, Decide]:
+    """How a layer denies and how it asks a person: functions of a rule's name and a reason."""
+
+    def decide(decision: Decision, rule: str, reason: str) -> FirewallVerdict:
+        return FirewallVerdict(decision, layer, reason, f"{layer}.{prefix}{rule}")
+
+    return partial(decide, "deny"), partial(decide, "approve")
 
 
 @dataclass(frozen=True, slots=True)

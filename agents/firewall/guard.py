@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from agents.firewall.base import Decision, FirewallVerdict, Kind
+from agents.firewall.base import Decision, FirewallVerdict, Kind, layer_verdicts
 from agents.llm.base import LLMError, Message, Provider
 from agents.llm.runner import ModelRunner
 
+_, _approve = layer_verdicts("guard")
 _MAX_TEXT = 12_000  # characters shown to the guard: beyond that a small model judges nothing
 _MAX_REASON = 200
 _SYSTEM = """\
@@ -67,7 +68,3 @@ def read_verdict(text: str) -> FirewallVerdict:
         return _approve("unreadable", "The guard model did not return a verdict.")
     shown = f"The guard model says: {reason}" if decision != "allow" else ""
     return FirewallVerdict(decision, "guard", shown, f"guard.{decision}")
-
-
-def _approve(rule: str, reason: str) -> FirewallVerdict:
-    return FirewallVerdict("approve", "guard", reason, f"guard.{rule}")

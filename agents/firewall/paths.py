@@ -10,18 +10,13 @@ from fnmatch import fnmatchcase
 from functools import partial
 from urllib.parse import unquote
 
-from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, pattern_in, table
+from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, layer_verdicts, pattern_in, table
 
-_LAYER = "path"
+deny, approve = layer_verdicts("path")
 _MAX_PATH, _MAX_PART = 4096, 255
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\u180e]")
 HOME = "/root-or-home"
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
-
-
-def deny(rule: str, reason: str) -> FirewallVerdict:
-    """A denial of this layer."""
-    return FirewallVerdict("deny", _LAYER, reason, f"path.{rule}")
 
 
 def judge_path(path: str, context: FirewallContext) -> FirewallVerdict:
@@ -42,7 +37,7 @@ def judge_path(path: str, context: FirewallContext) -> FirewallVerdict:
     if _leaves_by_link(full, root) or _leaves_by_link(posixpath.join(root, path), root):
         return deny("link", f"{path!r} leads out of the workspace through a link.")
     if path_pattern("ask").search(inside):
-        return FirewallVerdict("approve", _LAYER, f"{inside} steers machinery outside the task.", "path.machinery")
+        return approve("machinery", f"{inside} steers machinery outside the task.")
     return ALLOW
 
 
@@ -141,9 +136,9 @@ def judge_write(
         return deny("git-internals", "Files inside .git are changed by git only.")
     root = posixpath.normpath(context.workspace)
     if path_pattern("ask").search(full.removeprefix(root + "/")):
-        return FirewallVerdict("approve", _LAYER, f"{path} steers machinery outside the task.", "path.machinery")
+        return approve("machinery", f"{path} steers machinery outside the task.")
     if not below(full, [root]) and re.match(r"/(tmp|var/tmp|dev/shm)/(.*/)?\.", full):
-        return FirewallVerdict("approve", _LAYER, f"{path} is hidden in scratch space.", "path.hidden")
+        return approve("hidden", f"{path} is hidden in scratch space.")
     if below(full, [root, *tables["scratch"]]):
         return ALLOW
     if below(full, tables["system"]):
@@ -152,7 +147,7 @@ def judge_write(
         return ALLOW
     if (adds or narrow) and path.startswith("/") and full != "/" and _is_nowhere(full):
         return ALLOW
-    return FirewallVerdict("approve", _LAYER, f"{path} is outside the workspace.", "path.outside-workspace")
+    return approve("outside-workspace", f"{path} is outside the workspace.")
 
 
 def _is_nowhere(full: str) -> bool:

@@ -10,29 +10,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from agents.gates.advisories import AdvisoryError, Index, load_index, package_key, read_record
-from agents.gates.base import RawFinding, own_finding
+from agents.gates.advisories import Advisory, AdvisoryError, Index, load_index, package_key
+from agents.gates.base import RawFinding, Severity, own_finding
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 
 _PIN = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9.!+_-]+)")
 _NAME = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[|[<>=!~;@]|$)")
 # A package that nobody can publish (the name is not allowed), so that every run can prove that matching works.
-_CANARY_INDEX = {
-    key: [advisory]
-    for key, advisory in read_record(
-        {
-            "id": "AISWE-CANARY",
-            "summary": "Made up.",
-            "affected": [
-                {
-                    "package": {"ecosystem": "PyPI", "name": "aiswe--canary--"},
-                    "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "2"}]}],
-                }
-            ],
-        }
-    )
-}
+_CANARY = Advisory("AISWE-CANARY", "Made up.", Severity.HIGH, (("0", "2", ""),), frozenset())
+_CANARY_INDEX = {package_key("PyPI", "aiswe--canary--"): [_CANARY]}
 RULE = "known-vulnerability"
 
 

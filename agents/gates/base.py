@@ -117,17 +117,6 @@ class GateReport:
         """True when nothing stands against a merge."""
         return self.verdict == "pass"
 
-    @property
-    def style_clean(self) -> bool:
-        """True when the style tool ran and had nothing to say (the reward distinguishes this).
-
-        "Not checked" (INFO) is no complaint: a page with a script is not worse where prettier is missing.
-        """
-        style = self.tools.get("style")
-        if style is None or not style.ran or style.problem:
-            return False
-        return all(finding.severity == Severity.INFO for finding in style.findings)
-
     def to_json(self) -> dict[str, Any]:
         """The stable document of `aiswe gate --json`."""
         return {

@@ -11,8 +11,10 @@ import json
 import os
 import re
 import stat
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from agents.gates.base import GateError, Policy, RawFinding, own_finding
@@ -21,11 +23,6 @@ from agents.languages.python import syntax
 
 DEPENDENCY_DIRS = frozenset({"node_modules", ".venv", "venv", "site-packages", ".tox", ".nox"})
 _PYTHON = frozenset({".py", ".pyw", ".pyi"})
-_JAVASCRIPT = {".js": ".js", ".mjs": ".js", ".cjs": ".js", ".jsx": ".jsx"}
-_TYPESCRIPT = {".ts": ".ts", ".mts": ".ts", ".cts": ".ts", ".tsx": ".tsx"}
-_TEMPLATES = frozenset(
-    {".html", ".htm", ".xhtml", ".j2", ".jinja", ".jinja2", ".mako", ".tmpl", ".tpl", ".vue", ".svelte"}
-)
 _PROGRAMS = frozenset({".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".class", ".jar", ".wasm", ".node"})
 _ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".whl", ".egg", ".pkl", ".pickle"})
 _LOOKS_LIKE_CODE = re.compile(rb"^\s*(?:import|from|def|class|exec|eval|async|with|for|if)\b|\w\s*\(", re.MULTILINE)
@@ -136,7 +133,7 @@ def _walk(root: Path, policy: Policy, tree: Tree) -> Iterator[str]:
         in_git = ".git" in here.parts
         for name in sorted(names):
             # Git's own objects are compressed data; only files that Python or Node could load matter there.
-            if in_git and Path(name).suffix not in _PYTHON | set(_JAVASCRIPT):
+            if in_git and Path(name).suffix not in _PYTHON | {".js", ".mjs", ".cjs", ".jsx"}:
                 continue
             yield str(here / name)
     tree.problems.extend(f"{error.filename}: could not be listed ({error.strerror})" for error in errors)
@@ -191,23 +188,12 @@ def _pieces(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, byte
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         # Scanners read UTF-8; in another encoding a program would pass for noise.
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
-    if suffix in _JAVASCRIPT:
-        yield "javascript", _JAVASCRIPT[suffix], data, ()
-    elif suffix in _TYPESCRIPT:
-        yield "typescript", _TYPESCRIPT[suffix], data, ()
-    elif suffix == ".ipynb":
+    language, unit_suffix = _kind(path.lower(), data)
+    if language == "notebook":
         yield from _notebook(path, data, tree)
-    elif name.startswith(("dockerfile", "containerfile")) or suffix == ".dockerfile":
-        yield "docker", ".dockerfile", data, ()
-    elif "compose" in name and suffix in (".yml", ".yaml"):
-        yield "compose", ".yaml", data, ()
-    elif suffix in (".sh", ".bash", ".zsh") or re.match(rb"#!.*\b(?:ba|z|da)?sh\b", data):
-        yield "shell", ".sh", data, ()
-    elif suffix in _TEMPLATES:
-        yield "template", ".html", data, ()
-        for language, code_suffix, pattern in (("javascript", ".js", _SCRIPT), ("python", ".py", _EMBEDDED_PYTHON)):
-            yield from _embedded(language, code_suffix, pattern, data)
-    elif re.match(rb"#!.*\bpython", data) or _is_python(data):
+    elif language:
+        yield language, unit_suffix, data, ()
+    elif _is_python(data):
         yield "python", ".py", data, ()
     elif re.match(rb"#!.*\b(?:node|deno|bun)\b", data):
         yield "javascript", ".js", data, ()
@@ -217,6 +203,31 @@ def _pieces(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, byte
             yield "dependencies", ".json", data, ()
         elif _REQUIREMENTS.match(path.lower()):
             yield "dependencies", ".txt", data, ()
+    if language == "template":
+        for inside, code_suffix, pattern in (("javascript", ".js", _SCRIPT), ("python", ".py", _EMBEDDED_PYTHON)):
+            yield from _embedded(inside, code_suffix, pattern, data)
+
+
+@cache
+def _kinds() -> list[tuple[re.Pattern[str], re.Pattern[bytes], str, str]]:
+    table = tomllib.loads(Path(__file__).with_name("file_kinds.toml").read_text("utf-8"))
+    return [
+        (
+            re.compile(row.get("path", "(?!)")),
+            re.compile(row.get("start", "(?!)").encode()),
+            row["language"],
+            row.get("suffix", ""),
+        )
+        for row in table["kinds"]
+    ]
+
+
+def _kind(path: str, data: bytes) -> tuple[str, str]:
+    """Language and suffix by a file's path or first line; empty when neither says it."""
+    for by_path, by_start, language, suffix in _kinds():
+        if by_path.search(path) or by_start.match(data):
+            return language, suffix
+    return "", ""
 
 
 def _embedded(

@@ -55,12 +55,7 @@ def _run(folder: Path, argv: Sequence[str], *, check: bool, given: bytes | None)
     if not argv or argv[0] not in VERBS:
         raise GitError(f"git {argv[0] if argv else ''} is not among the commands the product uses")
     ended = subprocess.run(
-        ["git", *_SAFE, *argv],
-        cwd=folder,
-        env=_environment(),
-        input=given or b"",
-        capture_output=True,
-        timeout=120,
+        ["git", *_SAFE, *argv], cwd=folder, env=_environment(), input=given or b"", capture_output=True, timeout=120
     )
     if check and ended.returncode:
         raise GitError(f"git {argv[0]} failed in {folder.name}: {_text(ended.stderr or ended.stdout).strip()[-500:]}")

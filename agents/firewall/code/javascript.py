@@ -7,20 +7,17 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
-from agents.firewall.base import FirewallContext, FirewallVerdict, names_in, pattern_in, table, worst
+from agents.firewall.base import FirewallContext, FirewallVerdict, layer_verdicts, names_in, pattern_in, table, worst
 from agents.firewall.paths import is_secret, judge_write
 
 _TABLE = "code/javascript.toml"
 _names = partial(names_in, _TABLE)
+_deny, _approve = layer_verdicts("code", "js-")
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|[A-Za-z_$][\w$]*|\S", re.DOTALL
 )
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\u\{?([0-9a-fA-F]{4,6})\}?")
 _OWNER_END = re.compile(r"[\w$)\]]\Z|\A\Z")
-
-
-def _verdict(decision: str, rule: str, reason: str) -> FirewallVerdict:
-    return FirewallVerdict("deny" if decision == "deny" else "approve", "code", reason, f"code.js-{rule}")
 
 
 def judge_javascript(text: str, context: FirewallContext) -> FirewallVerdict:
@@ -72,9 +69,9 @@ def _verdicts(pieces: list[str], context: FirewallContext) -> Iterator[FirewallV
                     marks.add(rule.get("marks", ""))
                     if "reason" in rule:
                         reason = rule["reason"].format(name=piece, next=following)
-                        yield _verdict(rule.get("decision", ""), rule["rule"], reason)
+                        yield (_deny if rule.get("decision") == "deny" else _approve)(rule["rule"], reason)
     if {"sends", "reads"} <= marks:
-        yield _verdict("deny", "exfiltration", "The code reads secrets and sends data out.")
+        yield _deny("exfiltration", "The code reads secrets and sends data out.")
 
 
 def _text_verdicts(value: str, before: str, owner: str, marks: set[str]) -> Iterator[FirewallVerdict]:
@@ -84,16 +81,16 @@ def _text_verdicts(value: str, before: str, owner: str, marks: set[str]) -> Iter
     if before in ("from", "import") or given_to in _names("loaders"):
         if name in _names("starters") or name in _names("networks") - _names("serving"):
             rule = "starter" if name in _names("starters") else "network"
-            yield _verdict("approve", rule, f"{name} starts programs or opens connections.")
+            yield _approve(rule, f"{name} starts programs or opens connections.")
         if name in _names("networks"):
             marks.add("sends")
     if len(value) < 300 and is_secret(value):
         marks.add("reads")
-        decision = "deny" if "docker.sock" in value or value.startswith("/proc/") else "approve"
-        yield _verdict(decision, "secret-path", f"Names {value!r}, which holds secrets.")
+        verdict = _deny if "docker.sock" in value or value.startswith("/proc/") else _approve
+        yield verdict("secret-path", f"Names {value!r}, which holds secrets.")
     if "169.254.169.254" in value or "metadata.google" in value:
-        yield _verdict("deny", "metadata", "Reads the machine's metadata service.")
+        yield _deny("metadata", "Reads the machine's metadata service.")
     remote = re.match(r"(https?|wss?)://", value) and not pattern_in(_TABLE, "local").match(value)
     if remote and given_to in _names("senders"):
         marks.add("sends")
-        yield _verdict("approve", "network", f"Talks to {value.split('/')[2]}.")
+        yield _approve("network", f"Talks to {value.split('/')[2]}.")

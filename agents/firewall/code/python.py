@@ -9,7 +9,17 @@ import textwrap
 from collections.abc import Iterator
 from functools import partial
 
-from agents.firewall.base import ALLOW, CodeJudges, FirewallContext, FirewallVerdict, names_in, pattern_in, table, worst
+from agents.firewall.base import (
+    ALLOW,
+    CodeJudges,
+    FirewallContext,
+    FirewallVerdict,
+    layer_verdicts,
+    names_in,
+    pattern_in,
+    table,
+    worst,
+)
 from agents.firewall.code.javascript import judge_javascript
 from agents.firewall.code.python_strings import beginning_of, number_of, text_of
 from agents.firewall.paths import is_secret, judge_root, judge_write
@@ -17,7 +27,8 @@ from agents.firewall.shell.commands import command_verdicts, judge_command
 from agents.gates.quiet import quiet
 from agents.languages.python import syntax
 
-_LAYER, _TABLE = "code", "code/python.toml"
+_TABLE = "code/python.toml"
+_deny, _approve = layer_verdicts("code")
 _names = partial(names_in, _TABLE)
 _pattern = partial(pattern_in, _TABLE)
 _MOST_TIMES = 500_000_000
@@ -70,14 +81,6 @@ def _parse(text: str) -> ast.Module | str:
             except (ValueError, RecursionError, MemoryError) as error:
                 why = type(error).__name__
     return why
-
-
-def _deny(rule: str, reason: str) -> FirewallVerdict:
-    return FirewallVerdict("deny", _LAYER, reason, f"code.{rule}")
-
-
-def _approve(rule: str, reason: str) -> FirewallVerdict:
-    return FirewallVerdict("approve", _LAYER, reason, f"code.{rule}")
 
 
 class _Visitor:

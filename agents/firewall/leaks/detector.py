@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict
+from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, layer_verdicts
 from agents.firewall.leaks.decodings import MAX_TEXT, differences, raw_runs, readings, squash
 from agents.firewall.leaks.recitation import recites
 from agents.secrets.formats import find_known, is_placeholder
 
+_deny, _approve = layer_verdicts("leak")
 _PIECE = 5
 _LEET = str.maketrans("013457@$", "oieastas")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -27,13 +28,8 @@ def judge_leak(text: str, context: FirewallContext, *, formats: bool) -> Firewal
         return _deny("prompt", "The text recites a protected prompt.")
     for kind, start, end in find_known(text) if formats else ():
         if not is_placeholder(text[start:end]):
-            reason = f"The text contains what looks like a secret ({kind})."
-            return FirewallVerdict("approve", "leak", reason, "leak.known-format")
+            return _approve("known-format", f"The text contains what looks like a secret ({kind}).")
     return ALLOW
-
-
-def _deny(rule: str, reason: str) -> FirewallVerdict:
-    return FirewallVerdict("deny", "leak", reason, f"leak.{rule}")
 
 
 def _found(value: str, seen: list[str]) -> bool:

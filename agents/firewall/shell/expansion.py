@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from agents.firewall.shell.script import SimpleCommand
 
@@ -16,6 +15,7 @@ _DEFAULT = re.compile(r"^(\w+):?[-=]([^$`]*)$")
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
+_HOLE = re.compile(r"%[-\d.]*([a-zA-Z])")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 
 
@@ -129,48 +129,30 @@ def _printf(arguments: list[str]) -> str:
     if not arguments:
         return ""
     pattern, values = unescape(arguments[0]), arguments[1:]
-    holes = re.findall(r"%[-\d.]*[a-zA-Z]", pattern)
+    holes = len(_HOLE.findall(pattern))
     if not holes:
         return pattern
-    done = []
-    for start in range(0, max(len(values), 1), len(holes)):
-        done.append(_fill(pattern, values[start : start + len(holes)]))
-    return "".join(done)[:_MAX_OUTPUT]
+    starts = range(0, max(len(values), 1), holes)
+    return "".join(_fill(pattern, iter(values[start : start + holes])) for start in starts)[:_MAX_OUTPUT]
 
 
-def _fill(pattern: str, values: list[str]) -> str:
-    rest = iter(values)
-
+def _fill(pattern: str, values: Iterator[str]) -> str:
     def one(match: re.Match[str]) -> str:
-        return _value(match[1], next(rest, ""))
+        text = next(values, "")
+        return {"b": unescape(text), "c": text[:1]}.get(match[1], text)
 
-    return re.sub(r"%[-\d.]*([a-zA-Z])", one, pattern)
-
-
-def _value(kind: str, text: str) -> str:
-    if kind == "b":
-        return unescape(text)
-    if kind == "c":
-        return text[:1]
-    return text
+    return _HOLE.sub(one, pattern)
 
 
 def _filter(name: str, arguments: list[str], given: str) -> str | None:
     options = [text for text in arguments if text.startswith("-")]
     plain = [text for text in arguments if not text.startswith("-")]
     decodes = any(re.fullmatch(r"-[a-zA-Z]*[dD]\w*|--decode|-base64", text) for text in options)
-    if name in ("base64", "gbase64") or (name == "openssl" and plain[:1] in (["base64"], ["enc"])):
-        return (
-            _bytes(lambda: base64.b64decode("".join(given.split()) + "=="), decodes)
-            if "aes" not in " ".join(options)
-            else None
-        )
-    if name == "base32":
-        return _bytes(lambda: base64.b32decode("".join(given.split())), decodes)
-    if name == "xxd" and any("r" in text for text in options):
-        return _bytes(lambda: bytes.fromhex(re.sub(r"[^0-9a-fA-F]", "", given)), True)
-    if name in ("gunzip", "zcat", "gzip", "zlib-flate"):
-        return _bytes(lambda: zlib.decompressobj(47).decompress(given.encode("latin-1"), _MAX_OUTPUT), True)
+    if name == "gbase64" or (name == "openssl" and plain[:1] in (["base64"], ["enc"])):
+        name = "base64"
+    if decode := _DECODERS.get(name):
+        wanted = any("r" in text for text in options) if name == "xxd" else decodes or name not in ("base64", "base32")
+        return _decoded(decode, given) if wanted and "aes" not in " ".join(options) else None
     if name == "rev":
         return "\n".join(line[::-1] for line in given.split("\n"))
     if name == "tac":
@@ -185,12 +167,22 @@ def _filter(name: str, arguments: list[str], given: str) -> str | None:
     return None
 
 
-def _bytes(decode: Callable[[], bytes], wanted: bool) -> str | None:
-    if not wanted:
-        return None
+def _unpacked(text: str) -> bytes:
+    return zlib.decompressobj(47).decompress(text.encode("latin-1"), _MAX_OUTPUT)
+
+
+_DECODERS: dict[str, Callable[[str], bytes]] = {
+    "base64": lambda text: base64.b64decode("".join(text.split()) + "=="),
+    "base32": lambda text: base64.b32decode("".join(text.split())),
+    "xxd": lambda text: bytes.fromhex(re.sub(r"[^0-9a-fA-F]", "", text)),
+    **dict.fromkeys(("gunzip", "zcat", "gzip", "zlib-flate"), _unpacked),
+}
+
+
+def _decoded(decode: Callable[[str], bytes], text: str) -> str | None:
     try:
-        data = decode()
-    except (ValueError, binascii.Error, zlib.error):
+        data = decode(text)
+    except (ValueError, zlib.error):
         return None
     try:
         return data.decode("utf-8")

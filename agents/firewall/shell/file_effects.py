@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, table
+from agents.firewall.base import ALLOW, FirewallContext, FirewallVerdict, layer_verdicts, table
 from agents.firewall.paths import is_secret, judge_root, judge_write, normal
 from agents.firewall.shell.script import SimpleCommand, Word
 from agents.firewall.shell.tables import names, pattern, rules
 
-_LAYER = "command"
 URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _ALL_CODE = re.compile(r"\*\.(py|js|ts|tsx|jsx|go|rs|java|c|cc|cpp|h|hpp|rb|php|cs|kt|swift)\Z")
 _MODE = re.compile(r"0?[0-7]{3}|[ugoa]*[-+=][rwxX]+(,[ugoa]*[-+=][rwxX]*)*")
@@ -20,14 +19,7 @@ _DISK = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|loop|md|dm-)")
 _NET_DEVICE = re.compile(r"^/dev/(tcp|udp)/")
 
 
-def deny(rule: str, reason: str) -> FirewallVerdict:
-    """A denial of this layer."""
-    return FirewallVerdict("deny", _LAYER, reason, f"command.{rule}")
-
-
-def approve(rule: str, reason: str) -> FirewallVerdict:
-    """A question to a person."""
-    return FirewallVerdict("approve", _LAYER, reason, f"command.{rule}")
+deny, approve = layer_verdicts("command")
 
 
 class FileEffects:
@@ -57,12 +49,8 @@ class FileEffects:
     def written_options(self, name: str, arguments: Sequence[Word]) -> Iterator[FirewallVerdict]:
         """Judge the files that options name (table `written_options`)."""
         for option in rules()["written_options"].get(name, ()):
-            for index, word in enumerate(arguments):
-                start = option.removesuffix("*")
-                if option.endswith(("=", "*")) and word.text.startswith(start):
-                    yield self.write_to(Word(word.text[len(start) :], word.literal), adds=name != "dd")
-                elif word.text == option and index + 1 < len(arguments):
-                    yield self.write_to(arguments[index + 1], adds=True)
+            for value in option_values(arguments, option):
+                yield self.write_to(value, adds=name != "dd") if value.text else ALLOW
 
     def find(self, name: str, arguments: Sequence[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
         """Judge what find runs, removes and writes, and below which folders."""
@@ -154,6 +142,15 @@ class FileEffects:
             else:
                 adds = name not in ("rm", "rmdir", "unlink", "shred", "truncate", "chattr", "rename")
                 yield self.write_to(word, adds=adds)
+
+
+def option_values(arguments: Sequence[Word], option: str) -> Iterator[Word]:
+    """The values given to an option: the next word, what follows an equals sign, or the rest of `-oVALUE`."""
+    for index, word in enumerate(arguments):
+        if word.text == option:
+            yield arguments[index + 1] if index + 1 < len(arguments) else Word("")
+        elif word.text.startswith(option + "=") or (re.fullmatch(r"-.", option) and word.text.startswith(option)):
+            yield Word(word.text[len(option) :].removeprefix("="), word.literal)
 
 
 def _executed(arguments: Sequence[Word]) -> Iterator[list[Word]]:

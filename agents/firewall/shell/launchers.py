@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from agents.firewall.base import FirewallVerdict
 from agents.firewall.paths import is_secret, normal
-from agents.firewall.shell.file_effects import approve, deny, mild
+from agents.firewall.shell.file_effects import approve, deny, mild, option_values
 from agents.firewall.shell.interpreters import Interpreters, chain
 from agents.firewall.shell.script import SimpleCommand, Word
 from agents.firewall.shell.tables import names, pattern, rules
@@ -80,15 +80,7 @@ class Launchers(Interpreters):
     def option_commands(self, name: str, arguments: Sequence[Word]) -> Iterator[FirewallVerdict]:
         """Judge the values of options that are command lines (table `runs`)."""
         for option in rules()["runs"].get(name, ()):
-            for index, word in enumerate(arguments):
-                if word.text == option:
-                    value = arguments[index + 1] if index + 1 < len(arguments) else Word("")
-                elif word.text.startswith(option + "=") or (
-                    re.fullmatch(r"-.", option) and word.text.startswith(option)
-                ):
-                    value = Word(word.text[len(option) :].removeprefix("="), word.literal)
-                else:
-                    continue
+            for value in option_values(arguments, option):
                 if not value.literal and re.match(r"\s*[$`]", value.text):
                     yield approve("hidden-program", f"{name} {option} runs a program known only at run time.")
                 text = re.sub(r"^exec[= ]" if "wrapper" in option else r"^exec=", "", value.text)
