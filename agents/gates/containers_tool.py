@@ -13,8 +13,9 @@ from agents.secrets.formats import is_placeholder
 
 
 @cache
-def _compose_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    return [(rule, re.compile(text)) for rule, row in own_rules().items() for text in row.get("compose", ())]
+def _patterns(*kinds: str) -> list[tuple[str, re.Pattern[str]]]:
+    rows = own_rules().items()
+    return [(rule, re.compile(text)) for rule, row in rows for kind in kinds for text in row.get(kind, ())]
 
 
 _FROM = re.compile(r"(?i)^FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?")
@@ -22,14 +23,6 @@ _USER = re.compile(r"(?i)^USER\s+(\S+)")
 _KEEP = re.compile(
     r"(?i)^(?:ENV|ARG)\s+.*?\b[\w]*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY)\w*(?:\s*=\s*|\s+)[\"']?([^\s\"']{4,})"
 )
-_CURL = re.compile(
-    r"\b(?:curl|wget|fetch)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+)?(?:/\S*/)?(?:ba|z|da|k)?sh\b|\b(?:ba|z|da)?sh\s+(?:-c\s+[\"']?)?[<$(]+\s*\(?(?:curl|wget)\b|\|\s*(?:sudo\s+)?python[\d.]*\s*(?:-\s*)?$"
-)
-_NO_CHECK = re.compile(
-    r"(?i)^RUN\b.*(?:--allow-unauthenticated|--force-yes|--trusted-host|--nogpgcheck|--no-check-certificate|"
-    r"--allow-untrusted|\bcurl\b[^|;&]*\s(?:-k|--insecure)\b|strict-ssl\s+false|http\.sslVerify\s+false)"
-)
-_OPEN_RIGHTS = re.compile(r"(?i)^RUN\b.*(?:\bchmod\s+(?:-R\s+)?0?777\b|NOPASSWD|\bsudo\s+\w)")
 
 
 class ContainersScanner:
@@ -54,12 +47,12 @@ class ContainersScanner:
             lines = list(_logical_lines(unit.data.decode("utf-8", "replace")))
             if unit.language == "docker":
                 scan.findings.extend(_docker(unit, lines))
-            patterns = _compose_patterns() if unit.language == "compose" else [("download-piped-to-shell", _CURL)]
+            patterns = _patterns("docker", "shell") if unit.language == "docker" else _patterns(unit.language)
             scan.findings.extend(
                 own_finding(rule, unit.name, number)
                 for number, line in lines
                 for rule, pattern in patterns
-                if pattern.search(line)
+                if pattern.search(line if unit.language == "compose" else line.strip())
             )
             scan.scanned.add(unit.name)
         return scan
@@ -95,14 +88,7 @@ def _docker(unit: Unit, lines: list[tuple[int, str]]) -> Iterator[RawFinding]:
                 stages.add(image[2])
         elif found := _USER.match(line):
             user, last_from = found[1], number
-        elif kept := _KEEP.match(line):
-            if not kept[1].startswith("$") and not is_placeholder(kept[1]):
-                yield own_finding("docker-secret-in-layer", unit.name, number)
-        elif _NO_CHECK.search(line):
-            yield own_finding("docker-unverified-packages", unit.name, number)
-        elif _OPEN_RIGHTS.search(line):
-            yield own_finding("docker-open-rights", unit.name, number)
-        elif re.match(r"(?i)^ADD\s+(?!.*--checksum)(?:--\S+\s+)*https?://", line):
-            yield own_finding("docker-add-from-url", unit.name, number)
+        elif (kept := _KEEP.match(line)) and not kept[1].startswith("$") and not is_placeholder(kept[1]):
+            yield own_finding("docker-secret-in-layer", unit.name, number)
     if lines and not scratch and user.partition(":")[0] in ("root", "0"):
         yield own_finding("docker-runs-as-root", unit.name, last_from)

@@ -12,13 +12,9 @@ from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 from agents.secrets.formats import WHOLE_KINDS, find_known, is_placeholder
+from agents.secrets.tables import pattern
 
-# A quote, what joins two literals, a quote; the escape is there because texts are often JSON in themselves.
-_JOINT = re.compile(
-    r"(?<=[^\s\"'`])(?:\\?[\"'`])(?:\s|\\n|\\\n)*(?:[+.&]|\|\||\.\.|<>|\\)?(?:\s|\\n)*[rbufRBUF]{0,2}(?:\\?[\"'`])(?=[^\s\"'`)\]},;:])"
-    "|[\u00ad\u200b-\u200f\u2060\ufeff]+"
-)
-
+_JOINT = pattern("text", "joint")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{20,}(?:[ \t]{0,8}\r?\n[ \t]{0,8}[A-Za-z0-9+/_\-]{4,}){0,400}={0,2}")
 _HEX = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{24,}")
 _SPACED_HEX = re.compile(r"(?:\\x|0x)[0-9a-fA-F]{2}(?:[ ,]{0,2}(?:\\x|0x)[0-9a-fA-F]{2}){11,}")

@@ -13,6 +13,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
+from agents.secrets.tables import pattern
+
 Place = Literal["start", "inside", "near", "around"]
 # In this order: a vendor's own kind names a secret better than the place where it was found, so keys come last.
 FILES = ("cloud", "code", "chat", "money", "models", "services", "keys")
@@ -73,22 +75,7 @@ WHOLE_KINDS = frozenset(
     {"private-key", "ssh2-private-key", "putty-private-key", "openvpn-static-key", "encoded-private-key"}
 )
 
-_PLACEHOLDER = re.compile(
-    r"(?i)^[\W_]*$|^(.)\1+$|^<.*>$|^\{.*\}$|^\$(?:[\w.:\-]*$|[({])|^%[a-z_(]|^\[|^@[a-z_]+@?$"
-    r"|x{4,}|\*{3,}|\.{3}|0{8,}|(?:012345|123456789|abcdefgh|deadbeef.*deadbeef)"
-    r"|example|sample|dummy|fake|placeholder|change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|with|this)"
-    r"|your[-_ ]?|insert[-_ ]?"
-    r"|my[-_]?(?:secret|password|token|api|key)|redacted|goes[-_]?here|fixme|notasecret|not[-_]a[-_](?:real|secret)"
-    # The samples that vendors print in their own documentation.
-    r"|SflKxwRJSMeKKF2QT4fw|4eC39HqLyjWDarjtT1zdp7dc"
-    r"|^(?:none|null|nil|true|false|todo|tbd|tests?|testing|secret|password|passwd|pass|pwd|pw|user|username|token|string"
-    r"|str|undefined|optional|required|foo|bar|baz|foobar)$"
-    r"|^(?:n/?a|not[-_ ]?set|unset|empty|missing|invalid|unknown|wrong|hidden)"
-    r"|^[a-z]+[-_ ](?:password|secret|token|key|name|field|input|header|hash)$"
-    r"|^(?:password|secret|token|api[-_]?key)[-_ ]?[a-z]*$"
-    r"|^(?:bearer|basic|oauth2?|jwt|csrf|session|access|refresh)[-_a-z]*$"
-    r"|os\.environ|getenv|process\.env|settings\.|config\."
-)
+_PLACEHOLDER = pattern("values", "placeholder")
 
 
 def is_placeholder(value: str) -> bool:

@@ -10,34 +10,18 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from agents.secrets.values import is_password, looks_random, reads_as_words, words
+from agents.secrets.tables import pattern, words
+from agents.secrets.values import is_password, looks_random, reads_as_words
 
 Promise = Literal["password", "secret", "key"]
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS, _SECRETS, _BEFORE_KEY = words("passwords"), words("secrets"), words("before_key")
 _WEAK, _ABOUT, _NEVER = words("weak"), words("about"), words("never")
+_VARIANTS, _NO_KEYS = words("variants"), words("no_keys")
 _HINTS = sorted(words("hints"))
-_NAME = r"[A-Za-z_$][\w$]*(?:[.\-:/][\w$]+){0,8}"
-_QUOTED = re.compile(
-    rf"(?P<name>{_NAME})(?P<close>\\?[\"'`])?\]?\)?\s{{0,6}}"
-    r"(?P<op>:\s{0,3}[A-Za-z][\w.\[\], |?]{0,40}?\s{0,3}=|:=|=>|={1,3}|!==?|:|,|\+=|\?\?=?|\|\|=?)\s{0,6}"
-    r"(?:(?:os\.)?(?:environ\.get|getenv)\(\s{0,2}[\"'][\w]{1,60}[\"']\s{0,2},\s{0,4}|process\.env\.\w{1,60}\s{0,3}(?:\|\||\?\?)\s{0,3}|(?:[\w.]{0,20}Secret(?:Str|Bytes)?|b64decode|bytes|str|SecretStr|[\w.]{0,20}default)\s{0,2}[(=]\s{0,2})?"
-    r"(?P<prefix>[rbufRBUF]{0,2})(?P<quote>\\?[\"'`])(?P<value>(?:(?!(?P=quote))[^\r\n\\]|\\(?![\"'`nr]).){4,512})(?P=quote)"
-)
-_BARE = re.compile(
-    rf"(?P<name>{_NAME})\\?[\"']?[ \t]{{0,4}}(?P<op>=|:|[ \t])[ \t]{{0,8}}"
-    rf"(?P<value>[^\s\"'`<>(){{}}\[\],;&|\\]{{6,512}}={{0,2}})(?=[\s\"'`,;&|\\)\]}}<]|$)"
-)
-_ELEMENT = re.compile(
-    r"<(?P<name>[A-Za-z][\w:.\-]{1,60})(?:\s[^<>]{0,200})?>\s{0,20}(?:<!\[CDATA\[)?(?P<value>[^<>\s]{6,512}?)(?:\]\]>)?\s{0,20}</"
-)
-_NAMED_VALUE = re.compile(
-    r"(?:name|key|Name|Key|id)\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?(?P<name>[A-Za-z_][\w.\-]{1,80})\\?[\"']?[\s,]{1,60}(?:[#-][^\n]{0,80}\n\s{0,40})?"
-    r"\\?[\"']?[vV]alue\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?(?P<value>[^\s\"'<>\\]{6,512})"
-)
-_PAIR = re.compile(
-    r"(?:HTTPBasicAuth|HTTPDigestAuth|BasicAuth|\.login|\.authenticate|basic_auth|auth\s?[=:]\s?|\.auth)\s?[(\[]\s{0,4}[\"'][^\"'\n]{1,80}[\"']\s{0,3},\s{0,4}[\"'](?P<value>[^\"'\s]{5,200})[\"']"
+_QUOTED, _BARE, _ELEMENT, _NAMED_VALUE, _PAIR = (
+    pattern("names", name) for name in ("quoted", "bare", "element", "named_value", "pair")
 )
 _QUOTED_RUN = re.compile(r"[\"'`]([A-Za-z0-9+/_\-.~]{20,200}={0,2})[\"'`]")
 _CODE = frozenset({"python", "javascript", "typescript"})
@@ -50,11 +34,7 @@ Found = tuple[str, int, int, bool]
 def promise(name: str) -> Promise | None:
     """What a name promises: a password, a secret, a key of some kind, or nothing."""
     parts = [word.lower() for word in _WORD.findall(name)]
-    while len(parts) > 1 and (
-        parts[-1].isdigit()
-        or parts[-1]
-        in ("v", "prod", "dev", "staging", "live", "test", "default", "value", "old", "new", "base", "hex", "b")
-    ):
+    while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] in _VARIANTS):
         parts.pop()
     if not parts or parts[-1] in _ABOUT or not _NEVER.isdisjoint(parts):
         return None
@@ -66,11 +46,7 @@ def promise(name: str) -> Promise | None:
         if word in ("key", "keys") and place and parts[place - 1] in _BEFORE_KEY:
             return "secret"
     last = parts[-1]
-    return (
-        "key"
-        if last in _WEAK or (last.endswith("key") and last not in ("monkey", "donkey", "hotkey", "turkey", "keys"))
-        else None
-    )
+    return "key" if last in _WEAK or (last.endswith("key") and last not in _NO_KEYS) else None
 
 
 def find_assigned(text: str, language: str = "") -> Iterator[Found]:
@@ -143,18 +119,11 @@ def _quoted(match: re.Match[str]) -> Iterator[Found]:
 
 def _bare(text: str, match: re.Match[str], language: str) -> Iterator[Found]:
     value, op, name = match["value"], match["op"], match["name"]
-    if op in " \t" and not (
-        name.startswith("-")
-        or text[max(0, match.start() - 4) : match.start()].lower() in ("env ", "arg ")
-        or text[max(0, match.start() - 2) : match.start()] == "--"
-    ):
+    before = text[max(0, match.start() - 4) : match.start()].lower()
+    if op in " \t" and not name.startswith("-") and not before.endswith(("env ", "arg ", "--")):
         return
-    if (
-        value[0] in "$%*@/~="
-        or value.startswith(("./", "--"))
-        or "://" in value
-        or ("=" in value.rstrip("=")[:-1] and op != "=")
-    ):
+    expression = value.startswith((*"$%*@/~=", "./", "--")) or "://" in value
+    if expression or ("=" in value.rstrip("=")[:-1] and op != "="):
         return
     settings = language not in ("", "template") or name.isupper()
     for kind, start, end, sure in _judged(match, name):

@@ -18,6 +18,7 @@ from urllib.parse import quote, quote_plus
 from agents.secrets.disguise import find_disguised, find_joined
 from agents.secrets.formats import find_known, formats, is_placeholder
 from agents.secrets.names import find_assigned, promise
+from agents.secrets.tables import pattern
 
 _MAX_DEPTH = 100
 _MIN_LENGTH = 6
@@ -26,17 +27,10 @@ _LONGEST_RUN = 2_000
 _REMEMBERED = 4_096
 _PASSES = 3  # a secret may touch another, and stand free only once that is gone
 _MARK = "[redacted:"
-_NAMES = (
-    r"(?:password|passwd|passphrase|api[_-]?key|secret[_-]?key|client[_-]?secret|access[_-]?token|refresh[_-]?token"
-    r"|auth[_-]?token|private[_-]?key)"
-)
-_ASSIGNED = re.compile(
-    rf"(?i){_NAMES}(?:\\?[\"'])?\]?\s{{0,4}}(?::\s{{0,3}}str\s{{0,3}}=|:=|=>|=(?!=)|:)\s{{0,4}}"
-    r"[rbuf]{0,2}\\?(?P<quote>[\"'`])(?P<value>[^\"'`\\\s\[{<$]{6,256})\\?(?P=quote)"
-)
+_ASSIGNED = pattern("text", "assigned")
 _WORDS = re.compile(r"passw|passphrase|api|secret|client|access|refresh|auth|private")
 _HINTS = ("passw", "passphrase", "key", "secret", "token")
-_KEY_NAME = re.compile(rf"(?i)^[a-z0-9_.\-]{{0,40}}?{_NAMES}$")
+_KEY_NAME = pattern("text", "key_name")
 
 
 @cache

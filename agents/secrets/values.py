@@ -5,35 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import tomllib
 from collections import Counter
-from functools import cache
-from pathlib import Path
 
 from agents.secrets.formats import is_placeholder
-
-
-@cache
-def _table() -> dict[str, str]:
-    table: dict[str, str] = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
-    return table
-
-
-def words(group: str) -> frozenset[str]:
-    """The words of one group of the table beside this file."""
-    return frozenset(_table()[group].split())
-
+from agents.secrets.tables import pattern, words
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PARTS = re.compile(r"[\-_.:/+=@,|~]+")
 _CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _COMMON_PAIRS = words("pairs")
-_EXPRESSION = re.compile(
-    r"[(){}\[\]<>]|\$\w|\s|%[sd(]|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[a-z]+://|^(?:\.{1,2}/|~/|\\\\|[A-Z]:\\)|^--"
-)
-_HASH = re.compile(
-    r"^\$(?:2[abxy]?|argon2\w*|apr1|[156y]|pbkdf2[\w\-]*|scrypt)\$|^(?:pbkdf2_|bcrypt|argon2|scrypt:|sha\d+[:\-$]|md5[:$])|^\{(?:SSHA|SHA)"
-)
+_EXPRESSION, _HASH = pattern("values", "expression"), pattern("values", "hash")
 _PATTERN = re.compile(r"\]\{\d|\(\?[:=!<]|\\[dswb]|\[[aA0]-[zZ9fF]")
 _WORDS = re.compile(r"[A-Za-z]{9,}|://|\w\(\w*\)")
 _ALPHABET = re.compile(r"(?i)abcdef|uvwxyz|qwerty|0123456|lorem|ipsum")

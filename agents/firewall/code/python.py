@@ -32,21 +32,6 @@ _deny, _approve = layer_verdicts("code")
 _names = partial(names_in, _TABLE)
 _pattern = partial(pattern_in, _TABLE)
 _MOST_TIMES = 500_000_000
-_IMPORTERS = frozenset(
-    {"__import__", "importlib.import_module", "importlib.__import__", "import_module", "pkgutil.resolve_name"}
-)
-_BY_NAME = tuple(
-    "socket. smtplib. ftplib. telnetlib. http.client. asyncio.open_connection paramiko. poplib. imaplib.".split()
-)
-_OTHER_LANGUAGE = re.compile(
-    r"^\s*(<|//|/\*|#include|[.#@]?[\w-]+\s*\{\s*$|\{|\[|(export|const|let|var|function|import\s+.*\bfrom\b|package|public|use\s+strict|SELECT|CREATE|INSERT|---|FROM\s)\b)|=>|;\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-# Some JavaScript parses as Python.
-_EITHER = re.compile(
-    r"\brequire\s*\(\s*['\"]|\bprocess\s*(\[\s*['\"]|\.(binding|env|mainModule)\b)|\bfs\.\w+\(|\w+Sync\s*\("
-)
-_SHELL = re.compile(r"\A#!\s*/\S*\b(ba|da|k|z)?sh\b|\A#!\s*/usr/bin/env\s+(ba|da|k|z)?sh\b")
 
 
 def judge_code(text: str, context: FirewallContext) -> FirewallVerdict:
@@ -56,15 +41,15 @@ def judge_code(text: str, context: FirewallContext) -> FirewallVerdict:
 
 def code_verdicts(text: str, context: FirewallContext) -> Iterator[FirewallVerdict]:
     """Everything that is to be said about a piece of code, by all layers."""
-    if _SHELL.match(text):
+    if _pattern("shell").match(text):
         yield from command_verdicts(text, context, CODE_JUDGES, 1)
         return
     tree = _parse(text)
     if isinstance(tree, ast.Module):
         yield from _Visitor(context).judge(tree)
-        if _EITHER.search(text):
+        if _pattern("either").search(text):
             yield judge_javascript(text, context)
-    elif _OTHER_LANGUAGE.search(text):
+    elif _pattern("other_language").search(text):
         yield judge_javascript(text, context)
     else:
         yield _deny("unparsable", f"The code does not parse ({tree}); correct the syntax.")
@@ -157,7 +142,7 @@ class _Visitor:
             return f"{base}.{node.attr}" if base else ""
         if isinstance(node, ast.Call):
             name = self.named(node.func)
-            if name in _IMPORTERS and node.args:
+            if name in _names("importers") and node.args:
                 return self.text_in(node.args[0]) or ""
             if name == "getattr" and len(node.args) >= 2:
                 attribute = self.text_in(node.args[1])
@@ -189,7 +174,7 @@ class _Visitor:
             yield self.program(name, node)
         elif name in _names("text_to_code") and node.args:
             yield from self.evaluated(name, node.args[0], first)
-        elif name in _IMPORTERS and first is None:
+        elif name in _names("importers") and first is None:
             yield _approve("dynamic-import", "The module to import is known only at run time.")
         elif name == "setattr" and node.args and self.dotted(node.args[0]) in _names("dangerous"):
             yield _approve("patching", "Replaces a part of a module that others rely on.")
@@ -235,7 +220,12 @@ class _Visitor:
             inner = one.elts[0] if isinstance(one, ast.Tuple) and one.elts else one
             text = self.text_in(inner)
             plain = text is not None and "://" not in text and re.fullmatch(r"[\w-]+(\.[\w-]+)+", text)
-            if plain and text is not None and not _pattern("local_host").match(text) and name.startswith(_BY_NAME):
+            if (
+                plain
+                and text is not None
+                and not _pattern("local_host").match(text)
+                and name.startswith(tuple(_names("named_hosts")))
+            ):
                 yield _approve("network", f"{name} talks to {text}.")
 
     def decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Iterator[FirewallVerdict]:

@@ -7,22 +7,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from agents.firewall.shell.tables import rules
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Tree
 
-# What the grammar lacks, and what people write that is not shell: each is tried when the text does not parse.
-REPAIRS = (
-    (re.compile(r"[\\ \t\n]+\Z"), ""),  # a backslash at the end continues nothing
-    (re.compile(r"<(\w[\w.-]*)(?: [\w.-]+)*>(?=\s*\Z|\s+[|;)])"), r"\1"),  # <file name>: a word to fill in
-    (re.compile(r"\$(?=[.,;|)\s]|\Z)"), r"\\$"),  # the end of a pattern
-    (re.compile(r"(^|[|;&({]\s*)(?:time\s+(?:-p\s+)?|coproc\s+)(?=[({])"), r"\1"),
-    (re.compile(r"(?<=\s)/(?=\s+\]\]?)"), "'/'"),  # [[ -d / ]]: the grammar divides
-    (re.compile(r"(\b\w+=\$\([^()]*\))(?=\s*>)"), r"\1 :"),  # an assignment with a redirection
-    (re.compile(r"\b(fi|done|esac)\s+(?=(?:fi|done|esac)\b)"), r"\1; "),
-    (re.compile(r"\(\((?=\s*\[\[)"), "( ("),
-    (re.compile(r"\bfor\s+(\w+)\s*;?\s+do\b"), r'for \1 in "$@"; do'),
-    (re.compile(r"(?<![\w$\\'\"])[!@+?*]\([^()`$'\"]*(?:\([^()`$'\"]*\)[^()`$'\"]*)*\)"), "*"),  # !(*.txt)
-)
+
+@cache
+def repairs() -> list[tuple[re.Pattern[str], str]]:
+    """Expressions that make what the grammar lacks into what it covers, and what to put instead."""
+    return [(re.compile(text), instead) for text, instead in rules()["grammar"]["repairs"]]
 
 
 @cache

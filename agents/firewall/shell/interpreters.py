@@ -14,15 +14,6 @@ from agents.firewall.shell.tables import names, pattern, rules
 
 _STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _FAMILIES = {"nodejs": "node", "ts-node": "node", "tsx": "node", "pwsh": "powershell", "gsed": "sed"}
-# One step through a sed script: an address, a substitution with its flags, or a verb with the rest of its line.
-_SED = re.compile(
-    r"/(?:\\.|[^/\\])*(?:/[IM]*|\Z)"
-    r"|\\(?P<mark>[^\\])(?:\\.|(?!(?P=mark))[^\\])*(?:(?P=mark)|\Z)"
-    r"|[sy](?P<by>[^\\])(?:\\.|(?!(?P=by))[^\\])*(?P=by)(?:\\.|(?!(?P=by))[^\\])*(?:(?P=by)|\Z)"
-    r"(?P<flags>[gpiImM0-9e]*)(?:w(?P<file>[^\n]*))?"
-    r"|(?P<verb>[rRwWe])(?P<value>[^\n]*)|[aic][^\n]*|[bBtTvlLqQ:][^;\n}]*|.",
-    re.DOTALL,
-)
 _AT_RUN_TIME = re.compile(r"\s*(\$\(|`|\$\w+\s*$)")
 _NETWORK_TO_SHELL = "{} runs what the network answers."
 
@@ -218,7 +209,7 @@ def _inline_programs(family: str, arguments: Sequence[Word]) -> Iterator[tuple[W
 
 def sed_effects(script: str) -> Iterator[tuple[str, str]]:
     """The commands of a sed script that reach beyond its text: e, w, W, r, R, and the flags e and w of s."""
-    for found in _SED.finditer(script):
+    for found in pattern("inline", "sed").finditer(script):
         if found["verb"]:
             yield found["verb"], re.split(r"[;}]\s*$", found["value"])[0].strip()
         if found["file"]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agents.firewall.shell.expansion import Variables, output
-from agents.firewall.shell.grammar import REPAIRS, descendants, in_background, tree_of, without_backquotes
+from agents.firewall.shell.grammar import descendants, in_background, repairs, tree_of, without_backquotes
 from agents.firewall.shell.script import Script, SimpleCommand, Unparsable, Word
 from agents.firewall.shell.tables import names
 from agents.firewall.shell.words import SUBSTITUTIONS, WordReader
@@ -44,7 +44,7 @@ class _Reader(WordReader):
         self.source = text.encode("utf-8", "surrogatepass")
         root = tree_of(self.source).root_node
         if root.has_error:
-            for pattern, replacement in REPAIRS:
+            for pattern, replacement in repairs():
                 text = pattern.sub(replacement, text)
             source = text.encode("utf-8", "surrogatepass")
             repaired = tree_of(source).root_node
