@@ -99,6 +99,7 @@ def _emit(run: int, number: int) -> int:
         step="",
         model="",
         truncated=False,
+        steps=[],
         sources=[],
         untrusted=[],
     )

@@ -157,7 +157,8 @@ class SimulatedProvider:
             return _Answer(None)
         weak, turn = self.weakness, sum(message["role"] == "assistant" for message in messages)
         asked = "\0".join(without_lessons(message["content"]) for message in messages[:2])
-        opening = hashlib.sha256(asked.encode()).hexdigest()
+        approach = next((label["approach"] for turn in messages if "approach" in (label := turn.get("label", {}))), 1)
+        opening = hashlib.sha256(f"{asked}\0{approach}".encode()).hexdigest()
         salt = f"{opening}/{turn}/{self._asked[opening, turn]}"
         self._asked[opening, turn] += 1
         if weak.repeats == "opening" and self._draw(opening, "holds on") < weak.r:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.context.parts import PINNED, SUMMARY, Part, parts_of
+from agents.context.parts import NEWEST_RUN, PERSON_SAYS, PINNED, SUMMARY, Part, parts_of
 from agents.llm.base import Message
 from agents.llm.tokens import count_messages
 from agents.prompts.provenance import Source, label, sources_in
@@ -101,12 +101,14 @@ def _with_summary(first: Message, middle: Sequence[Message], *, keep_trace: bool
         lines.extend(f"- {message['role']}: {line[:300]}" for line in told[:4])
     words = "\n".join(lines[-SUMMARY_LINES:] or ["- nothing of note"])
     summary = [Part("summary", f"{SUMMARY}\n{label(words, Source.MODEL)}\n")]
+    heading = f"{NEWEST_RUN}\n"
+    traces = [Part("trace", heading + part.text.removeprefix(heading)) for part in traces]
     kept = [part for part in own if part.name not in ("summary", "trace")]
-    # The approach and messages from people come last, as in a conversation that was not shortened.
-    place = next((number for number, part in enumerate(kept) if part.name == "approach"), len(kept))
+    # Messages from people come last, as in a conversation that was not shortened.
+    place = next((number for number, part in enumerate(kept) if part.text.startswith(PERSON_SAYS)), len(kept))
     order = [*kept[:place], *summary, *traces, *kept[place:], *said]
     sources = sorted({source for message in (first, *middle) for source in sources_in(message)})
-    return {"role": first["role"], "content": _text(order), "sources": sources}
+    return {**first, "content": _text(order), "sources": sources}
 
 
 def _without(message: Message, name: str) -> Message:

@@ -1,7 +1,8 @@
 """A prompt taken apart again: what each stretch of it is. Fences are respected, so quoted text cannot pass for a
 heading.
 
-Prompts are kept as the bytes that were sent; what they consist of is read from the headings that the templates write.
+Prompts are kept as the bytes that were sent; what they consist of is told by the label of the turn and the headings
+that the templates write.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agents.llm.base import Message
+from agents.llm.base import Message, step_of
 
 HOUSE_RULES = "House patterns that every task obeys"
 SUMMARY = "Earlier turns of this conversation, summed up:"
+NEWEST_RUN = "The newest failing run:"
 PERSON_SAYS = "A person of the team says:"
 
 _HEADINGS = {
@@ -33,6 +35,7 @@ _HEADINGS = {
     "The document:": "document",
     "The change:": "change",
     SUMMARY: "summary",
+    NEWEST_RUN: "trace",
 }
 _STEPS = {
     "repair": "trace",
@@ -43,13 +46,11 @@ _STEPS = {
     "conflict": "conflict",
     "again": "refusal",
 }
-_STEP = re.compile(r"Step: ([a-z-]+)")
-_APPROACH = re.compile(r"Approach: \d+")
 _OPEN = re.compile(r"(`{3,})[^`]*")
 
 # What a conversation is about: never shortened.
 PINNED = frozenset(
-    "system,house rules,task,requirements,people,tests,trace,findings,review,conflict,approach,document".split(",")
+    "system,house rules,task,requirements,people,tests,trace,findings,review,conflict,document".split(",")
 )
 
 
@@ -69,7 +70,7 @@ def parts_of(message: Message) -> list[Part]:
     if message["role"] == "system":
         head, heading, rules = content.partition(f"\n{HOUSE_RULES}\n")
         return [Part("system", head)] + ([Part("house rules", heading + rules)] if heading else [])
-    found: list[tuple[str, list[str]]] = [("task", [])]
+    found: list[tuple[str, list[str]]] = [(_STEPS.get(step_of(message), "task"), [])]
     closing = ""
     for line in content.splitlines(keepends=True):
         bare = line.rstrip("\r\n")
@@ -77,15 +78,7 @@ def parts_of(message: Message) -> list[Part]:
             closing = "" if bare == closing else closing
         elif opened := _OPEN.fullmatch(bare):
             closing = opened[1]
-        elif name := _name_of(bare):
+        elif name := _HEADINGS.get(bare):
             found.append((name, []))
         found[-1][1].append(line)
     return [Part(name, "".join(lines)) for name, lines in found if lines]
-
-
-def _name_of(line: str) -> str:
-    if line in _HEADINGS:
-        return _HEADINGS[line]
-    if step := _STEP.fullmatch(line):
-        return _STEPS.get(step[1], "")
-    return "approach" if _APPROACH.fullmatch(line) else ""

@@ -21,11 +21,11 @@ from agents.events.log import EventLog
 from agents.events.reasoning import ContextCompacted, ModelCalled, Thought
 from agents.firewall.leaks.replies import ReplyFilter, judge_reply, planted
 from agents.firewall.trifecta import Step, is_outside, require, secrets_in_text, without_secrets
-from agents.llm.base import Cancelled, Completion, LLMError, Message
+from agents.llm.base import Cancelled, Completion, LLMError, Message, step_of
 from agents.llm.runner import DELTA_S, ModelRunner
 from agents.llm.tokens import count_messages
 from agents.personas import Persona
-from agents.prompts.provenance import bare, sources_in, untrusted
+from agents.prompts.provenance import sources_in, untrusted
 from agents.replies.reply_format import in_form
 
 SHOWN_THOUGHT = 4_000
@@ -85,7 +85,7 @@ class Question:
 
 @dataclass(frozen=True)
 class _Prompt:
-    """A question's messages: shortened to the window (`kept`), without sources (`sent`), with the canary (`asked`)."""
+    """A question's messages: shortened to the window (`kept`), without secrets (`sent`), with the canary (`asked`)."""
 
     kept: list[Message]
     sent: list[Message]
@@ -188,7 +188,7 @@ def _prompt(question: Question) -> _Prompt:
             parts=shortened(messages, kept),
         )
         question.event_log.emit(cut, attempt=question.attempt, key=f"{key}:compacted")
-    sent = bare(guarded(question.event_log, kept, provider, key=key, role=persona.name, attempt=question.attempt))
+    sent = guarded(question.event_log, kept, provider, key=key, role=persona.name, attempt=question.attempt)
     return _Prompt(kept, sent, with_canary(sent, question.canary))
 
 
@@ -289,6 +289,7 @@ def _record(question: Question, prompt: _Prompt, reply: _Reply) -> Answer:
         step=step,
         model=usage.model,
         truncated=completion.truncated,
+        steps=[step_of(message) for message in prompt.kept],
         sources=[sources_in(message) for message in prompt.kept],
         untrusted=untrusted(prompt.kept),
     )
@@ -338,6 +339,6 @@ def guarded(
 def with_canary(messages: Sequence[Message], canary: str) -> list[Message]:
     """The messages with the canary at the end of the system prompt; only what is sent has it, not what is kept."""
     return [
-        {"role": "system", "content": planted(message["content"], canary)} if message["role"] == "system" else message
+        {**message, "content": planted(message["content"], canary)} if message["role"] == "system" else message
         for message in messages
     ]

@@ -137,7 +137,7 @@ def _say(
 
 
 def _system(ctx: PlanContext) -> Message:
-    return as_turn("system", render("system.planner", house_rules=ctx.house_rules))
+    return as_turn("system", render("system.planner", house_rules=ctx.house_rules), persona=PLANNER.name)
 
 
 def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _inferred(ctx: PlanContext, rows: list[dict[str, Any]]) -> list[dict[str, An
         output = ask_structured(
             lambda asked, schema: _say(ctx, asked, step="infer", key="plan/infer", schema=schema),
             [_system(ctx)],
-            prompt,
+            as_turn("user", prompt, step="infer"),
             INFER_SCHEMA,
             fill=True,
         )
@@ -242,7 +242,7 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
         requirements=label(requirements_text(ctx.task_store.requirements()), Source.DOCUMENT),
         comment=ctx.comment,
     )
-    messages: list[Message] = [_system(ctx), as_turn("user", prompt)]
+    messages: list[Message] = [_system(ctx), as_turn("user", prompt, step="plan")]
     text = _say(ctx, messages, step="plan", key="plan/reason")
     for number, decision in enumerate(parse_reply(text).decisions[:12]):
         made = DecisionMade(
@@ -264,7 +264,7 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
     output = ask_structured(
         lambda asked, schema: _say(ctx, asked, step="structure", key=f"plan/structure/{rounds}", schema=schema),
         state["messages"],
-        prompt,
+        as_turn("user", prompt, step="structure"),
         PLAN_SCHEMA,
     )
     plan, problems = output.value, output.problems

@@ -27,7 +27,7 @@ class StructuredOutput:
 def ask_structured(
     say: Callable[[list[Message], dict[str, Any]], str],
     messages: Sequence[Message],
-    prompt: str,
+    question: Message,
     schema: dict[str, Any],
     *,
     fill: bool = False,
@@ -37,7 +37,7 @@ def ask_structured(
     `say` sends the conversation with the schema and gives the reply. `fill` puts empty values where required ones are
     missing; without it the object comes as it was written, for the caller to judge.
     """
-    asked = [*messages, as_turn("user", prompt)]
+    asked = [*messages, question]
     text = say(asked, schema)
     value, problems = parse_json(text, schema) if fill else parse_json(text)
     if not isinstance(value, dict):

@@ -13,12 +13,15 @@ from agents.events.base import DECISIONS, EventKind, Rows, kind
 
 @kind("thought", "thought", "thought")
 class Thought(EventKind):
-    """A model's reply. `sources` are those of each turn, `untrusted` the untrusted ones; blobs: prompt, output."""
+    """A model's reply. `steps` and `sources` are those of each turn of the prompt, `untrusted` the untrusted sources;
+    blobs: prompt, output.
+    """
 
     text: str
     step: str
     model: str
     truncated: bool
+    steps: Sequence[str]
     sources: Sequence[Sequence[str]]
     untrusted: Sequence[str]
 

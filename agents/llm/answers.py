@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
+REPLY_HEADER = "X-Scripted-Reply"  # of a request: the reply that a recording is asked for
 RECORDED_HEADER = "X-Recorded"  # sent by a recording, so that nobody takes it for a model
 BUSY = {429: "is busy", 502: "is not reachable behind its gateway", 503: "is overloaded", 504: "is not answering"}
 TOO_LONG = re.compile(

@@ -12,12 +12,27 @@ DEFAULT_WINDOW = 32_768  # tokens; one value per model, because a changed window
 Stage = Literal["connect", "first_token", "idle", "total"]
 
 
+class TurnLabel(TypedDict, total=False):
+    """What a turn is, for code that reads conversations."""
+
+    persona: str  # of a system prompt
+    task: str  # of an opening: the task's key
+    approach: int  # of an opening: 1, 2, …
+    step: str  # what a question asks for
+
+
 class Message(TypedDict):
-    """One turn of a conversation."""
+    """One turn of a conversation. Models get role and content alone; the rest is kept with the turn."""
 
     role: Literal["system", "user", "assistant"]
     content: str
-    sources: NotRequired[list[str]]  # who wrote it (agents.prompts.provenance); kept with the turn, never sent
+    sources: NotRequired[list[str]]  # who wrote it (agents.prompts.provenance)
+    label: NotRequired[TurnLabel]
+
+
+def step_of(message: Message) -> str:
+    """What a turn asks for; empty for a turn without a label."""
+    return message.get("label", {}).get("step", "")
 
 
 @dataclass(frozen=True)

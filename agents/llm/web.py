@@ -217,7 +217,9 @@ class WebProvider(ABC):
         for turn in range(MAX_ADAPTATIONS + 1):
             reply = PartialReply(self._max_reply_bytes, min(TAIL_S, self.timeouts.idle / 2))
             address, body = self._request(call)
-            async with self._client().stream("POST", address, json=body, headers=self._headers()) as response:
+            async with self._client().stream(
+                "POST", address, json=body, headers=self._headers(call.messages)
+            ) as response:
                 self._note(response)
                 if response.status_code != 200:
                     raw = await body_up_to(response, MAX_ERROR_BYTES)
@@ -256,7 +258,8 @@ class WebProvider(ABC):
             estimated=prompt is None or written is None,
         )
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, messages: Sequence[Message] = ()) -> dict[str, str]:
+        """The headers of a call, which has these messages."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if not key:
             return {}

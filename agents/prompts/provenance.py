@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from typing import Any, Unpack
 
-from agents.llm.base import Message
+from agents.llm.base import Message, TurnLabel
 from agents.prompts.render import INLINE, quoted, render_text
 
 
@@ -77,10 +77,11 @@ def render(name: str, **variables: Any) -> Material:
     return Material(render_text(name, **variables), sources)
 
 
-def as_turn(role: Any, text: str, also: Iterable[Source] = ()) -> Message:
+def as_turn(role: Any, text: str, **labels: Unpack[TurnLabel]) -> Message:
     """One turn of a conversation with the sources of its text; an assistant's is the model's."""
     known = sources_of(text) or ({Source.MODEL} if role == "assistant" else {Source.UNKNOWN})
-    return {"role": role, "content": str(text), "sources": sorted(source.value for source in {*known, *also})}
+    turn: Message = {"role": role, "content": str(text), "sources": sorted(source.value for source in known)}
+    return {**turn, "label": labels} if labels else turn
 
 
 def sources_in(message: Message) -> list[str]:
@@ -93,8 +94,3 @@ def untrusted(messages: Iterable[Message]) -> list[str]:
     """Sources in a conversation that are nobody's orders."""
     trusted = {source.value for source in TRUSTED}
     return sorted({source for message in messages for source in sources_in(message)} - trusted)
-
-
-def bare(messages: Iterable[Message]) -> list[Message]:
-    """The conversation as it is sent: role and content alone."""
-    return [{"role": message["role"], "content": message["content"]} for message in messages]

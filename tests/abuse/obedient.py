@@ -42,7 +42,7 @@ class ObedientRunner(ModelRunner):
 
     def complete(self, provider: Any, messages: Sequence[Message], **options: Any) -> Completion:
         """The reply of a model without a will of its own."""
-        who = messages[0]["content"].splitlines()[0].removeprefix("Persona: ")
+        who = messages[0]["label"]["persona"]
         prompt = "\n".join(message["content"] for message in messages)
         self.prompts.append(prompt)
         words, files, orders = ["Certainly."], {}, []

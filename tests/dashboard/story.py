@@ -107,7 +107,7 @@ def _work(run: Run, task: Task) -> None:
             "text": "A to-do is a *title* and a flag; a `dict` is enough.\n\n- no class\n- no ORM",
             "step": "coder-code",
         },
-        blobs={"prompt": ["Persona: coder", "Task: T-01"], "output": "Here is the file."},
+        blobs={"prompt": ["You write code.", "Task: T-01"], "output": "Here is the file."},
         tokens=212,
         duration_ms=4100,
         **say,
@@ -216,11 +216,11 @@ def _struggle(run: Run, task: Task) -> None:
     task.refresh_from_db()
 
 
-SYSTEM = "Persona: coder\nYou write code.\n"
+SYSTEM = "You write code.\n"
 ASKED = (
     "Task: T-02\nMark a to-do as done.\n\nThe tests your code must pass (read-only):\nassert mark() == {'done': True}\n"
 )
-FAILED = "Step: repair\n\nThe tests ran.\nE   AssertionError: assert None == {'done': True}\n"
+FAILED = "The tests ran.\nE   AssertionError: assert None == {'done': True}\n"
 
 
 def _ask_models(run: Run, task: Task) -> None:
@@ -259,7 +259,11 @@ def _ask_models(run: Run, task: Task) -> None:
             run.pk,
             "thought",
             summary="The return is missing.",
-            payload={"text": "The return is missing.", "step": "repair"},
+            payload={
+                "text": "The return is missing.",
+                "step": "repair",
+                "steps": ["", "code", "", "repair"][: len(prompt)],
+            },
             blobs={"prompt": prompt, "output": "return None"},
             tokens=80,
             duration_ms=2_000,

@@ -40,7 +40,7 @@ class FaultyRunner(ModelRunner):
 
     def complete(self, provider: Any, messages: Sequence[Any], **options: Any) -> Completion:
         """Ask; with short timeouts where a fault was ordered, so that no other call depends on the load."""
-        who = messages[0]["content"].splitlines()[0].removeprefix("Persona: ")
+        who = messages[0]["label"]["persona"]
         self.calls.append(who)
         self.before(who)
         provider.timeouts = Timeouts(connect=10.0, first_token=60.0, idle=60.0, total=120.0)

@@ -119,7 +119,7 @@ class RightFrom(SimulatedProvider):
     """Right from the second sample on, and never when it is to repair."""
 
     def _choose(self, messages):
-        return _Answer(None if len(messages) == 2 and "Approach: 1\n" not in messages[1]["content"] else 0)
+        return _Answer(None if len(messages) == 2 and messages[1]["label"]["approach"] > 1 else 0)
 
 
 def test_the_best_of_several_samples_is_taken_and_without_selection_the_first(tmp_path, shot):

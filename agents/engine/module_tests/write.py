@@ -95,7 +95,7 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
     )
     messages: list[Message] = [
         system_turn(TESTER, ctx, state["task"]),
-        as_turn("user", prompt),
+        as_turn("user", prompt, task=KEY, step="module"),
     ]
     taken = frozenset(there)
     for number in range(1, rounds + 1):
@@ -124,7 +124,7 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
         again = _judge(updated(state, {"step": number}), ctx, path, source, best)
         if best.met:
             break
-        messages = [*messages, as_turn("user", again)]
+        messages = [*messages, as_turn("user", again, step="module-again")]
     if best.files:
         _mutants(state, ctx, path, source, best)
     return best

@@ -114,8 +114,8 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         unfounded=told and state["candidate"]["unfounded"],
         undone=label(undone, Source.TESTS),
     )
-    messages: list[Message] = [*state["conversation"]["coder"], as_turn("user", prompt)]
     step = "repair-back" if undone else "repair"
+    messages: list[Message] = [*state["conversation"]["coder"], as_turn("user", prompt, step=step)]
     changed = _candidate(state, ctx, messages, step=step, strategy="repair", hints=hints)
     if "candidate" not in changed:
         return changed
@@ -201,5 +201,5 @@ def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 
 def _answer(state: TaskState, runtime: Runtime[TaskContext], step: str, strategy: str, prompt: Material) -> TaskState:
     """A further turn of the coder's conversation."""
-    messages: list[Message] = [*state["conversation"]["coder"], as_turn("user", prompt)]
+    messages: list[Message] = [*state["conversation"]["coder"], as_turn("user", prompt, step=step)]
     return _candidate(state, runtime.context, messages, step=step, strategy=strategy)

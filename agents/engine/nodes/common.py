@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agents.context import existing_files, requirements_text
+from agents.context.parts import PERSON_SAYS
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
@@ -39,8 +40,6 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         project=ctx.project,
         key=task["key"],
         title=task["title"],
-        approach=state["counters"]["approach"],
-        step=step,
         description=label(task.get("description", ""), Source.MODEL),
         expects=label(task.get("expects", ""), Source.MODEL),
         files=task.get("files", []),
@@ -51,13 +50,15 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),
     )
-    return [system_turn(persona, ctx, task), as_turn("user", first)]
+    turn = as_turn("user", first, task=task["key"], approach=state["counters"]["approach"], step=step)
+    return [system_turn(persona, ctx, task), turn]
 
 
 def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> Message:
     """Who the model is to be, and its rules in the language of the task."""
     words = language_of_task(task).words
-    return as_turn("system", render(f"system.{persona.name}", house_rules=ctx.house_rules, language=words))
+    text = render(f"system.{persona.name}", house_rules=ctx.house_rules, language=words)
+    return as_turn("system", text, persona=persona.name)
 
 
 def own_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:
@@ -150,13 +151,9 @@ def request_files(
             applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
             break
         # What could not be used is not worth its place in the window: enough stays to see what is meant.
-        again: list[Message] = [
-            as_turn("assistant", clip(answer.text, UNUSABLE_CHARS)),
-            as_turn(
-                "user", render("task.refused", step="again", reasons=[one_line(reason) for reason in reasons[:12]])
-            ),
-        ]
-        messages = [*messages[:-1], *again]
+        again = render("task.refused", reasons=[one_line(reason) for reason in reasons[:12]])
+        said = as_turn("assistant", clip(answer.text, UNUSABLE_CHARS))
+        messages = [*messages[:-1], said, as_turn("user", again, step="again")]
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
 
@@ -195,12 +192,9 @@ def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) ->
         return messages, len(words)
     said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])
     last = messages[-1]
-    told: Message = {
-        "role": last["role"],
-        "content": f"{last['content'].rstrip()}\n\nA person of the team says:\n{said}\n",
-        "sources": sorted({*sources_in(last), Source.PERSON.value}),
-    }
-    return [*messages[:-1], told], len(words)
+    told = f"{last['content'].rstrip()}\n\n{PERSON_SAYS}\n{said}\n"
+    sources = sorted({*sources_in(last), Source.PERSON.value})
+    return [*messages[:-1], {**last, "content": told, "sources": sources}], len(words)
 
 
 def record_decisions(state: TaskState, ctx: TaskContext, persona: Persona, reply: Reply) -> None:

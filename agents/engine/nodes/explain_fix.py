@@ -69,7 +69,10 @@ def explained(state: TaskState, ctx: TaskContext, proof: Mapping[str, Any]) -> t
         trace=label(proof["trace"], Source.TESTS),
         diff=label(proof["diff"], Source.MODEL, "diff"),
     )
-    messages: Any = [system_turn(CODER, ctx, state["task"]), as_turn("user", prompt)]
+    messages: Any = [
+        system_turn(CODER, ctx, state["task"]),
+        as_turn("user", prompt, task=state["task"]["key"], step="lesson"),
+    ]
     if left_of(ctx.limits, ctx.event_log.spent()) < count_messages(messages) + EXPLAINER.max_tokens:
         return "", "", "the tokens left do not pay for the question"
     try:

@@ -97,7 +97,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     tree = write_candidate(state, ctx)
     task = state["task"]
     messages: Any = [
-        as_turn("system", render("system.reviewer", house_rules=ctx.house_rules)),
+        as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name),
         as_turn(
             "user",
             render(
@@ -109,6 +109,8 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
                 requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
                 diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
             ),
+            task=task["key"],
+            step="review",
         ),
     ]
     verdict, problems = _verdict(state, ctx, messages)
@@ -175,6 +177,6 @@ def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[st
         messages = [
             *messages,
             as_turn("assistant", clip(answer.text, UNUSABLE_CHARS)),
-            as_turn("user", again),
+            as_turn("user", again, step="again"),
         ]
     return None, problems

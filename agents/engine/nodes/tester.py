@@ -80,7 +80,7 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 
 def _again(state: TaskState, ctx: TaskContext, step: str, prompt: Material) -> tuple[TaskState, Reply, Applied]:
     """A further turn of the tester's conversation, which may leave the tests as they are."""
-    messages: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt)]
+    messages: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt, step=step)]
     messages, reply, applied = request_files(
         state,
         ctx,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from agents.llm.answers import REPLY_HEADER
 from agents.llm.scripted_server.connection import Connection
 from agents.llm.scripted_server.pace import pieces, prompt_tokens, render
 from agents.llm.scripted_server.scenario import ReplyMissing, ScenarioError
@@ -97,6 +98,10 @@ class Player:
         """Called before each piece of a stream; True when the reply is over."""
         return False
 
+    def reply_name(self, asked: ChatRequest) -> str:
+        """The name of the reply that a call is for; empty when it has none."""
+        return self.http.headers.get(REPLY_HEADER, "")
+
     def play(self, body: dict[str, Any]) -> None:
         """Answer a call with the reply of the scenario."""
         if self.before_reply():
@@ -106,7 +111,7 @@ class Player:
             self.refuse(404, f"model '{asked.model}' not found", reason="model_not_found")
             return
         try:
-            seen.file, text = desk.scenario.reply(asked.messages)
+            seen.file, text = desk.scenario.reply(self.reply_name(asked))
         except ScenarioError as error:
             seen.file = error.file if isinstance(error, ReplyMissing) else ""
             self.refuse(500, str(error))

@@ -1,9 +1,6 @@
-"""Scenarios: a folder with `scenario.toml` and one Markdown file per reply, chosen from the conversation alone.
+"""Scenarios: a folder with `scenario.toml` and one Markdown file per reply.
 
-Nothing is remembered between calls, so a restart, a retry or a second worker gets the same reply. The parts of a
-file's name come from the messages: `Persona:` in the first line of the system message; `Task:` in the first user
-message's opening lines (no task: "plan"), `Approach:` there or in the last such line; `Step:` in the last user message;
-and how many user messages have that step.
+The client names the reply it asks for (agents.llm.scripted.reply_name):
 
     <task>/<persona>-<step>[-a<approach>][-<n>].md      T-03/coder-repair-2.md, T-03/coder-code-a2.md
 """
@@ -12,7 +9,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,9 +59,12 @@ class Scenario:
             raise ScenarioError(f"{source}: the name {texts['name']!r} may hold letters, digits, dots, dashes only.")
         return cls(folder=folder, **texts)
 
-    def reply(self, messages: Sequence[Mapping[str, object]]) -> tuple[str, str]:
-        """The file for this point of the conversation and its text; raises `ScenarioError`."""
-        file = reply_file(messages)
+    def reply(self, name: str) -> tuple[str, str]:
+        """The file of a reply and its text; raises `ScenarioError`."""
+        folder, _, step = name.partition("/")
+        if not all(_NAME.fullmatch(part) and ".." not in part for part in (folder, step)):
+            raise ScenarioError(f"A recording is asked for a reply by its name; it found {name[:60]!r}.")
+        file = f"{name}.md"
         path = self.folder / file
         if not path.is_file():
             raise ReplyMissing(file)
@@ -73,61 +72,3 @@ class Scenario:
         if len(text) > _MAX_REPLY_CHARS:
             raise ScenarioError(f"{file} is too long for a reply.")
         return file, text
-
-
-def reply_file(messages: Sequence[Mapping[str, object]]) -> str:
-    """The name of the reply file that a conversation asks for, relative to the scenario's folder."""
-    system = next((_content(m) for m in messages if m.get("role") == "system"), "")
-    users = [_content(m) for m in messages if m.get("role") == "user"]
-    if not users:
-        raise ScenarioError("The conversation has no user message, so there is nothing to reply to.")
-    lines = system.splitlines()
-    persona = _slug(
-        _header(lines[0] if lines else "", "Persona"), "the line `Persona: <name>` at the top of the system message"
-    )
-    step = _slug(_header(users[-1], "Step"), "a line `Step: <step>` in the last user message")
-    task = _slug(_header(_top(users[0]), "Task") or "plan", "a task id")
-    # What changes from one approach to the next stands last, so that a server's prefix cache can keep the rest.
-    approach = _header(_top(users[0]), "Approach") or (_last(users[0], "Approach") if task != "plan" else "") or "1"
-    if not approach.isdigit() or len(approach) > 3:
-        raise ScenarioError(f"`Approach: {approach[:40]}` is not a number.")
-    count = sum(1 for text in users if _header(text, "Step") == step)
-    name = f"{persona}-{step}"
-    if int(approach) > 1:
-        name += f"-a{int(approach)}"
-    if count > 1:
-        name += f"-{count}"
-    return f"{task}/{name}.md"
-
-
-def _content(message: Mapping[str, object]) -> str:
-    content = message.get("content")
-    return content if isinstance(content, str) else ""
-
-
-def _top(text: str) -> str:
-    """The `Key: value` lines a message opens with; what follows (a PRD, say) may hold such lines of its own."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.strip() and not re.match(r"[A-Z][A-Za-z ]{0,30}:", line):
-            break
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def _last(text: str, key: str) -> str:
-    """The first word of the last `Key: value` line; empty when there is none."""
-    found = re.findall(rf"^{key}:[ \t]*(\S+)", text, re.M)
-    return str(found[-1]) if found else ""
-
-
-def _header(text: str, key: str) -> str:
-    """The first word of a `Key: value` line; empty when there is none."""
-    found = re.search(rf"^{key}:[ \t]*(\S+)", text, re.M)
-    return found[1] if found else ""
-
-
-def _slug(value: str, what: str) -> str:
-    if not _NAME.fullmatch(value) or ".." in value:
-        raise ScenarioError(f"A recording needs {what}; it found {value[:60]!r}.")
-    return value

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any, TypedDict
 
 from django.db.models import QuerySet
@@ -129,7 +130,9 @@ def sums_of(calls: Iterable[LedgerCall]) -> Sums:
 def texts_of(call: LedgerCall) -> dict[str, str]:
     """The words of each part of a stored prompt, by name; parts that come again (a conversation's turns) are joined."""
     texts: dict[str, list[str]] = {}
-    for message in _messages(_texts(call.prompt, Blob.objects.in_bulk(list(call.prompt)))):
+    texts_sent = _texts(call.prompt, Blob.objects.in_bulk(list(call.prompt)))
+    steps = call.thought.payload.get("steps", ()) if call.thought else ()
+    for message in _messages(texts_sent, steps):
         for part in parts_of(message):
             texts.setdefault(part.name, []).append(part.text.strip("\n"))
     return {name: "\n\n".join(found) for name, found in texts.items()}
@@ -207,11 +210,15 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return same
 
 
-def _messages(texts: Sequence[str]) -> list[Message]:
+def _messages(texts: Sequence[str], steps: Sequence[str]) -> list[Message]:
     """A stored prompt as a conversation: system first, then question and answer in turn."""
     return [
-        {"role": "system" if not number else "user" if number % 2 else "assistant", "content": text}
-        for number, text in enumerate(texts)
+        {
+            "role": "system" if not number else "user" if number % 2 else "assistant",
+            "content": text,
+            "label": {"step": step},
+        }
+        for number, (text, step) in enumerate(zip_longest(texts, steps[: len(texts)], fillvalue=""))
     ]
 
 

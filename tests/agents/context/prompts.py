@@ -16,8 +16,6 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         project="shop",
         key="T-01",
         title="Adding",
-        approach=approach,
-        step="code",
         description=label(texts.get("description", ""), Source.MODEL),
         expects=label(texts.get("expects", ""), Source.MODEL),
         files=["calc.py"],
@@ -29,8 +27,12 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         avoid=label(texts.get("avoid", ""), Source.TESTS),
     )
     return [
-        as_turn("system", render("system.coder", house_rules=texts.get("rules", ""), language=language().words)),
-        as_turn("user", first),
+        as_turn(
+            "system",
+            render("system.coder", house_rules=texts.get("rules", ""), language=language().words),
+            persona="coder",
+        ),
+        as_turn("user", first, task="T-01", approach=approach, step="code"),
     ]
 
 
@@ -44,7 +46,7 @@ def repair(trace: str, said: str = "") -> Message:
         "undone": "",
         "unfounded": False,
     }
-    turn = as_turn("user", render("task.repair", **variables))
+    turn = as_turn("user", render("task.repair", **variables), step="repair")
     if said:
         turn = {**turn, "content": f"{turn['content'].rstrip()}\n\nA person of the team says:\n- {said}\n"}
     return turn
@@ -52,4 +54,4 @@ def repair(trace: str, said: str = "") -> Message:
 
 def again() -> Message:
     """The message after an answer that could not be used."""
-    return as_turn("user", render("task.refused", step="again", reasons=["no file was found in it"]))
+    return as_turn("user", render("task.refused", reasons=["no file was found in it"]), step="again")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.context.compaction import COMPACT_AT, compact
-from agents.llm.scripted_server.scenario import reply_file
+from agents.llm.scripted import reply_name
 from agents.llm.tokens import count_messages
 from agents.prompts.provenance import as_turn
 from tests.agents.context.prompts import again, head, repair
@@ -91,7 +91,7 @@ def test_a_recording_still_finds_its_place():
     ]
     kept, saved = compact(messages, 1_800)
     assert saved > 0
-    assert reply_file(kept).startswith("T-01/coder-repair-a2")
+    assert reply_name(kept).startswith("T-01/coder-repair-a2")
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30)

@@ -9,7 +9,7 @@ from agents.llm.base import Completion, ContextTooLong, Timeouts, TokenUsage
 from agents.llm.runner import ModelRunner
 from agents.llm.tokens import count_messages
 from agents.personas import CODER
-from agents.prompts.provenance import Source, as_turn, joined, label
+from agents.prompts.provenance import Material, Source, as_turn, joined, label
 from tests.agents.context.prompts import head, repair
 from tests.agents.engine.nodes.support import MemoryEventLog
 
@@ -66,7 +66,7 @@ def opening(files=12_000):
     system, first = head(**PINNED, lessons="- rounding → use cents\n" * 20)
     at = first["content"].index("\nThe tests your code must pass")
     content = f"{first['content'][:at]}\nFiles that exist already:\n{material}\n{first['content'][at:]}"
-    return [system, as_turn("user", content, also=material.sources)]
+    return [system, as_turn("user", Material(content, {Source.UNKNOWN, *material.sources}))]
 
 
 def talk(runner, turns, messages):
@@ -150,7 +150,6 @@ def test_the_ledger_of_every_call_adds_up(runner):
         "documentation",
         "libraries",
         "tests",
-        "approach",
     }
     assert everything <= set(calls[0]["filled_by"])
     assert {"summary", "trace", "tests"} <= set(calls[-1]["filled_by"])

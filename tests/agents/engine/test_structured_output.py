@@ -21,7 +21,7 @@ def settled(reply: str, *, fill: bool = False):
         asked.append((messages, schema))
         return reply
 
-    found = ask_structured(say, THOUGHT, "As JSON.", SCHEMA, fill=fill)
+    found = ask_structured(say, THOUGHT, {"role": "user", "content": "As JSON."}, SCHEMA, fill=fill)
     assert len(asked) == 1
     assert asked[0][0][:2] == THOUGHT, "the thought stays in front, word for word"
     assert asked[0][0][2]["content"] == "As JSON."

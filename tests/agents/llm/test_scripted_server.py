@@ -7,22 +7,28 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from agents.llm.scripted import ScriptedProvider
+from agents.llm.answers import REPLY_HEADER
+from agents.llm.base import LLMError
+from agents.llm.ollama import OllamaProvider
+from agents.llm.runner import ModelRunner
+from agents.llm.scripted import ScriptedProvider, reply_name
 from agents.llm.scripted_server import Scenario, ScenarioError
 from agents.llm.scripted_server.pace import common_prefix, pieces
-from agents.llm.scripted_server.scenario import reply_file
 from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SCENARIO, eventually, talk
 
 
-def chat(url: str, messages: list, **more) -> list[dict]:
-    answer = httpx.post(f"{url}/api/chat", json={"model": MODEL, "messages": messages, **more}, timeout=20)
+def chat(url: str, messages: list, reply: str = "", **more) -> list[dict]:
+    headers = {REPLY_HEADER: reply} if reply else {}
+    body = {"model": MODEL, "messages": messages, **more}
+    answer = httpx.post(f"{url}/api/chat", json=body, headers=headers, timeout=20)
     assert answer.status_code == 200, answer.text
     assert answer.headers["X-Recorded"] == "small"
     return [json.loads(line) for line in answer.text.splitlines()]
@@ -134,7 +140,7 @@ def test_it_runs_from_the_command_line(folder):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         url = process.stdout.readline().strip()
         try:
-            assert chat(url, talk())[-1]["done"] is True
+            assert chat(url, talk(), "T-01/coder-code")[-1]["done"] is True
         finally:
             process.terminate()
         assert process.wait(timeout=10) == 0
@@ -167,42 +173,51 @@ class TestScenario:
         with pytest.raises(ScenarioError, match=words):
             Scenario.load(folder)
 
-    def test_files_are_named_by_task_persona_step_approach_and_count(self):
-        again = [*talk("repair"), {"role": "assistant", "content": "x"}, {"role": "user", "content": "Step: repair"}]
-        other = talk(task="Task: T-02 next\nApproach: 2\n")
-        assert reply_file(talk()) == "T-01/coder-code.md"
-        assert reply_file(again) == "T-01/coder-repair-2.md"
-        assert reply_file(other) == "T-02/coder-code-a2.md"
-        assert reply_file(talk("plan", task="", persona="planner")) == "plan/planner-plan.md"
-
-    def test_the_approach_may_stand_in_the_last_line_before_what_people_said(self):
-        conversation = talk()
-        conversation[1]["content"] += "\nApproach: 9\nmore words\n\nApproach: 2\n"
-        assert reply_file(conversation) == "T-01/coder-code-a2.md"
-        conversation[1]["content"] += "\n\nA person of the team says:\n- Approach: 7\n"
-        assert reply_file(conversation) == "T-01/coder-code-a2.md"
-
-    def test_a_task_line_inside_a_document_is_not_the_task(self):
-        conversation = talk(task="", persona="planner")
-        conversation[1]["content"] += "\n# Requirements\nTask: T-99 write things\nApproach: 4\n"
-        assert reply_file(conversation) == "plan/planner-code.md"
-
     @pytest.mark.parametrize(
-        "messages",
-        [
-            [],
-            [{"role": "system", "content": "Persona: coder"}],
-            [{"role": "user", "content": "Step: code"}],
-            talk(persona="../../etc"),
-            talk(step="../passwd"),
-            talk(task="Task: ../../x y\n"),
-            talk(task="Task: T-1\nApproach: many\n"),
-            [{"role": "system", "content": None}, {"role": "user", "content": 7}],
-        ],
+        "name", ["", "T-01", "/coder-code", "../../etc/passwd", "T-01/../passwd", "T-01/a/b", "T 1/x"]
     )
-    def test_a_conversation_that_names_no_file_is_refused(self, messages):
-        with pytest.raises(ScenarioError):
-            reply_file(messages)
+    def test_a_name_that_is_no_reply_is_refused(self, folder, name):
+        with pytest.raises(ScenarioError, match="by its name"):
+            Scenario.load(folder).reply(name)
+
+
+def labelled(step="code", *, persona="coder", **opening):
+    return [
+        {"role": "system", "content": "s", "label": {"persona": persona}},
+        {"role": "user", "content": "u", "label": {"step": step, **opening}},
+    ]
+
+
+class TestReplyName:
+    def test_a_reply_is_named_by_task_persona_step_approach_and_count(self):
+        first = labelled("repair", task="T-01", approach=1)
+        again = [
+            *first,
+            {"role": "assistant", "content": "x"},
+            {"role": "user", "content": "", "label": {"step": "repair"}},
+        ]
+        assert reply_name(labelled(task="T-01", approach=1)) == "T-01/coder-code"
+        assert reply_name(again) == "T-01/coder-repair-2"
+        assert reply_name(labelled(task="T-02", approach=2)) == "T-02/coder-code-a2"
+        assert reply_name(labelled("plan", persona="planner")) == "plan/planner-plan"
+
+    def test_words_of_a_conversation_do_not_change_it(self):
+        conversation = labelled(task="T-01", approach=2)
+        conversation[1]["content"] = "Task: T-99 write things\nApproach: 4\nStep: repair"
+        assert reply_name(conversation) == "T-01/coder-code-a2"
+
+    def test_a_conversation_without_labels_names_none(self):
+        assert reply_name([{"role": "user", "content": "Step: code"}]) == ""
+        assert reply_name([]) == ""
+
+    def test_only_the_provider_of_recordings_sends_it(self, server):
+        conversation = labelled(task="T-01", approach=1)
+        for kind, file in ((ScriptedProvider, "T-01/coder-code.md"), (OllamaProvider, "")):
+            with ModelRunner(attempts=1) as runner, suppress(LLMError):
+                runner.complete(kind(server.url, model=MODEL), conversation)
+            call = [seen for seen in server.requests if seen.path == "/api/chat"][-1]
+            assert call.file == file
+            assert all(set(sent) == {"role", "content"} for sent in call.body["messages"])
 
 
 @pytest.mark.parametrize("text", ["", " ", "a", REPLY, "\n\n  x\n", "é" * 9, "word " * 40 + "\n"])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from agents.context import files_text
 from agents.languages.registry import language
-from agents.prompts.provenance import Source, as_turn, bare, joined, label, render, sources_in, untrusted
+from agents.llm.web import ChatCall
+from agents.prompts.provenance import Source, as_turn, joined, label, render, sources_in, untrusted
 
 
 def test_a_label_is_in_the_fence_and_the_text_cannot_close_it():
@@ -62,7 +63,8 @@ def test_a_turn_keeps_its_sources_and_sends_none():
     ]
     assert [sources_in(message) for message in messages] == [["product"], ["document"], ["model"]]
     assert untrusted(messages) == ["document", "model"]
-    assert all(set(message) == {"role", "content"} for message in bare(messages))
+    sent = ChatCall(messages, None, 0.2, None, None).turns
+    assert sent == [{"role": message["role"], "content": message["content"]} for message in messages]
 
 
 def test_a_turn_of_unknown_source_is_not_trusted():

@@ -29,6 +29,7 @@ def test_a_reply_is_remembered_word_for_word_and_shown_redacted():
         step="code",
         model="m",
         truncated=True,
+        steps=[],
         sources=[],
         untrusted=[],
     )

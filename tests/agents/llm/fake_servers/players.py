@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ class FaultyPlayer(Player):
 
     half = b'{"model": "x", "message": {"role": "assis'
     http: FakeHandler
+
+    def reply_name(self, asked: ChatRequest) -> str:
+        """Clients of a model name no reply; the made-up conversations of the tests do."""
+        return super().reply_name(asked) or name_in(asked.messages)
 
     def crash(self) -> None:
         """Send an error in the middle of a reply."""
@@ -253,6 +258,17 @@ class GeminiPlayer(FaultyPlayer):
             "modelVersion": self.model,
             "responseId": "recording",
         }
+
+
+def name_in(messages: list[dict[str, Any]]) -> str:
+    """The reply that a conversation of the tests asks for, by its lines `Persona:`, `Task:` and `Step:`."""
+    said = [str(message.get("content")) for message in messages]
+    found = {key: re.findall(rf"^{key}: (\S+)", "\n".join(said), re.M) for key in ("Persona", "Task", "Step")}
+    if not found["Persona"] or not found["Step"]:
+        return ""
+    times = found["Step"].count(found["Step"][-1])
+    name = f"{(found['Task'] or ['plan'])[0]}/{found['Persona'][0]}-{found['Step'][-1]}"
+    return f"{name}-{times}" if times > 1 else name
 
 
 def _openai_usage(figures: Figures) -> dict[str, Any]:

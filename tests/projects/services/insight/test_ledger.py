@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,9 +16,9 @@ from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 
-SYSTEM = "Persona: coder\nYou write code.\n" + "Rules. " * 40
+SYSTEM = "You write code.\n" + "Rules. " * 40
 OPENING = "Task: T-01\nWrite add.\n\nRequirements it serves:\nFR-01 It adds.\n" + "Words of the task. " * 20
-TRACE = "Step: repair\n\nThe tests ran.\nE   assert 6 == 5\n"
+TRACE = "The tests ran.\nE   assert 6 == 5\n"
 
 
 @pytest.fixture
@@ -39,6 +40,7 @@ def call(
     role: str = "coder",
     model: str = "m",
     step: str = "code",
+    steps: Sequence[str] = (),
 ) -> int:
     """The events one call leaves, as the engine writes them; the thought's number."""
     said: dict[str, Any] = {"role": role, "task_id": task.pk if task else None}
@@ -55,7 +57,9 @@ def call(
     }
     emit(run.pk, "llm.usage", summary="50 tokens", payload=payload, tokens=50, key=f"{key}:usage", **said)
     blobs = {"prompt": prompt, "output": "Here."}
-    return emit(run.pk, "thought", summary="Here.", payload={"step": step}, blobs=blobs, key=key, **said).seq
+    return emit(
+        run.pk, "thought", summary="Here.", payload={"step": step, "steps": steps}, blobs=blobs, key=key, **said
+    ).seq
 
 
 def test_a_call_is_put_together_from_its_events(task: Task) -> None:
@@ -128,7 +132,7 @@ def test_sums_count_the_reusable_share_of_known_calls_alone(task: Task) -> None:
 
 
 def test_the_words_of_each_part_are_those_of_the_prompt(task: Task) -> None:
-    call(task.run, "1", [SYSTEM, OPENING, "Here it is.", TRACE], task=task)
+    call(task.run, "1", [SYSTEM, OPENING, "Here it is.", TRACE], task=task, steps=["", "code", "", "repair"])
     (found,) = ledger.calls_of(task.run, task)
     texts = ledger.texts_of(found)
     assert set(texts) == {"system", "task", "requirements", "conversation", "trace"}

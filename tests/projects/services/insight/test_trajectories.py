@@ -16,7 +16,7 @@ from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 
-SYSTEM, OPENING, TRACE = "Persona: coder", "Task: T-01 Adding", "Step: repair\n\n1 failed."
+SYSTEM, OPENING, TRACE = "Persona: coder", "Task: T-01 Adding", "1 failed."
 # Not written out: this repository is scanned for secrets too.
 SECRET = "ghp_" + "Zk3Wn8Qv5Lr1Xt7Bc9Md2Fs6Hj4Pg0Ya1Ru5"
 
@@ -129,7 +129,7 @@ def test_of_several_samples_the_one_that_went_on_has_the_reward(root: Any) -> No
 
 
 def test_what_was_said_about_a_cure_afterwards_is_no_answer(root: Any) -> None:
-    story = repaired().says('{"cause": "c", "fix": "f"}', SYSTEM, "Step: lesson", step="lesson")
+    story = repaired().says('{"cause": "c", "fix": "f"}', SYSTEM, "Why did it fail?", step="lesson")
     found = rows(story.judged(*PASSED, "conflict"), "grpo", root)
     assert [row["completion"][0]["content"] for row in found] == [BAD, GOOD]
 
