@@ -38,7 +38,7 @@ def command() -> None:
 def verify(run: int | None, head: str | None, file: Path | None, key: Path | None) -> int:
     """Recompute every hash of run RUN, or of all runs and the site's own trail; exit code 1 when anything is wrong.
 
-    What is found is compared with what was noted outside the database: the file of heads, and the Audit-Head of the
+    The result is compared with what is stored outside the database: the file of heads, and the Audit-Head of the
     commits. The first bad row is named.
     """
     django.start()
@@ -153,7 +153,7 @@ def _say_heads(noted: Heads) -> None:
 def export(trail: str, form: str, target: Path | None) -> None:
     """Print every event of a run, or of the site's own trail, with its hash, oldest first. With --json: one array.
 
-    With --output the file is signed: `aiswe audit check-export` proves it without the database.
+    With --output the file is signed: `aiswe audit check-export` verifies it without the database.
     """
     django.start()
     from projects.models import Run
@@ -194,9 +194,9 @@ def _print(lines: Any, sink: IO[str], as_array: bool) -> None:
 @click.option("--key", type=READABLE, required=True, help="The public key, as `aiswe audit key` printed it.")
 @output.json_option
 def check_export(file: Path, signature: Path | None, key: Path) -> int:
-    """Prove an exported FILE by its SIGNATURE (FILE.sig when left out) and a public key; needs no database.
+    """Verify an exported FILE by its SIGNATURE (FILE.sig when left out) and a public key; needs no database.
 
-    Of JSON lines every link of the chain is recomputed too.
+    For JSON lines every link of the chain is recomputed too.
     """
     from projects.services.audit import exports, signing
 
@@ -217,7 +217,7 @@ def check_export(file: Path, signature: Path | None, key: Path) -> int:
 @command.command()
 @output.json_option
 def key() -> None:
-    """Print the public key with which exports and noted heads are signed. Keep a copy elsewhere."""
+    """Print the public key with which exports and the file of heads are signed. Keep a copy elsewhere."""
     django.start(migrate=False)
     from projects.services.audit import signing
 
@@ -229,7 +229,7 @@ def key() -> None:
 @command.command()
 @output.json_option
 def note() -> None:
-    """Note the end of every trail in the file outside the database now; `aiswe up` does it every minute."""
+    """Store the head of every trail in the file outside the database now; `aiswe up` does it every minute."""
     django.start()
     from projects.services.audit.checkpoints import heads_path, note_heads
 

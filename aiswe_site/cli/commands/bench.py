@@ -83,9 +83,9 @@ def tasks(
     backend: str,
     with_gates: bool,
 ) -> int:
-    """Build every task of DATASET with the real loop, in the sandbox, and count.
+    """Build every task of the dataset with the real loop, in the sandbox, and count the results.
 
-    An interrupted run goes on with the same --out. Exit code 1 when a task was not resolved.
+    An interrupted session continues with the same --out. Exit code 1 when a task was not resolved.
     """
     from sandbox.base import SandboxUnavailable
     from trials.datasets import BadDataset, load_tasks
@@ -135,9 +135,9 @@ def tasks(
 @click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @output.json_option
 def compare_(folders: tuple[Path, ...]) -> None:
-    """Set the sessions in FOLDERS side by side, and each against the first, on the same tasks.
+    """Compare the sessions in FOLDERS with each other, and each with the first, on the same tasks.
 
-    A folder is the --out of a session, or holds several such folders that differ in the seed alone.
+    A folder is the --out of a session, or contains several such folders that differ only in the seed.
     """
     from trials.compare import NotComparable, compare, load_side
 

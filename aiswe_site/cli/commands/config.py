@@ -56,9 +56,9 @@ def show() -> None:
 @click.password_option(envvar="AISWE_ADMIN_PASSWORD", help="Prompted for when neither given nor in the environment.")
 @output.json_option
 def admin(name: str, password: str) -> None:
-    """Make NAME an administrator with a new password: the first one, or one who lost theirs.
+    """Make NAME an administrator with a new password: the first one, or one who lost the password.
 
-    Whoever may run this owns the database file already, so it opens no door that was closed.
+    Whoever may run this owns the database file already, so it grants nothing new.
     """
     django.start()
     from django.contrib.auth import get_user_model
@@ -96,7 +96,7 @@ def _person(name: str) -> User:
 @click.argument("name")
 @output.json_option
 def second_factor_off(name: str) -> None:
-    """Turn the second factor of NAME off: for somebody who lost the phone and the recovery codes."""
+    """Turn off the second factor of NAME, who lost the phone and the recovery codes."""
     django.start()
     from projects.services.accounts import second_factor
 
@@ -113,7 +113,7 @@ def second_factor_off(name: str) -> None:
 @click.option("--days", default=90, show_default=True, help="How long it is valid.")
 @output.json_option
 def token(name: str, label: str, scopes: tuple[str, ...], days: int) -> None:
-    """Make an API token of user NAME and print it, this once."""
+    """Create an API token for user NAME and print it; it is shown only once."""
     django.start()
     from projects.errors import BadInput
     from projects.services.accounts import api_tokens
@@ -130,7 +130,7 @@ def token(name: str, label: str, scopes: tuple[str, ...], days: int) -> None:
 @click.argument("name", default="")
 @output.json_option
 def tokens(name: str) -> None:
-    """List the API tokens of everybody, or of user NAME. Their texts are not kept."""
+    """List the API tokens of everybody, or of user NAME. Their values are not stored."""
     django.start()
     from projects.models import ApiToken
 

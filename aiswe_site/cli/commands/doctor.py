@@ -10,7 +10,7 @@ from aiswe_site.cli import django, output
 @click.command()
 @output.json_option
 def command() -> int:
-    """Check what is needed; each red line says how to mend it. Exit code 1 when something needed is missing."""
+    """Check what is needed and say how to get what is missing. Exit code 1 when something needed is missing."""
     django.start(migrate=False)  # a database that cannot be used is a finding, not the end
     from aiswe_site.doctor import checks
 

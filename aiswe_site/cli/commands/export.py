@@ -38,9 +38,9 @@ def command() -> None:
 @as_option
 @output.json_option
 def trajectories(run: int | None, everything: bool, form: str, target: Path | None, user: str) -> None:
-    """Print the coder's rewarded tries as chats to fine-tune a model on, one JSON line each, as TRL reads them.
+    """Print the coder's rewarded attempts as chats to fine-tune a model on, one JSON line each, as TRL reads them.
 
-    Secrets are taken out. You need the right audit.export. With --json: one array.
+    Secrets are removed. You need the right audit.export. With --json: one array.
     """
     if (run is None) != everything:
         raise WrongUse("Name one run, or all of them.", "`aiswe export trajectories RUN`, or `--all`.")

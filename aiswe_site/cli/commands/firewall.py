@@ -20,7 +20,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of one verdict per line.")
 @click.option("--layers", is_flag=True, help="Also show what each layer found.")
 def check(as_json: bool, layers: bool) -> int:
-    """Judge JSON lines from stdin, {"kind": "command|code|output|path", "text": "…"}; print a verdict a line.
+    """Check JSON lines from stdin, {"kind": "command|code|output|path", "text": "…"}; print one verdict per line.
 
     Exit code 1 when anything was denied.
     """

@@ -23,10 +23,10 @@ def command() -> None:
 
 @command.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--prd", type=click.Path(exists=True, dir_okay=False), help="Also ask that its requirements are covered.")
+@click.option("--prd", type=click.Path(exists=True, dir_okay=False), help="Also require coverage of its requirements.")
 @output.json_option
 def validate(file: Path, prd: str | None) -> int:
-    """Check the plan in FILE: cycles, unknown needs, repeated ids, tasks over an hour. Exits with 1 if invalid."""
+    """Check the plan in FILE: cycles, unknown dependencies, duplicate ids, tasks over an hour. Exit code 1 if not."""
     from agents.planning.plan import content_hash, parse_plan, validate_plan
 
     problems: list[dict[str, Any]] = []
@@ -88,7 +88,7 @@ def _cell(value: Any) -> str:
 @click.argument("plan", type=int)
 @output.json_option
 def show(plan: int) -> None:
-    """Show plan PLAN: its tasks, what each needs, and what validation said."""
+    """Show plan PLAN: its tasks, their dependencies, and the problems that validation found."""
     django.start()
     from projects.models import Plan
 
@@ -113,7 +113,7 @@ def show(plan: int) -> None:
 @options.as_option
 @output.json_option
 def approve(plan: int, digest: str | None, user: str) -> None:
-    """Say yes to plan PLAN as it is shown now. Nothing is built before."""
+    """Approve plan PLAN as it is shown now. Nothing is built before."""
     django.start()
     from projects.models import Plan
     from projects.services.planning import plans

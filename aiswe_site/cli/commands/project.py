@@ -24,7 +24,7 @@ def command() -> None:
 @options.as_option
 @output.json_option
 def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str, user: str) -> None:
-    """Make project NAME and have its document read: requirements first, then a plan to approve."""
+    """Create project NAME from its document: requirements first, then a plan to approve."""
     from agents.requirements.documents import read_path
 
     document = read_path(file)  # refused before anything is made
@@ -54,7 +54,7 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
 def limits(project: str, changes: tuple[str, ...], user: str) -> None:
     """Show the budgets of PROJECT (its short name), or change them: `limits todo task_tokens=800000 max_retries=8`.
 
-    What stopped at a limit goes on when its task is tried again, or its run resumed.
+    Work that stopped at a limit continues when its task is retried or its run is resumed.
     """
     wanted: dict[str, int] = {}
     for change in changes:

@@ -11,7 +11,7 @@ from aiswe_site.cli import output
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @output.json_option
 def command(file: str) -> None:
-    """List every requirement in FILE with its lines, and every paragraph that is none. No model is needed."""
+    """List every requirement in FILE with its lines, and every paragraph without one. No model is needed."""
     from agents.requirements import extract
     from agents.requirements.documents import read_path
 

@@ -68,7 +68,7 @@ def watch(run: int, after: int) -> int:
 @options.as_option
 @output.json_option
 def resume(run: int, user: str) -> None:
-    """Go on with a paused or failed run, where it stopped."""
+    """Continue a paused or failed run where it stopped."""
     _steer("resume_run", run, user)
 
 
@@ -77,7 +77,7 @@ def resume(run: int, user: str) -> None:
 @options.as_option
 @output.json_option
 def pause(run: int, user: str) -> None:
-    """Stop run RUN after the step in hand; `resume` goes on there."""
+    """Pause run RUN after its current step; `resume` continues there."""
     _steer("pause_run", run, user)
 
 

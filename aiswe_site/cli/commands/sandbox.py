@@ -60,7 +60,7 @@ def run(backend: str, folder: Path | None, seconds: float, argv: tuple[str, ...]
 @click.option("--backend", type=BACKENDS, default="auto", show_default=True)
 @output.json_option
 def selftest(backend: str) -> int:
-    """Try to get out of the sandbox in every known way; exit code 1 when anything does."""
+    """Try to get out of the sandbox in every known way; exit code 1 when one works."""
     from sandbox.registry import open_backend
     from sandbox.selftest import probe_backend
 

@@ -19,7 +19,7 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 def command(host: str, port: int) -> None:
     """Serve the dashboard and work, in one process tree, until Ctrl-C or SIGTERM.
 
-    A worker that dies is started again and goes on where it stopped.
+    A worker that dies is restarted and continues where it stopped.
     """
     home = Home.from_environment()
     with home_lock(home), listen(host, port) as listener:
