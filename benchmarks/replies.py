@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from agents.replies import apply_reply, parse_reply
+from agents.replies.apply import apply_reply
+from agents.replies.parse import parse_reply
 from benchmarks.figures import Figure, Section, Spread
 from benchmarks.reply_shapes import Files, Shape, shapes
 from benchmarks.reply_slips import SLIPS, Slip

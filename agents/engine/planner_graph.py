@@ -25,10 +25,11 @@ from agents.personas import PLANNER
 from agents.planning.plan import PLAN_SCHEMA
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
-from agents.replies import parse_reply
-from agents.requirements import KINDS, extract
+from agents.replies.parse import parse_reply
+from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
 from agents.requirements.injection_hints import passages
+from agents.requirements.model import KINDS
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph

@@ -12,7 +12,7 @@ from typing import Any
 
 from agents.llm.base import Message
 from agents.prompts.provenance import as_turn
-from agents.replies import parse_json
+from agents.replies.jsonish import parse_json
 
 
 @dataclass(frozen=True)

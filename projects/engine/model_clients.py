@@ -15,7 +15,7 @@ from agents.firewall.leaks.replies import canary_for
 from agents.llm.base import LLMError, Provider, Timeouts
 from agents.llm.registry import DEFAULT_PROVIDER, make_provider
 from agents.llm.runner import ModelRunner
-from agents.llm.scripted_server import ScriptedOllama
+from agents.llm.scripted_server.server import ScriptedOllama
 from projects.engine.choice import catalog, outside_hosts, provider_of
 from projects.engine.paths import scenario_path
 from projects.models import Project, Run

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from agents.replies import apply_reply, parse_reply
+from agents.replies.apply import apply_reply
+from agents.replies.parse import parse_reply
 from agents.replies.types import Reply
 
 REPO = Path(__file__).parents[2]

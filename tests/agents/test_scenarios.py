@@ -21,8 +21,9 @@ from agents.gates.semgrep_tool import find_semgrep
 from agents.llm.scripted_server.scenario import Scenario
 from agents.planning import parse_plan, validate_plan
 from agents.repair.signature import error_kind, signature_of
-from agents.replies import parse_json, parse_reply
-from agents.requirements import extract
+from agents.replies.jsonish import parse_json
+from agents.replies.parse import parse_reply
+from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
 from tests.agents.scenario_replay import SCENARIOS, TREE_START, Recording, Stage, run_suite, sandbox_python, write
 

@@ -20,7 +20,8 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.engine.reply_text import first_sentence
-from agents.replies import parse_json, parse_reply
+from agents.replies.jsonish import parse_json
+from agents.replies.parse import parse_reply
 from dashboard import stream
 from projects.services.audit import chain
 from projects.services.planning import projects

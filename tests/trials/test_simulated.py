@@ -8,7 +8,7 @@ import json
 import pytest
 
 from agents.llm.base import Completion
-from agents.replies import parse_reply
+from agents.replies.parse import parse_reply
 from trials.datasets import TrialTask
 from trials.kinds import KINDS, kind_in
 from trials.simulated import Mistake, SimulatedProvider, Weakness

@@ -21,7 +21,9 @@ from agents.llm.base import Message, ReplyTooLong
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render, sources_in
 from agents.repair.feedback import clip
-from agents.replies import Applied, Reply, apply_reply, parse_reply
+from agents.replies.apply import Applied, apply_reply
+from agents.replies.parse import parse_reply
+from agents.replies.types import Reply
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation

@@ -12,7 +12,7 @@ from agents.events.effects import GuardBlocked, GuardWatched
 from agents.firewall import FirewallContext, FirewallJudgement, FirewallVerdict, Kind, judge
 from agents.languages.registry import language_of
 from agents.personas import Persona
-from agents.replies import Applied
+from agents.replies.apply import Applied
 
 SHELL = (".sh", ".bash")
 

@@ -15,7 +15,7 @@ from agents.engine.state import TaskState, files_of
 from agents.events.effects import SystemNotice
 from agents.languages.registry import language_of_task
 from agents.prompts.provenance import Material, Source, joined, label
-from agents.replies import Applied
+from agents.replies.apply import Applied
 from sandbox.base import SandboxError
 
 

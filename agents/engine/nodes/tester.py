@@ -13,7 +13,8 @@ from agents.llm.base import Message
 from agents.personas import TESTER
 from agents.prompts.provenance import Material, Source, as_turn, label, render
 from agents.repair.feedback import trace_text
-from agents.replies import Applied, Reply
+from agents.replies.apply import Applied
+from agents.replies.types import Reply
 
 
 def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:

@@ -3,8 +3,3 @@
 It ships with the product: the demo, the tests and the benchmarks run against it over real HTTP. Every answer carries
 the header `X-Recorded`, so that nobody takes a recording for a model.
 """
-
-from agents.llm.scripted_server.scenario import Scenario, ScenarioError
-from agents.llm.scripted_server.server import ScriptedOllama
-
-__all__ = ["Scenario", "ScenarioError", "ScriptedOllama"]

@@ -247,7 +247,7 @@ def _served(model: str) -> Provider:
 
     from agents.llm.base import LLMError
     from agents.llm.registry import make_provider
-    from agents.llm.scripted_server import ScenarioError
+    from agents.llm.scripted_server.scenario import ScenarioError
     from projects.engine.choice import outside_hosts, provider_of, providers_in_force
     from projects.engine.model_clients import recording
     from projects.models.project import RECORDING

@@ -71,8 +71,8 @@ def _read(file: Path) -> Any:
 def _requirements(prd: str | None, plan: dict[str, Any]) -> dict[str, str]:
     """Key → kind: of the document when one is given, else those that the plan itself names."""
     if prd is not None:
-        from agents.requirements import extract
         from agents.requirements.documents import read_path
+        from agents.requirements.extract import extract
 
         return {found.key: found.kind for found in extract(read_path(prd)).requirements}
     tasks = plan.get("tasks")

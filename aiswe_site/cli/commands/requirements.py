@@ -12,8 +12,8 @@ from aiswe_site.cli import output
 @output.json_option
 def command(file: str) -> None:
     """List every requirement in FILE with its lines, and every paragraph without one. No model is needed."""
-    from agents.requirements import extract
     from agents.requirements.documents import read_path
+    from agents.requirements.extract import extract
 
     found = extract(read_path(file))
 

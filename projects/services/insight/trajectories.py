@@ -19,7 +19,7 @@ from agents.events.lifecycle import AttemptStarted
 from agents.events.reasoning import SampleSelected, Thought
 from agents.languages.registry import language_of
 from agents.prompts.render import fence
-from agents.replies import parse_reply
+from agents.replies.parse import parse_reply
 from agents.secrets.redaction import redact
 from projects.errors import BadInput
 from projects.models import Attempt, Event, Run

@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
-from agents.requirements import extract
 from agents.requirements.documents import Document, DocumentRefused, read_document
+from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, IllegalMove, NotAllowed

@@ -18,8 +18,8 @@ from agents.llm.base import LLMError
 from agents.llm.ollama import OllamaProvider
 from agents.llm.runner import ModelRunner
 from agents.llm.scripted import ScriptedProvider, reply_name
-from agents.llm.scripted_server import Scenario, ScenarioError
 from agents.llm.scripted_server.pace import common_prefix, pieces
+from agents.llm.scripted_server.scenario import Scenario, ScenarioError
 from tests.agents.llm.fake_servers import FakeModelServer
 
 from .conftest import MODEL, REPLY, SCENARIO, eventually, talk

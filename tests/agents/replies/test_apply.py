@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.replies import BadPath, EditBlock, FileBlock, Reply, apply_reply, check_path
+from agents.replies.apply import apply_reply
+from agents.replies.paths import BadPath, check_path
+from agents.replies.types import EditBlock, FileBlock, Reply
 
 FILE = "import os\n\n\ndef one():\n    x = 1\n    return x\n\n\ndef two():\n    x = 1\n    return x + 1\n"
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.replies import Reply, apply_reply, parse_reply
+from agents.replies.apply import apply_reply
 from agents.replies.diffs import is_diff, read_diff
+from agents.replies.parse import parse_reply
+from agents.replies.types import Reply
 
 OLD = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a\n"
 NEW = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return 2 * a\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.replies import parse_json
+from agents.replies.jsonish import parse_json
 
 F = "```"
 PLAN = {"tasks": [{"id": "T-01", "title": "Add", "minutes": 30}]}

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agents.replies import apply_reply, check_path, parse_json, parse_reply
-from agents.replies.paths import BadPath
+from agents.replies.apply import apply_reply
+from agents.replies.jsonish import parse_json
+from agents.replies.parse import parse_reply
+from agents.replies.paths import BadPath, check_path
 
 from .malformed import MALFORMED
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agents.replies import Decision, EditBlock, FileBlock, Verdict, parse_reply
+from agents.replies.parse import parse_reply
+from agents.replies.types import Decision, EditBlock, FileBlock, Verdict
 
 F = "```"
 CODE = "def total(items):\n    return sum(items)\n"

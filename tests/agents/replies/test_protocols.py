@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.languages.python.text import without_talk
-from agents.replies import apply_reply, parse_reply
+from agents.replies.apply import apply_reply
+from agents.replies.parse import parse_reply
 from agents.replies.turns import without_tokens
 from agents.replies.types import REPLY_FORMATS, EditBlock, FileBlock, Wish
 from benchmarks.replies import count, used, verdict

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.replies import apply_reply, parse_reply
+from agents.replies.apply import apply_reply
 from agents.replies.normalize import clean_path, is_pattern, mended, without_plus
+from agents.replies.parse import parse_reply
 from agents.replies.types import EditBlock, FileBlock
 from benchmarks.replies import slip_verdict
 from benchmarks.reply_slips import SLIPS, Slip

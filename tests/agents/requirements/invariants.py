@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agents.requirements import KINDS, Extraction
+from agents.requirements.model import KINDS, Extraction
 
 _WORD = re.compile(r"[^\W_]+")
 

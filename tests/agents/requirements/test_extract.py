@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agents.requirements import ExtractedRequirement, Extraction, extract
 from agents.requirements.documents import read_document
+from agents.requirements.extract import extract
+from agents.requirements.model import ExtractedRequirement, Extraction
 
 
 def by_key(text: str) -> dict[str, ExtractedRequirement]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agents.requirements import KINDS, extract, imply
+from agents.requirements.extract import extract
+from agents.requirements.implicit import imply
+from agents.requirements.model import KINDS
 
 
 def implied(text: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.requirements import extract
+from agents.requirements.extract import extract
 from tests.agents.requirements.invariants import check
 
 PIECES = [
