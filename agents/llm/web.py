@@ -35,11 +35,11 @@ from agents.llm.base import (
     ModelTimeout,
     ModelUnavailable,
     ReplyTooLong,
+    Stage,
     Timeouts,
     TokenUsage,
 )
-from agents.llm.bodies import PartialReply, body_up_to, complete_body
-from agents.llm.deadlines import timed
+from agents.llm.bodies import Item, PartialReply, body_up_to, complete_body
 from agents.llm.sse import LineTooLong, NotEvents
 from agents.llm.tokens import count_messages, count_tokens
 
@@ -369,3 +369,24 @@ def with_path(server: str, path: str) -> str:
     """The address with this path when it has none of its own."""
     address = server.rstrip("/")
     return address + path if "//" in address and not urlsplit(address).path.strip("/") else address
+
+
+async def timed(source: AsyncGenerator[Item, None], limits: Timeouts) -> AsyncGenerator[Item, None]:
+    """Pass items on; raises `ModelTimeout` with the stage in which one came too late. Always closes the source."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + limits.total
+    stage: Stage = "first_token"
+    async with aclosing(source) as items:
+        while True:
+            allowed = limits.first_token if stage == "first_token" else limits.idle
+            left = end - loop.time()
+            late: tuple[Stage, float] = ("total", limits.total) if left <= allowed else (stage, allowed)
+            try:
+                async with asyncio.timeout(max(0.0, min(left, allowed))):
+                    item = await anext(items)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                raise ModelTimeout(*late) from None
+            stage = "idle"
+            yield item

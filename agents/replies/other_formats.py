@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from agents.replies.block_paths import looks_like_path, path_in_comment
 from agents.replies.normalize import without_plus
@@ -42,15 +43,9 @@ _TITLE = re.compile(
 
 def foreign_files(text: str, shell: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     """Path and content of each file, in the first of these forms that holds any; `shell` is the blocks of commands."""
-    for found in (
-        (each for lines in shell for each in _heredocs(lines)),
-        _patched(text),
-        _elements(text),
-        _untold(text),
-    ):
-        if files := [each for _, each in zip(range(MAX_FILES), found, strict=False)]:
-            return files
-    return []
+    written = (each for lines in shell for each in _heredocs(lines))
+    found = (list(islice(files, MAX_FILES)) for files in (written, _patched(text), _elements(text), _untold(text)))
+    return next(filter(None, found), [])
 
 
 def _heredocs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:

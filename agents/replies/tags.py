@@ -61,15 +61,9 @@ def first_tag(text: str) -> int | None:
     lines = text.split("\n")
     for row, line in enumerate(lines):
         if mark := _FENCE.match(line):
-            within = bool(fence)
+            opens = not fence and not info_path(line.strip("`~ \t\r"))
             fence = "" if fence and line.strip().startswith(fence) else fence or mark[1]
-            if (
-                fence
-                and not within
-                and not info_path(line.strip("`~ \t\r"))
-                and row + 1 < len(lines)
-                and _opening(lines[row + 1].rstrip("\r"))
-            ):
+            if opens and row + 1 < len(lines) and _opening(lines[row + 1].rstrip("\r")):
                 return row  # a fence around the whole reply
             continue
         if not fence and line.lstrip(_BEFORE).startswith("<") and (_opening(line) or _WISH.match(line)):

@@ -164,12 +164,8 @@ def _repeats(drafts: list[Draft]) -> set[int]:
         for draft in group:
             text = draft.text.casefold()
             is_row = draft.source == "row"
-            if (
-                (draft.weak and key in strong_anywhere)
-                or (is_row and (written or rows))
-                or text in seen
-                or (draft.weak and seen)
-            ):
+            better = (draft.weak and (key in strong_anywhere or seen)) or (is_row and (written or rows))
+            if better or text in seen:
                 dropped.add(id(draft))
             rows += is_row
             seen.add(text)

@@ -58,10 +58,10 @@ def _rows_with_ids(table: Table, role: Role, names: list[str], ids: int, matches
 
 def _id_of(cell: str, families: frozenset[str]) -> IdMatch | None:
     found = defined_id(f"{bare_id(cell)}: x") if bare_id(cell) else None
+    if found is None:
+        return None
     # Ids in a column are a family by standing in it.
-    return (
-        found if found and (found.known or found.prefix in families or "-" in found.key or "_" in found.key) else None
-    )
+    return found if found.known or found.prefix in families or {"-", "_"} & set(found.key) else None
 
 
 def _is_trace(names: list[str], ids: int) -> bool:

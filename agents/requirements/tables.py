@@ -59,12 +59,10 @@ def pipe_table(lines: Sequence[str], start: int) -> Table | None:
     if not has_header and not (first.startswith("|") and first.endswith("|") and len(first) > 1):
         return None
     stop, rows = start, []
-    while (
-        stop < len(lines)
-        and 0 < lines[stop].count("|") <= _MAX_PIPES
-        and (has_header or lines[stop].strip().startswith("|"))
-    ):
+    while stop < len(lines) and 0 < lines[stop].count("|") <= _MAX_PIPES:
         line = lines[stop].strip()
+        if not has_header and not line.startswith("|"):
+            break
         if not _SEPARATOR.match(line[:2000]):
             rows.append(TableRow(stop + 1, stop + 1, [_cell_parts(c) for c in _cells(line)]))
         stop += 1

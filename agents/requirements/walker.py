@@ -266,28 +266,23 @@ class Walker:
         for draft in made:
             draft.section, draft.label, draft.step = self.outline.place()
             self._keep(draft)
-        if not made:
-            table = block.table
-            if self.container:
-                self.container.add(
-                    " ".join(c for r in table.rows for p in r.cells for c in p), ("table", table.a, table.b, "")
-                )
-                return
+        table = block.table
+        if not made and self.container:
+            words = " ".join(part for row in table.rows for cell in row.cells for part in cell)
+            self.container.add(words, ("table", table.a, table.b, ""))
+        elif not made:
             for row in table.rows:
                 text = " | ".join(" ".join(cell) for cell in row.cells)
                 self.unmapped.append(Paragraph(tidy(text), (row.a, row.b), "table", self.outline.place()[0]))
 
     def _code(self, block: DocumentBlock) -> None:
         host = self.open or self.container
-        if host and (
-            host is self.container
-            or (host.source == "item" and block.indent > host.indent)
-            or host.parts[-1].rstrip("*` ").endswith(":")
-        ):
+        inside = host is not None and host.source == "item" and block.indent > host.indent
+        if host and (inside or host is self.container or host.parts[-1].rstrip("*` ").endswith(":")):
             host.add(block.text, _span(block))
-            return
-        self._close()
-        self._leave_out(block)
+        else:
+            self._close()
+            self._leave_out(block)
 
     # --- drafts
 

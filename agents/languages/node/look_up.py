@@ -38,8 +38,7 @@ def _in_words(answer: Any) -> str:
         return ""
     if not isinstance(place, str) or (place and not _PLACE.fullmatch(place)):
         return ""
-    near = (
-        [each for each in given if isinstance(each, str) and _NAME.fullmatch(each)] if isinstance(given, list) else []
-    )
+    listed = given if isinstance(given, list) else []
+    near = [each for each in listed if isinstance(each, str) and _NAME.fullmatch(each)]
     what = f"{name} of {place} does not exist in what is installed." if place else f"{name} does not exist."
     return what + (f" Close: {', '.join(near[:3])}." if near else "")

@@ -26,12 +26,8 @@ def read_npm(text: str) -> list[Problem]:
     if script := _NPM_SCRIPT.search(said):
         return [Problem("npm", "MissingScript", f"Missing script: {script[1]}", "package.json")]
     code = next((line[5:].strip() for line in lines if line.startswith("code ")), "npm")
-    name = _NPM_NAME.search(said)
-    if name:
+    if name := _NPM_NAME.search(said):
         return [Problem("npm", code, f"{code} {name[1] or name[2]}", "package.json")]
-    words = [
-        re.sub(rf"^{re.escape(code)}\s?", "", line)
-        for line in lines
-        if not line.startswith(("code ", "A complete log"))
-    ]
+    reasons = [line for line in lines if not line.startswith(("code ", "A complete log"))]
+    words = (re.sub(rf"^{re.escape(code)}\s?", "", line) for line in reasons)
     return [Problem("npm", code, one_line(" ".join(words)), "package.json")]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 
 from agents.languages.problems import WORKSPACE, Frame, Problem, is_library, problem, relative
 
@@ -87,21 +89,14 @@ def read_node(text: str, root: str = WORKSPACE) -> list[Problem]:
         return []
     one = _error(text, root)
     if one is None and (thrown := _THROWN.search(text)):  # anything may be thrown: a string, an object
-        one = (
-            "Uncaught",
-            " ".join(thrown["what"].split()),
-            [Frame(relative(thrown["file"], root), int(thrown["line"]))],
-        )
-    if one is None:
-        return []
-    return [_settled("node", *one, text, root)]
+        place = Frame(relative(thrown["file"], root), int(thrown["line"]))
+        one = "Uncaught", " ".join(thrown["what"].split()), [place]
+    return [_settled("node", *one, text, root)] if one else []
 
 
 def _titled(tool: str, title: re.Pattern[str], text: str, root: str, *, before: str = "") -> list[Problem]:
-    heads = list(title.finditer(text))
     found: list[Problem] = []
-    for at, head in enumerate(heads):
-        body = text[head.end() : heads[at + 1].start() if at + 1 < len(heads) else len(text)]
+    for head, body in _headed(title, text):
         name = head["name"].strip()
         if tool == "vitest" and (rule := _RULE.search(body)):
             body = body[: rule.start()]
@@ -118,14 +113,18 @@ def _titled(tool: str, title: re.Pattern[str], text: str, root: str, *, before: 
             if not words:
                 continue
             kind = "NoTests" if words == "Your test suite must contain at least one test." else "AssertionError"
-            said = (
-                kind,
-                " ".join([words, *(_WANTED.findall(body)[:3] or _CHANGED.findall(body)[:6])]),
-                _frames(body, root),
-            )
+            message = " ".join([words, *(_WANTED.findall(body)[:3] or _CHANGED.findall(body)[:6])])
+            said = kind, message, _frames(body, root)
         one = _settled(tool, *said, body if tool == "vitest" else "", root, test=name)
         found.append(one if one.file else _in_file(one, _file_of(tool, name, body, text[: head.start()], root)))
     return found
+
+
+def _headed(title: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each title that is found, and the text up to the next one."""
+    heads = list(title.finditer(text))
+    for head, after in zip_longest(heads, heads[1:]):
+        yield head, text[head.end() : after.start() if after else len(text)]
 
 
 def _file_of(tool: str, name: str, body: str, before: str, root: str) -> Frame:
@@ -145,15 +144,13 @@ def _in_file(one: Problem, place: Frame) -> Problem:
 
 
 def _tap(text: str, root: str) -> list[Problem]:
-    found = []
-    heads = list(_TAP.finditer(text))
-    for at, head in enumerate(heads):
-        body = text[head.end() : heads[at + 1].start() if at + 1 < len(heads) else len(text)]
+    found, end = [], 0
+    for head, body in _headed(_TAP, text):
+        above, end = text[end : head.start()], head.end()
         if "failureType: 'subtestsFailed'" in body:
             continue  # its subtests are told one by one
         if "failureType: 'cancelledByParent'" in body and "failureType: 'hookFailed'" in text:
             continue  # so is the hook it waited for
-        above = text[heads[at - 1].end() if at else 0 : head.start()]
         if "exitCode: " in body and "error: 'test failed'" in body:  # the file broke before its first test
             inner = "\n".join(line[2:] for line in above.splitlines() if line.startswith("# "))
             if broken := _error(inner, root):

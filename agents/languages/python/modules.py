@@ -68,11 +68,8 @@ def _is_text(node: ast.stmt) -> bool:
 
 def _there(files: Sequence[str], asked: str = "") -> str:
     """ " There are: …", after the likest one; a big repository is not listed whole."""
-    known = [
-        path
-        for path in files
-        if path.endswith(".py") and not path.startswith(TESTS) and not path.endswith("__init__.py")
-    ]
+    code = [path for path in files if path.endswith(".py") and not path.startswith(TESTS)]
+    known = [path for path in code if not path.endswith("__init__.py")]
     if not known:
         return " It holds no Python module."
     shown = known[:SHOWN]

@@ -86,22 +86,16 @@ class _UseReader:
             elif isinstance(node, ast.ImportFrom):
                 twice.update(alias.asname or alias.name for alias in node.names)
             for name, module, taken in bound:
-                if (
-                    id(node) in self._guarded
-                    or not self._foreign(module)
-                    or self._bound.get(name, (module, taken)) != (module, taken)
-                ):
+                rebound = self._bound.get(name, (module, taken)) != (module, taken)
+                if rebound or id(node) in self._guarded or not self._foreign(module):
                     twice.add(name)
                 self._bound[name] = (module, taken)
         for name in twice:
             self._bound.pop(name, None)
 
     def _walk(self) -> None:
-        set_here = {
-            node.attr
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
-        }
+        attributes_here = [node for node in ast.walk(self._tree) if isinstance(node, ast.Attribute)]
+        set_here = {node.attr for node in attributes_here if not isinstance(node.ctx, ast.Load)}
         inner: set[int] = set()
         for node in ast.walk(self._tree):  # parents come before their children
             call = node if isinstance(node, ast.Call) else None
@@ -114,11 +108,8 @@ class _UseReader:
             inner.update(id(part) for part in ast.walk(target))
             module, taken = self._bound[chain[0]]
             attributes = taken + chain[1:]
-            if (
-                attributes
-                and not any(part.startswith("__") for part in attributes)
-                and not _of_the_system(module, attributes)
-            ):
+            special = any(part.startswith("__") for part in attributes)
+            if attributes and not special and not _of_the_system(module, attributes):
                 self._uses.append(Use(module, attributes, _keywords(call), target.lineno))
 
 
@@ -160,13 +151,9 @@ def _guarded(tree: ast.Module) -> Iterator[int]:
     """Nodes (by id) below a place where the code itself asks whether a thing is there."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Try | ast.TryStar):
-            caught = [handler for handler in node.handlers if _catches_absence(handler)]
-            if caught:
-                for statement in (
-                    *node.body,
-                    *(inner for handler in node.handlers for inner in handler.body),
-                    *node.orelse,
-                ):
+            if any(map(_catches_absence, node.handlers)):
+                handled = [statement for handler in node.handlers for statement in handler.body]
+                for statement in (*node.body, *handled, *node.orelse):
                     yield from map(id, ast.walk(statement))
         elif isinstance(node, ast.If | ast.IfExp | ast.BoolOp | ast.With):
             asked = node.test if isinstance(node, ast.If | ast.IfExp) else node

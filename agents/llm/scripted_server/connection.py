@@ -87,7 +87,6 @@ class Connection(BaseHTTPRequestHandler):
         except (ClientGone, OSError):
             self.close_connection = True
             self.seen.outcome = "disconnected"
-            self.desk.count(disconnected=1)
 
     def send_json(self, status: int, data: Any, headers: dict[str, str] | None = None) -> None:
         """One JSON answer."""

@@ -1,10 +1,10 @@
-"""What all connections to one recording share: the calls it saw, the totals, the prompt cache and the free slots."""
+"""What all connections to one recording share: the calls it saw, the prompt cache and the free slots."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,6 @@ class Desk:
     slots: threading.Semaphore
     window: int
     requests: deque[SeenRequest] = field(default_factory=lambda: deque(maxlen=_KEEP_REQUESTS))
-    counts: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopping: threading.Event = field(default_factory=threading.Event)
     loaded_window: int | None = None
@@ -53,7 +52,6 @@ class Desk:
         request = SeenRequest(method, path, {}, time.time(), port=port)
         with self.lock:
             self.requests.append(request)
-            self.counts["requests"] += 1
         return request
 
     def take_slot(self) -> bool:
@@ -70,8 +68,3 @@ class Desk:
         with self.lock:
             self.at_once -= 1
         self.slots.release()
-
-    def count(self, **amounts: int) -> None:
-        """Add to the totals."""
-        with self.lock:
-            self.counts.update(amounts)

@@ -136,7 +136,6 @@ class Player:
     def _send(self, asked: ChatRequest, prompt: str, text: str, started: float) -> None:
         http, desk, seen = self.http, self.http.desk, self.http.seen
         seen.prompt_tokens, seen.reused_tokens = prompt_tokens(prompt, desk.cache.reused(prompt))
-        desk.count(chats=1, prompt_tokens=seen.prompt_tokens, reused_tokens=seen.reused_tokens)
         reading = time.monotonic()
         http.wait(desk.reading.delay(seen.prompt_tokens - seen.reused_tokens))
         writing = time.monotonic()
@@ -153,7 +152,6 @@ class Player:
                     return
                 self.send_piece(word)
             seen.reply_tokens += 1
-            desk.count(reply_tokens=1)
         reply = "".join(words)
         desk.cache.extend(prompt, f"{prompt}<|assistant|>\n{reply}\n")
         end = time.monotonic()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,7 @@ class ScriptedOllama:
     """A recorded model on 127.0.0.1: `with ScriptedOllama(folder) as url:`.
 
     Speeds are tokens per second (writing: of each call, reading: of all together), 0 is without delay; `parallel` calls
-    are answered at a time, the others wait. `requests` is what came in (the last thousand), `stats()` the totals.
+    are answered at a time, the others wait. `requests` is what came in (the last thousand).
     """
 
     handler: type[Connection] = OllamaHandler
@@ -113,11 +112,6 @@ class ScriptedOllama:
         """The largest number of calls answered at the same time."""
         return self._desk.most_at_once
 
-    def stats(self) -> dict[str, int]:
-        """Totals: requests, chats, prompt_tokens, reused_tokens, reply_tokens, disconnected."""
-        with self._desk.lock:
-            return dict(self._desk.counts)
-
     def start(self) -> None:
         """Listen; raises OSError when the port is taken."""
         if self._server is not None:
@@ -142,9 +136,3 @@ class ScriptedOllama:
         thread.join(timeout=5)
         self._desk.cache.clear()
         self._desk.loaded_window = None
-
-    def restart(self, down_s: float = 0.0) -> None:
-        """Stop, stay away for some seconds, and listen again on the same port."""
-        self.stop()
-        time.sleep(down_s)
-        self.start()

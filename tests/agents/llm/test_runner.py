@@ -235,7 +235,6 @@ def test_the_prefix_of_a_growing_conversation_is_reused(runner, provider, server
     assert chats[0].reused_tokens == 0
     assert chats[1].reused_tokens >= chats[0].prompt_tokens
     assert chats[1].prompt_tokens > chats[1].reused_tokens
-    assert server.stats()["reused_tokens"] == chats[1].reused_tokens
 
 
 def test_a_changed_beginning_reuses_nothing_after_the_change(runner, provider, server):

@@ -111,7 +111,8 @@ def test_calls_wait_for_a_slot_and_all_are_answered(folder, parallel):
 def test_the_same_port_answers_after_a_restart_and_the_cache_is_cold(server):
     chat(server.url, talk())
     before = server.url
-    server.restart()
+    server.stop()
+    server.start()
     assert server.url == before
     chat(server.url, talk())
     assert [seen.reused_tokens for seen in server.requests] == [0, 0]

@@ -153,3 +153,8 @@ class FakeModelServer(ScriptedOllama):
         self.faults = Faults()
         own = {"faults": self.faults, "key": key, "refuses": frozenset(refuses)}
         self.handler = type("OwnFakeHandler", (FakeHandler,), own)
+
+    def restart(self) -> None:
+        """Stop and listen again on the same port."""
+        self.stop()
+        self.start()
