@@ -209,24 +209,16 @@ def _pieces(path: str, data: bytes, tree: Tree) -> Iterator[tuple[str, str, byte
 
 
 @cache
-def _kinds() -> list[tuple[re.Pattern[str], re.Pattern[bytes], str, str]]:
-    table = tomllib.loads(Path(__file__).with_name("file_kinds.toml").read_text("utf-8"))
-    return [
-        (
-            re.compile(row.get("path", "(?!)")),
-            re.compile(row.get("start", "(?!)").encode()),
-            row["language"],
-            row.get("suffix", ""),
-        )
-        for row in table["kinds"]
-    ]
+def _kinds() -> list[dict[str, str]]:
+    kinds: list[dict[str, str]] = tomllib.loads(Path(__file__).with_name("file_kinds.toml").read_text("utf-8"))["kinds"]
+    return kinds
 
 
 def _kind(path: str, data: bytes) -> tuple[str, str]:
     """Language and suffix by a file's path or first line; empty when neither says it."""
-    for by_path, by_start, language, suffix in _kinds():
-        if by_path.search(path) or by_start.match(data):
-            return language, suffix
+    for row in _kinds():
+        if re.search(row.get("path", "(?!)"), path) or re.match(row.get("start", "(?!)").encode(), data):
+            return row["language"], row.get("suffix", "")
     return "", ""
 
 

@@ -24,18 +24,14 @@ def parse(data: bytes) -> ast.Module | None:
 def around(module: ast.Module, line: int) -> ast.AST:
     """The innermost function that holds the line, else the module."""
     functions = [
-        node
-        for node in ast.walk(module)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+        n for n in ast.walk(module) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and _holds(n, line)
     ]
     return max(functions, key=lambda node: node.lineno, default=module)
 
 
 def sql_is_settled(data: bytes, line: int) -> bool:
     """True when every part put into the text of the statement at this line is settled."""
-    module = parse(data)
-    if module is None:
-        return False
+    module = parse(data) or ast.Module([], [])
     scope = around(module, line)
     names = _names(scope) | (_names(module, inside=False) - _bound(scope) if scope is not module else set())
     texts = [n for n in ast.walk(scope) if isinstance(n, ast.JoinedStr | ast.BinOp) and _holds(n, line)]
@@ -45,9 +41,7 @@ def sql_is_settled(data: bytes, line: int) -> bool:
 
 def address_is_checked(data: bytes, line: int) -> bool:
     """True when `urlopen` at this line opens an address with a fixed https start or a checked scheme."""
-    module = parse(data)
-    if module is None:
-        return False
+    module = parse(data) or ast.Module([], [])
     scope = around(module, line)
     if any(isinstance(node, ast.Compare) and "scheme" in ast.unparse(node) for node in ast.walk(scope)):
         return True
@@ -70,16 +64,13 @@ def address_is_checked(data: bytes, line: int) -> bool:
 def first_argument_is_constant(data: bytes, line: int, method: str) -> bool:
     """True when every call of the method at this line is given a written-out text."""
     module = parse(data)
-    calls = [
-        node
-        for node in (ast.walk(module) if module else ())
-        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == method
-    ]
+    nodes = ast.walk(module) if module else ()
+    calls = [n for n in nodes if isinstance(n, ast.Call) and _holds(n, line)]
+    calls = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == method]
     return bool(calls) and all(call.args and isinstance(call.args[0], ast.Constant) for call in calls)
 
 
-def _holds(node: ast.expr, line: int) -> bool:
+def _holds(node: ast.expr | ast.stmt, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or 0)
 
 

@@ -110,20 +110,18 @@ class Redactor:
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Start, end and kind of everything that must go."""
-        spans = [(start, end, kind) for kind, start, end in self._configured(text)]
-        spans += [
-            (start, end, kind)
+        found = list(self._configured(text))
+        by_place = _named_by_place()
+        found += [
+            (kind, start, end)
             for kind, start, end in find_known(text)
-            if kind not in _named_by_place() or not is_placeholder(text[start:end])
+            if kind not in by_place or not is_placeholder(text[start:end])
         ]
-        spans += [
-            (*match.span("value"), "password-literal")
-            for match in _assigned(text)
-            if not is_placeholder(match["value"])
-        ]
-        spans += [(start, end, kind) for kind, start, end, sure in find_assigned(text) if sure]
-        spans += [(start, end, kind) for kind, start, end in find_disguised(text)]
-        return spans
+        literals = [match for match in _assigned(text) if not is_placeholder(match["value"])]
+        found += [("password-literal", *match.span("value")) for match in literals]
+        found += [(kind, start, end) for kind, start, end, sure in find_assigned(text) if sure]
+        found += find_disguised(text)
+        return [(start, end, kind) for kind, start, end in found]
 
     def _configured(self, text: str) -> Iterator[tuple[str, int, int]]:
         values = self._values

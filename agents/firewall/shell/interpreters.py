@@ -120,16 +120,14 @@ class Interpreters(FileEffects):
         starts = pattern("inline", "starts", family if family in rules()["inline"]["starts"] else "any")
         if found := starts.search(code.text):
             shown = f"The {family} program uses {found[0].strip()[:30]!r}"
-            verdicts.append(
-                approve("inline-program", f"{shown}: it may start others, reach the network or change files.")
-            )
+            reason = f"{shown}: it may start others, reach the network or change files."
+            verdicts.append(approve("inline-program", reason))
             # What it would start may be refused outright.
             inner = (self.nested(text) for text in _texts(code.text) if " " in text.strip() or "/" in text)
             verdicts += [one for one in inner if one.decision == "deny" and one.rule != "command.unparsable"]
         if re.search(r"-M\s*\w*(Socket|IO::|LWP|HTTP|Net|MIME)|-r\s*(socket|net|open-uri|fiddle|drb)", before):
-            verdicts.append(
-                approve("inline-program", f"{family} loads a library that talks to the network or decodes.")
-            )
+            reason = f"{family} loads a library that talks to the network or decodes."
+            verdicts.append(approve("inline-program", reason))
         return worst(verdicts)
 
     def _awk(self, arguments: Sequence[Word]) -> Iterator[FirewallVerdict]:

@@ -103,9 +103,8 @@ class Launchers(Interpreters):
         elif name == "watch" and rest:
             yield self.nested(" ".join(word.text for word in rest))
         elif rest and not (name == "command" and {"-v", "-V"} & set(texts)):
-            yield from self.simple(
-                SimpleCommand(words=list(rest), piped_from=simple.piped_from, text_in=simple.text_in)
-            )
+            inner = SimpleCommand(words=list(rest), piped_from=simple.piped_from, text_in=simple.text_in)
+            yield from self.simple(inner)
 
     def spread(self, name: str, rest: list[Word], simple: SimpleCommand) -> Iterator[FirewallVerdict]:
         """xargs and parallel: the arguments come from elsewhere."""

@@ -207,20 +207,16 @@ class _Reader(WordReader):
             else:
                 named.append(part)
         if node.type == "test_command":
-            named = [
-                leaf
-                for leaf in descendants(node, stop=names("grammar", "words"))
-                if leaf.type in names("grammar", "words") or not leaf.children
-            ]
+            words = names("grammar", "words")
+            named = [leaf for leaf in descendants(node, stop=words) if leaf.type in words or not leaf.children]
         starts = {part.start_byte for part in [*inside, *redirects] if part.type in _REDIRECTS}
         # sh 0<&2: the grammar takes some descriptors for arguments.
         named = [part for part in named if part.end_byte not in starts or not self.raw(part).isdigit()]
         for group in self.groups(named):
             if not found.words:
                 prompt = self.raw(group[0]).startswith("$ ")  # a prompt that was copied along
-                found.built = not prompt and any(
-                    part.type in SUBSTITUTIONS for one in group for part in descendants(one)
-                )
+                kinds_inside = {part.type for one in group for part in descendants(one)}
+                found.built = not prompt and not SUBSTITUTIONS.isdisjoint(kinds_inside)
             found.words += self.words(group)
         while len(found.words) > 1 and named and self.raw(named[0]) in ("time", "coproc"):  # keywords, unless quoted
             named = named[1:]
@@ -282,9 +278,8 @@ class _Reader(WordReader):
             elif "<" in marks:
                 found.reads += words
             else:
-                found.writes += [
-                    word for word in words if not (marks & {">&", "<&"} and re.fullmatch(r"\d+|-", word.text))
-                ]
+                copies = bool(marks & {">&", "<&"})
+                found.writes += [word for word in words if not (copies and re.fullmatch(r"\d+|-", word.text))]
 
     def here_document(self, node: Node, found: SimpleCommand) -> None:
         parts = {part.type: part for part in node.named_children}
