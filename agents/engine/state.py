@@ -108,6 +108,12 @@ def updated(state: TaskState, change: TaskState) -> TaskState:
     return cast(TaskState, known | changed)
 
 
+def key_of(state: TaskState, name: str) -> str:
+    """The idempotency key of an effect of this node run: the same when the node runs again after a kill."""
+    task = state["task"]
+    return f"{task['key']}/g{task.get('generation', 1)}/{state['step']}/{name}"
+
+
 def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
     """The state a task begins with; tries of an earlier generation are counted on."""
     return TaskState(

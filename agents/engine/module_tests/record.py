@@ -8,10 +8,9 @@ from difflib import unified_diff
 
 from agents.engine.contracts import TaskContext
 from agents.engine.effects import effect
-from agents.engine.nodes.keys import key_of
 from agents.engine.nodes.mutation import mutation_checked
 from agents.engine.nodes.verify import command_ran
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, key_of
 from agents.events.effects import CommandRan, CoverageMeasured, FileChanged, TestsRan
 from agents.languages.base import Covered
 from agents.languages.registry import language_of_task

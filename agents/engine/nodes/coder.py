@@ -10,16 +10,15 @@ from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import (
     add_messages,
-    key_of,
     lessons_text,
+    near_the_limit,
     opening,
     own_files,
     request_files,
 )
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
-from agents.engine.nodes.limits import near_the_limit
-from agents.engine.state import TaskState, updated
+from agents.engine.state import TaskState, key_of, updated
 from agents.events.lifecycle import AttemptTakenBack
 from agents.events.reasoning import DiagnosisMade
 from agents.languages.registry import language_of_task

@@ -11,10 +11,9 @@ from agents.context.parts import PERSON_SAYS
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
-from agents.engine.nodes.keys import key_of as key_of
 from agents.engine.nodes.libraries import absent, offered
-from agents.engine.state import TaskState, files_of
-from agents.events.effects import ErrorRaised
+from agents.engine.state import TaskState, files_of, key_of
+from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.reasoning import DecisionMade
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message, ReplyTooLong
@@ -170,6 +169,23 @@ def unusable(state: TaskState, ctx: TaskContext, persona: Persona, reasons: list
         next_steps=["retry", "adjust", "skip", "escalate"],
     )
     ctx.event_log.emit(error, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}:unusable"))
+
+
+def near_the_limit(state: TaskState, ctx: TaskContext) -> None:
+    """Warn once that few iterations are left: a person may look in while there is something to save (ACA-1).
+
+    Called when one more was used than the state knows of.
+    """
+    used, limits, task = state["counters"]["iteration"] + 1, ctx.limits, state["task"]
+    if limits.warn_iterations <= used < limits.max_iterations:
+        most = limits.max_iterations
+        notice = SystemNotice(
+            summary=f"{used} of {most} iterations are used: {most - used} left before it is escalated",
+            text="Few iterations are left.",
+            details={"used": used, "limit": most},
+        )
+        key = f"{task['key']}/g{task.get('generation', 1)}/iterations"
+        ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key)
 
 
 def crowded(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.escalation import escalation_text
-from agents.engine.nodes.common import key_of
 from agents.engine.nodes.lessons import learned
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, key_of
 from agents.events.effects import ErrorRaised
 
 

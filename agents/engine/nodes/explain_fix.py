@@ -14,9 +14,8 @@ from typing import Any
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import OverBudget, Stopped, TaskContext
 from agents.engine.nodes.common import system_turn
-from agents.engine.nodes.keys import key_of
 from agents.engine.policy import left_of
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, key_of
 from agents.llm.base import LLMError
 from agents.llm.tokens import count_messages
 from agents.memory.words import words_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from agents.engine.contracts import TaskContext
-from agents.engine.nodes.keys import key_of
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import GuardBlocked, GuardWatched
 from agents.firewall import FirewallContext, FirewallJudgement, FirewallVerdict, Kind, judge

@@ -13,8 +13,7 @@ from typing import Any
 
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.explain_fix import difference, explained
-from agents.engine.nodes.keys import key_of
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, key_of
 from agents.events.reasoning import LessonLearned, LessonRefused, LessonsJudged, LessonsRecalled
 from agents.memory.base import Lesson, Showing
 from agents.memory.choosing import find_lessons

@@ -10,8 +10,7 @@ from agents.context.documents import documentation
 from agents.context.files import nearness
 from agents.context.meaning import Asking, Nearness
 from agents.engine.contracts import TaskContext
-from agents.engine.nodes.keys import key_of
-from agents.engine.state import TaskState, files_of
+from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import SystemNotice
 from agents.languages.registry import language_of_task
 from agents.prompts.provenance import Material, Source, joined, label

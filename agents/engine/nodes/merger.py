@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
-from agents.engine.nodes.common import key_of
 from agents.engine.nodes.packages import lock_files
 from agents.engine.nodes.verify import run_tests, write_candidate
-from agents.engine.state import TaskState, updated
+from agents.engine.state import TaskState, key_of, updated
 from agents.events.effects import CommitMade, EffectAnnounced, MergeDone
 from agents.languages.registry import languages
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
-from agents.engine.nodes.common import key_of
 from agents.engine.nodes.verify import REWARD_LINT, close_attempt, write_candidate
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, key_of
 from agents.events.effects import EffectAnnounced, MutationChecked
 from agents.languages.registry import language_of_task
 from agents.mutation.check import Result, check, mutants_of

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
-from agents.engine.nodes.common import key_of
-from agents.engine.state import TaskState, files_of
+from agents.engine.state import TaskState, files_of, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.languages.registry import languages

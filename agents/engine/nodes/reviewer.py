@@ -7,10 +7,10 @@ from typing import Any
 from agents.context import requirements_text
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import Runtime, TaskContext
-from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, key_of, one_line, unusable
+from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
-from agents.engine.state import TaskState, files_of
+from agents.engine.state import TaskState, files_of, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
 from agents.gates.feedback import feedback_text, gate_judged

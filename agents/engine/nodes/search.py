@@ -12,12 +12,12 @@ from typing import Any
 from agents.context import files_text
 from agents.engine.ask import Question, ask_together
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import key_of, opening, own_files, question, request_files
+from agents.engine.nodes.common import opening, own_files, question, request_files
 from agents.engine.nodes.lessons import ids
 from agents.engine.nodes.verify import run_tests, write_candidate
 from agents.engine.policy import left_of, prices
 from agents.engine.sampling.selection import Sample, agreeing, enough, select
-from agents.engine.state import TaskState, updated
+from agents.engine.state import TaskState, key_of, updated
 from agents.events.reasoning import SampleSelected
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message, ReplyTooLong

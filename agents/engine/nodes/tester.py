@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import add_messages, key_of, one_line, opening, request_files
-from agents.engine.nodes.limits import near_the_limit
-from agents.engine.state import TaskState, updated
+from agents.engine.nodes.common import add_messages, near_the_limit, one_line, opening, request_files
+from agents.engine.state import TaskState, key_of, updated
 from agents.events.reasoning import Adjudicated
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message

@@ -9,11 +9,10 @@ from typing import Any
 from agents.engine.best_try import best_here
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
-from agents.engine.nodes.common import key_of
 from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
 from agents.engine.nodes.packages import settle_packages
 from agents.engine.repeats import already_tried, remembered
-from agents.engine.state import TaskState, files_of, updated
+from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.events.effects import (
     CommandRan,
     CoverageMeasured,
