@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.engine.nodes.common import system_turn
+from agents.languages.python import syntax
 from agents.languages.registry import LANGUAGES, UnknownLanguage, language, language_of, language_of_task, languages
 from agents.personas import CODER, TESTER
 
@@ -58,7 +59,7 @@ def imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def trespasses(name: str, source: str) -> list[str]:
-    tree = ast.parse(source)
+    tree = syntax.parse(source)
     found = [
         f"{name}:{node.lineno}: {node.value[:60]!r}"
         for node in literals(tree)
