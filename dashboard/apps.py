@@ -11,7 +11,7 @@ WORDS = {1: "added", 2: "changed", 3: "deleted"}
 
 
 def on_back_office(instance: Any, created: bool, **_: Any) -> None:
-    """What is done in the back office belongs to the trail; the back office's own log can be changed there."""
+    """Record what is done in the back office: its own log can be changed there."""
     from projects.services.audit.notifications import announce_recheck
     from projects.services.audit.sitelog import note
 
@@ -21,11 +21,11 @@ def on_back_office(instance: Any, created: bool, **_: Any) -> None:
     action = f"back_office.{WORDS.get(instance.action_flag, 'done')}"
     note(instance.user, action, f"{kind} {instance.object_repr}", {"what": instance.get_change_message()})
     if kind == "user" and str(instance.object_id).isdecimal():
-        announce_recheck(int(instance.object_id))  # deactivated, or rights taken away: open streams look again
+        announce_recheck(int(instance.object_id))  # deactivated, or rights taken away: open streams check access again
 
 
 class DashboardConfig(AppConfig):
-    """Showing it."""
+    """The dashboard."""
 
     name = "dashboard"
     default_auto_field = "django.db.models.BigAutoField"

@@ -59,13 +59,13 @@ class RunConsumer(AsyncWebsocketConsumer):
     sockets_per_person = 40
 
     async def connect(self) -> None:
-        """Let the person in, or say why not with a code of its own (a refused handshake could not)."""
+        """Accept the socket, or close it with a code that says why (a refused handshake cannot carry one)."""
         self.run_id = int(self.scope["url_route"]["kwargs"]["pk"])
         self.pump: asyncio.Task[None] | None = None
         self.wake = asyncio.Event()
         self.hidden = False
         self.deltas: dict[tuple[str, str], dict[str, Any]] = {}
-        self.heard: list[float] = []
+        self.received: list[float] = []
         self.shut = False
         self.checked = time.monotonic()
         await self.accept()
@@ -99,18 +99,18 @@ class RunConsumer(AsyncWebsocketConsumer):
                 await self.pump
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """All a tab may say is whether it is hidden; a chatty one is shut."""
+        """A tab may only report whether it is hidden; one that sends too much is closed."""
         if self.shut:
             return  # what is still on its way after the hang-up costs nothing
         now = time.monotonic()
-        self.heard = [moment for moment in self.heard if now - moment < 60] + [now]
-        if len(self.heard) > self.messages_per_minute or bytes_data or len(text_data or "") > 200:
+        self.received = [moment for moment in self.received if now - moment < 60] + [now]
+        if len(self.received) > self.messages_per_minute or bytes_data or len(text_data or "") > 200:
             await self.hang_up(TOO_MUCH)
             return
         self.hidden = text_data == '{"hidden":true}'
 
     async def hang_up(self, code: int) -> None:
-        """Close, and hear nothing more."""
+        """Close, and ignore what still arrives."""
         self.shut = True
         await self.close(code)
 

@@ -12,13 +12,32 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
-from dashboard.account_forms import RULES_HELP, password_field
 from projects.models import Requirement
 from projects.models.project import Autonomy, Role
+from projects.services.accounts.api_tokens import LONGEST, SCOPES
 from projects.services.planning.projects import LIMITS
 
 RETRIES = LIMITS["max_retries"]
 MAX_DOCUMENT = 5 * 1024 * 1024  # bytes
+RULES_HELP = "At least 8 characters; not a common one, not your name."
+
+
+def password_field(label: str, *, new: bool = False, help_text: str = "") -> forms.CharField:
+    """A password field that password managers recognize."""
+    kind = "new-password" if new else "current-password"
+    return forms.CharField(
+        label=label,
+        strip=False,
+        max_length=1_000,
+        widget=forms.PasswordInput(attrs={"autocomplete": kind}),
+        help_text=help_text,
+    )
+
+
+def code_field(help_text: str) -> forms.CharField:
+    """A code of the authenticator app, or a recovery code."""
+    attrs = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+    return forms.CharField(label="Code", max_length=40, widget=forms.TextInput(attrs=attrs), help_text=help_text)
 
 
 class FirstAdminForm(forms.Form):
@@ -116,6 +135,14 @@ class RequirementForm(forms.Form):
         return [text for row in self.cleaned_data["acceptance"].splitlines() if (text := row.strip())][:50]
 
 
+class NamesField(forms.CharField):
+    """Names separated by commas, as a list in their order, each once."""
+
+    def clean(self, value: Any) -> list[str]:
+        """At most 200 names."""
+        return list(dict.fromkeys(part for raw in super().clean(value).split(",") if (part := raw.strip())))[:200]
+
+
 class TaskForm(forms.Form):
     """One task of a plan."""
 
@@ -126,21 +153,9 @@ class TaskForm(forms.Form):
         choices=[("coder", "Coder"), ("tester", "Tester"), ("reviewer", "Reviewer"), ("sre", "SRE")]
     )
     minutes = forms.IntegerField(min_value=1, max_value=60, label="Minutes", help_text="At most 60.")
-    requirements = forms.CharField(required=False, help_text="Ids, separated by commas.")
-    needs = forms.CharField(required=False, help_text="Tasks that come first, separated by commas.")
+    requirements = NamesField(required=False, help_text="Ids, separated by commas.")
+    needs = NamesField(required=False, help_text="Tasks that come first, separated by commas.")
     comment = forms.CharField(required=False, max_length=500, label="Why this change")
-
-    @staticmethod
-    def _list(text: str) -> list[str]:
-        return list(dict.fromkeys(part for raw in text.split(",") if (part := raw.strip())))[:200]
-
-    def clean_requirements(self) -> list[str]:
-        """Ids in their order, each once."""
-        return self._list(self.cleaned_data["requirements"])
-
-    def clean_needs(self) -> list[str]:
-        """Keys in their order, each once."""
-        return self._list(self.cleaned_data["needs"])
 
 
 class MemberForm(forms.Form):
@@ -168,3 +183,52 @@ class DispositionForm(forms.Form):
     def expires_at(self) -> Any:
         """When the decision lapses."""
         return timezone.now() + timedelta(days=self.cleaned_data["days"])
+
+
+class CodeForm(forms.Form):
+    """The second step of signing in."""
+
+    code = code_field("Six digits from your authenticator app, or one of your recovery codes.")
+
+
+class PasswordForm(forms.Form):
+    """A new password, with the present one as proof."""
+
+    old = password_field("Present password")
+    new = password_field("New password", new=True, help_text=RULES_HELP)
+    again = password_field("New password again", new=True)
+
+    def clean(self) -> dict[str, Any]:
+        """Both new passwords agree."""
+        data = super().clean() or {}
+        if data.get("new") and data.get("new") != data.get("again"):
+            self.add_error("again", "The two new passwords differ.")
+        return data
+
+
+class FactorForm(forms.Form):
+    """Turning a second factor on: the password, so that a browser left open is not enough, and a first code."""
+
+    password = password_field("Your password")
+    code = code_field("The six digits the app shows now.")
+
+
+class FactorOffForm(forms.Form):
+    """Turning it off, or asking for new recovery codes."""
+
+    password = password_field("Your password")
+    code = code_field("Six digits from the app, or a recovery code.")
+
+
+class TokenForm(forms.Form):
+    """A new API token."""
+
+    name = forms.CharField(max_length=80, help_text="What uses it, e.g. “CI of Todo API”.")
+    scopes = forms.MultipleChoiceField(
+        choices=[(name, f"{name}: {what}") for name, what in SCOPES.items()],
+        initial=["read"],
+        label="May",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    days = forms.IntegerField(min_value=1, max_value=LONGEST, initial=90, label="Lives for (days)")
+    password = password_field("Your password")

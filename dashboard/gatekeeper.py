@@ -42,7 +42,7 @@ def _by_a_person(request: HttpRequest) -> bool:
 
 
 class Gatekeeper:
-    """The middleware; it stands right behind the one that knows the user."""
+    """The middleware; it comes directly after the one that sets the user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""A refusal is an answer: its text and the way back, with the status that says what kind of no it was."""
+"""Refusals as HTTP: the status of each kind, and the page to go back to."""
 
 from __future__ import annotations
 

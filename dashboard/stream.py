@@ -97,7 +97,7 @@ class StreamSection:
 
 
 def chunk_of(seq: int) -> int:
-    """The chunk an event lies in."""
+    """The chunk an event is in."""
     return (seq - 1) // CHUNK
 
 
@@ -135,7 +135,7 @@ def tasks_of(run: Run) -> QuerySet[Task]:
 
 
 def _touched(run: Run, rows: list[Event]) -> str:
-    """The panels that rows make stale, rendered anew."""
+    """The panels that the rows make stale, rendered again."""
     moved = {row.task_id for row in rows if row.task_id and "task" in look_of(row.type).panels}
     parts = []
     if moved:

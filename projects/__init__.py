@@ -1,1 +1,1 @@
-"""The truth: projects, plans, runs, events and the only doors through which they change."""
+"""The database: projects, plans, runs and events, and the services that change them."""

@@ -11,7 +11,7 @@ from projects.data_version import refuse_old_data
 
 
 class ProjectsConfig(AppConfig):
-    """The truth."""
+    """The database room."""
 
     name = "projects"
     default_auto_field = "django.db.models.BigAutoField"

@@ -42,7 +42,7 @@ class LeaseLost(ProjectsError):
 
 
 class TooManyTries(ProjectsError):
-    """Too many wrong answers in a row; `seconds` from now another one is heard."""
+    """Too many wrong answers in a row; the next one is accepted in `seconds`."""
 
     def __init__(self, text: str, seconds: int) -> None:
         super().__init__(text)

@@ -1,6 +1,6 @@
 """Jobs: thin. Each loads by id, takes a lease, runs the engine, and writes what came of it through the services.
 
-The queue only wakes workers up; what is to be done stands in the database (a lost job is found by the sweep).
+The queue only wakes workers up; what is to be done is in the database (the sweep finds a lost job).
 """
 
 from __future__ import annotations
@@ -304,8 +304,3 @@ def note_heads() -> None:
 def tidy_sandboxes() -> None:
     """Remove sandboxes that dead workers left behind."""
     sandboxes.tidy()
-
-
-def recover_now() -> None:
-    """What a fresh worker does first: the sweep, at once."""
-    sweep()

@@ -91,7 +91,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _clearable_tables() -> Iterator[None]:
     """Let Django's flush empty the insert-only tables after a test with real transactions; guarded again at once."""
-    from projects.models.insert_only import create_statements, drop_statements, run_statements
+    from projects.models.insert_only import create_statements, drop_statements
+    from tests.rows import run_statements
 
     original = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
 
@@ -127,7 +128,8 @@ def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[Any, ...]
 @pytest.fixture
 def unguarded() -> Iterator[None]:
     """The insert-only tables without their triggers, as somebody who owns the database could make them."""
-    from projects.models.insert_only import create_statements, drop_statements, run_statements
+    from projects.models.insert_only import create_statements, drop_statements
+    from tests.rows import run_statements
 
     connection = connections["default"]
     run_statements(connection, drop_statements(connection.vendor))

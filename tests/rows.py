@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+from django.db.backends.base.base import BaseDatabaseWrapper
+
 from agents.events.base import EventKind
 from projects.models import Event
 from projects.services.audit import events
@@ -38,3 +40,10 @@ def emit(
     """Write a row through the service, from its columns."""
     event = AnyEvent(type, content=payload or {}, role=role, **columns)
     return events.emit(run_id, event, actor=actor, task_id=task_id, attempt=attempt, key=key)
+
+
+def run_statements(connection: BaseDatabaseWrapper, statements: list[str]) -> None:
+    """Execute each statement on its own."""
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)

@@ -113,7 +113,7 @@ def recover() -> None:
     if importlib.util.find_spec("projects.jobs") is None:
         return
     try:
-        importlib.import_module("projects.jobs").recover_now()
+        importlib.import_module("projects.jobs").sweep()
     except Exception as error:  # noqa: BLE001  pages must be served even then
         log.error("recovery at start-up failed (%s); the sweep will try again; details: %s", error, note(error))
 

@@ -1,4 +1,4 @@
-"""What programs may ask for: each address one small function around the services that the pages use."""
+"""The endpoints for programs: small functions around the services that the pages use."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def approval_list(request: AuthenticatedHttpRequest) -> Answer:
 
 
 def decide(request: AuthenticatedHttpRequest, approval: Approval, body: Body) -> Answer:
-    """A yes names what it is a yes to: what is asked may have changed since the program looked."""
+    """Answer an approval; `subject` must match, since it may have changed after the program read it."""
     answer = text(body, "answer", most=10)
     if answer not in ("yes", "no"):
         raise BadInput('\'answer\' is "yes" or "no".')

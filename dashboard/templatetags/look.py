@@ -104,7 +104,7 @@ def found_by(way: str) -> str:
 
 @register.filter
 def prefixed(value: object, prefix: str) -> str:
-    """The value behind its prefix, or nothing for an empty value."""
+    """The value after a prefix; nothing for an empty value."""
     return f"{prefix}{value}" if value else ""
 
 

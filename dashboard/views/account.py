@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
 from dashboard import address, gatekeeper
-from dashboard.account_forms import FactorForm, FactorOffForm, PasswordForm, TokenForm
+from dashboard.forms import FactorForm, FactorOffForm, PasswordForm, TokenForm
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from projects.errors import BadInput, NotAllowed, ProjectsError, TooManyTries
@@ -101,7 +101,7 @@ def qr_path(text: str) -> tuple[str, int]:
 @never_cache
 @page("GET POST")
 def factor(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """Set up the second factor: show its secret, hear a first code of it, show the recovery codes once."""
+    """Set up the second factor: show its secret, check a first code, show the recovery codes once."""
     if second_factor.has_one(request.user):
         return redirect("account")
     secret = request.session.get(OFFERED) or second_factor.new_secret()
@@ -117,7 +117,7 @@ def factor(request: AuthenticatedHttpRequest) -> HttpResponse:
             status = 429 if isinstance(refusal, TooManyTries) else 422
         else:
             del request.session[OFFERED]
-            # Who stole an older session does not keep it.
+            # An older session that was stolen ends too.
             users.sign_out_everywhere(request.user, but=request.session.session_key)
             return show(request, "pages/recovery_codes.html", {"codes": codes, "fresh": True})
     path, side = qr_path(second_factor.address_of(secret, request.user))

@@ -19,9 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard import address, gatekeeper
-from dashboard.account_forms import CodeForm
 from dashboard.context import THEMES
-from dashboard.forms import FirstAdminForm
+from dashboard.forms import CodeForm, FirstAdminForm
 from dashboard.refusals import local_path
 from dashboard.views.account import WRONG_CODE
 from projects.errors import ProjectsError, TooManyTries
@@ -37,7 +36,7 @@ PENDING_FOR = 10 * 60  # seconds
 
 
 def enter(request: HttpRequest, user: Any) -> None:
-    """Begin the session: under a new key, so that one planted before is worth nothing."""
+    """Begin the session under a new key, so that one planted before is useless."""
     SessionStore.clear_expired()
     login(request, user, backend=BACKEND)
     now = int(time.time())
@@ -46,7 +45,7 @@ def enter(request: HttpRequest, user: Any) -> None:
 
 
 def told_to_wait(request: HttpRequest, template: str, form: Any, wait: TooManyTries, **more: Any) -> HttpResponse:
-    """The form again, with when another try is heard."""
+    """The form again, with when to try again."""
     response = render(request, template, {"form": form, "wait": str(wait), **more}, status=429)
     response["Retry-After"] = str(wait.seconds)
     return response
@@ -65,7 +64,7 @@ class SignIn(LoginView):
         return redirect("setup") if users.needs_first_admin() else super().get(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        """Hear a name and a password, unless there were too many wrong ones."""
+        """Check a name and a password, unless there were too many wrong ones."""
         name, place = request.POST.get("username", "").replace("\x00", ""), address.of(request)
         try:
             throttle.begin("password", name, place)
@@ -82,7 +81,7 @@ class SignIn(LoginView):
         return self.form_invalid(form)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Let the person in, or ask for their code first."""
+        """Sign the person in, or ask for their code first."""
         user = form.get_user()
         if not second_factor.has_one(user):
             enter(self.request, user)

@@ -39,7 +39,7 @@ def _asked_code(approval: Approval) -> dict[str, Any]:
     """What a guard asks about: its reasons, and the code as it was when it asked; {} for other questions.
 
     Code that reaches outside is written already (`paths`), so its changes are shown. A file that a guard holds back
-    (`path`) is not: there it is the answer it stands in.
+    (`path`) is not: there the reply that contains it is shown.
     """
     payload = approval.payload
     written = text.listed(payload.get("paths"), CODE_FILES)

@@ -1,9 +1,9 @@
-"""The audit trails, of a run and of the site: the same rows, proved and taken away."""
+"""The audit trails, of a run and of the site: shown, verified and exported."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
@@ -20,6 +20,7 @@ from projects.services.audit.checkpoints import read_heads
 from projects.services.audit.vocabulary import families
 
 PAGE = 200
+Download: TypeAlias = FileResponse | StreamingHttpResponse
 Numbered = TypeVar("Numbered", Event, SiteEvent)
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}
 TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
@@ -69,7 +70,7 @@ def verify(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     return _page(request, run, chain.verify_run(run.pk))
 
 
-def _taken_away(lines: Iterable[str], name: str, fmt: str, *, signed: bool) -> FileResponse | StreamingHttpResponse:
+def _download(lines: Iterable[str], name: str, fmt: str, *, signed: bool) -> Download:
     """A trail as a file, or with its signature as an archive."""
     if signed:
         archive = exports.signed_archive(lines, f"{name}.{fmt}")
@@ -85,17 +86,15 @@ def _format(fmt: str) -> str:
 
 
 @page("GET", Run)
-def export(
-    request: AuthenticatedHttpRequest, run: Run, fmt: str, signed: bool = False
-) -> FileResponse | StreamingHttpResponse:
+def export(request: AuthenticatedHttpRequest, run: Run, fmt: str, signed: bool = False) -> Download:
     """Every row of a run as a file, on request with its signature."""
     rights.require(request.user, run.project, "audit.export")
-    return _taken_away(exports.export_events(run.pk, _format(fmt)), f"run-{run.pk}-audit", fmt, signed=signed)
+    return _download(exports.export_events(run.pk, _format(fmt)), f"run-{run.pk}-audit", fmt, signed=signed)
 
 
 @page("GET")
 def public_key(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """The public half of the key that signs exports; to be kept elsewhere, before it is needed."""
+    """The public half of the key that signs exports; keep a copy elsewhere before it is needed."""
     text = signing.public_pem(signing.private_key().public_key())
     headers = {"Content-Disposition": 'attachment; filename="aiswe.pub"', **NOSNIFF}
     return HttpResponse(text, content_type="text/plain; charset=utf-8", headers=headers)
@@ -138,9 +137,7 @@ def site_verify(request: AuthenticatedHttpRequest) -> HttpResponse:
 
 
 @page("GET")
-def site_export(
-    request: AuthenticatedHttpRequest, fmt: str, signed: bool = False
-) -> FileResponse | StreamingHttpResponse:
+def site_export(request: AuthenticatedHttpRequest, fmt: str, signed: bool = False) -> Download:
     """Every row of the site's trail as a file, on request with its signature."""
     _only_administrators(request)
-    return _taken_away(exports.export_site(_format(fmt)), "site-audit", fmt, signed=signed)
+    return _download(exports.export_site(_format(fmt)), "site-audit", fmt, signed=signed)

@@ -22,12 +22,14 @@ def _page(request: AuthenticatedHttpRequest, run: Run, task: Task | None) -> Htt
         "task": task,
         "calls": [{"call": call, "parts": prompt_breakdown.segments(call.parts)} for call in calls],
         "sums": ledger.sums_of(calls),
-        "total": usage.task_usage(task.pk) if task else usage.run_usage(run.pk),
+        "total": usage.usage_of(task_id=task.pk) if task else usage.usage_of(run_id=run.pk),
         "after": after,
         "more": calls[-1].usage.seq if len(calls) == ledger.MOST else None,
     }
     if task is None:
-        context["tasks"] = [{"task": one, "total": usage.task_usage(one.pk)} for one in run.tasks.order_by("ordinal")]
+        context["tasks"] = [
+            {"task": one, "total": usage.usage_of(task_id=one.pk)} for one in run.tasks.order_by("ordinal")
+        ]
     return show(request, "pages/ledger.html", context)
 
 

@@ -46,10 +46,10 @@ def index(request: AuthenticatedHttpRequest) -> HttpResponse:
 
 
 def _fits(row: lessons.LessonRow, q: str, slug: str) -> bool:
-    """Whether every word of the search stands somewhere in the lesson."""
+    """Whether the lesson contains every word of the search."""
     lesson = row.lesson
-    told = f"{lesson.cause} {lesson.fix} {lesson.failure} {lesson.task} {lesson.topic}".casefold()
-    return slug in ("", row.project.slug) and all(word in told for word in q.casefold().split())
+    text = f"{lesson.cause} {lesson.fix} {lesson.failure} {lesson.task} {lesson.topic}".casefold()
+    return slug in ("", row.project.slug) and all(word in text for word in q.casefold().split())
 
 
 @page("POST")

@@ -1,8 +1,9 @@
-"""The plan: graph and table, its checks, its versions, and the hard yes."""
+"""The plan: graph and table, its checks, its versions, and its approval."""
 
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +11,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from dashboard import dag, plan_diff
+from dashboard import dag
 from dashboard.forms import TaskForm
 from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest
@@ -19,6 +20,42 @@ from projects.errors import StaleVersion
 from projects.models import Plan, Project
 from projects.services.planning import plans
 from projects.services.work import runs
+
+FIELDS = ("title", "description", "expects", "agent", "minutes", "requirements", "needs", "files", "packages", "kind")
+
+
+@dataclass
+class PlanChange:
+    """One task's change: added, removed or changed, with (field, before, after)."""
+
+    key: str
+    title: str
+    kind: str
+    fields: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def _words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value if value is not None else "")
+
+
+def _compare(before: Plan, after: Plan) -> list[PlanChange]:
+    """Changes of each task, in the order of the newer plan, removed tasks last."""
+    old = {str(entry.get("key")): entry for entry in dag.entries_of(before)}
+    new = {str(entry.get("key")): entry for entry in dag.entries_of(after)}
+    changes = []
+    for key, entry in new.items():
+        if key not in old:
+            changes.append(PlanChange(key, _words(entry.get("title")), "added"))
+            continue
+        differs = [
+            (name, _words(old[key].get(name)), _words(entry.get(name)))
+            for name in FIELDS
+            if (old[key].get(name) or None) != (entry.get(name) or None)
+        ]
+        if differs:
+            changes.append(PlanChange(key, _words(entry.get("title")), "changed", differs))
+    changes += [PlanChange(key, _words(e.get("title")), "removed") for key, e in old.items() if key not in new]
+    return changes
 
 
 def _url(plan: Plan) -> str:
@@ -34,7 +71,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     if plan is not None:
         entries = dag.entries_of(plan)
         before = versions.filter(version__lt=plan.version).first()
-        changes = plan_diff.compare(dag.entries_of(before), entries) if before else []
+        changes = _compare(before, plan) if before else []
         covered = {str(key) for entry in entries for key in listed(entry.get("requirements"), 1_000)}
         # What the product shall not do needs no task.
         wanted = plan.document.requirements.exclude(status="rejected").exclude(kind="non_goal")
@@ -57,21 +94,21 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
 
 
 def conflict(request: AuthenticatedHttpRequest, plan: Plan, refusal: StaleVersion) -> HttpResponse:
-    """Both versions, so that the person can choose with open eyes."""
+    """Both versions, for a person whose page was out of date."""
     newest = plan.project.plans.first()
     context = {
         "project": plan.project,
         "plan": plan,
         "newest": newest,
         "refusal": str(refusal),
-        "changes": plan_diff.compare(dag.entries_of(plan), dag.entries_of(newest)) if newest else [],
+        "changes": _compare(plan, newest) if newest else [],
     }
     return render(request, "pages/plan_conflict.html", context, status=409)
 
 
 @page("POST", Plan)
 def approve(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
-    """The hard yes, to exactly the content that was shown."""
+    """Approve exactly the content that was shown."""
     try:
         plans.approve_plan(plan, content_hash=request.POST.get("hash", ""), by=request.user)
     except StaleVersion as refusal:
@@ -82,7 +119,7 @@ def approve(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
 
 @page("POST", Plan)
 def changes(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
-    """No, with what should be different."""
+    """Reject the plan, with what should change."""
     try:
         plans.ask_for_changes(plan, by=request.user, comment=request.POST.get("comment", "").strip()[:4_000])
     except StaleVersion as refusal:
@@ -124,5 +161,5 @@ def edit_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpRe
 
 @page("POST", Plan)
 def build(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
-    """Start building an approved plan, and go and watch it."""
+    """Start building an approved plan, and show the run."""
     return redirect("run", runs.start_build(plan, by=request.user).pk)

@@ -69,29 +69,27 @@ def home(request: AuthenticatedHttpRequest) -> HttpResponse:
 
 @page("GET POST")
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """Name a project and give it its first document."""
+    """Create a project with its first document."""
     form = ProjectForm(request.POST or None, request.FILES or None)
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            data, filename = form.document()
-            try:
-                # Read before anything is made, so that a refused document leaves no empty project behind.
-                documents.preview(data, filename)
-                project = projects.create_project(
-                    form.cleaned_data["name"],
-                    by=request.user,
-                    autonomy=form.cleaned_data["autonomy"],
-                    limits={"max_retries": form.cleaned_data["max_retries"]},
-                )
-                documents.extract_written(documents.upload_document(project, data, filename, by=request.user))
-            except ProjectsError as refusal:
-                form.add_error(None, str(refusal))
-                status = status_of(refusal)
-            else:
-                messages.success(request, f"{project.name} was created. Check what was read from {filename}.")
-                return redirect("requirements", project.pk)
+    status = 422 if form.errors else 200
+    if request.method == "POST" and form.is_valid():
+        data, filename = form.document()
+        try:
+            # Read before anything is made, so that a refused document leaves no empty project behind.
+            documents.preview(data, filename)
+            project = projects.create_project(
+                form.cleaned_data["name"],
+                by=request.user,
+                autonomy=form.cleaned_data["autonomy"],
+                limits={"max_retries": form.cleaned_data["max_retries"]},
+            )
+            documents.extract_written(documents.upload_document(project, data, filename, by=request.user))
+        except ProjectsError as refusal:
+            form.add_error(None, str(refusal))
+            status = status_of(refusal)
+        else:
+            messages.success(request, f"{project.name} was created. Check what was read from {filename}.")
+            return redirect("requirements", project.pk)
     return show(request, "pages/project_new.html", {"form": form}, status=status)
 
 
@@ -139,7 +137,7 @@ def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
 def _next_step(
     document: RequirementDocument | None, plan: Plan | None, latest: Sequence[Run], planning: Run | None
 ) -> str:
-    """The one thing that brings the project on."""
+    """What the project needs next."""
     if document is None:
         return "upload"
     if document.status != "confirmed":

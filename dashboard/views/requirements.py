@@ -1,4 +1,4 @@
-"""The document beside what was read from it."""
+"""The document with what was read from it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def edit(request: AuthenticatedHttpRequest, requirement: Requirement) -> HttpRes
 
 @page("POST", RequirementDocument)
 def add(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
-    """A requirement the document does not say."""
+    """Add a requirement that is not in the document."""
     form = RequirementForm(request.POST)
     if not form.is_valid():
         raise BadInput("A requirement needs a text and a kind.")
@@ -132,7 +132,7 @@ def add(request: AuthenticatedHttpRequest, document: RequirementDocument) -> Htt
 
 @page("POST", RequirementDocument)
 def confirm(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
-    """The architect's word that this is what must be built."""
+    """Confirm that this is what must be built."""
     documents.confirm_requirements(document, by=request.user)
     messages.success(request, "Requirements confirmed. Next: a plan.")
     return redirect("requirements", document.project_id)
@@ -140,6 +140,6 @@ def confirm(request: AuthenticatedHttpRequest, document: RequirementDocument) ->
 
 @page("POST", RequirementDocument)
 def plan(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
-    """Start the planner on a document, and go and watch it."""
+    """Start the planner on a document, and show the run."""
     run = runs.start_planning(document, by=request.user)
     return redirect("run", run.pk)

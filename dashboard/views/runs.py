@@ -1,4 +1,4 @@
-"""The glass box: all runs, one run live, and its rows by chunk, by hole and by event."""
+"""All runs, one run live, and its rows by chunk, by gap and by event."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ def _next(run: Run) -> dict[str, Any]:
 
 @page("GET", Run)
 def following(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
-    """Where to go on from a planning run."""
+    """What a planning run led to, as a fragment."""
     return render(request, "partials/run_next.html", _next(run))
 
 
 @page("GET", Run)
 def chunk(request: AuthenticatedHttpRequest, run: Run, n: int) -> HttpResponse:
-    """A hundred rows; for good once they are all there."""
+    """A chunk of rows, cacheable for good once it is full."""
     section = stream.StreamSection(n)
     if section.first > run.last_seq:
         raise Http404("That part of the run has not happened yet.")
@@ -126,7 +126,7 @@ def chunk(request: AuthenticatedHttpRequest, run: Run, n: int) -> HttpResponse:
 
 @page("GET", Run)
 def rows(request: AuthenticatedHttpRequest, run: Run) -> JsonResponse:
-    """The next frame after a cursor, for a hole or where sockets are blocked: the same one the socket would send."""
+    """The next frame after a cursor, for a gap or where sockets are blocked: the same one the socket would send."""
     after = number(request.GET, "after") or 0
     found = stream.frame(run.pk, after, stream.Filter.read(request.GET), upto=number(request.GET, "upto"))
     response = JsonResponse(found or {"v": 1, "run": run.pk, "from": after + 1, "to": after, "last": run.last_seq})
@@ -149,7 +149,7 @@ def control(request: AuthenticatedHttpRequest, run: Run, verb: str) -> HttpRespo
 
 @page("POST", Run)
 def say(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
-    """A person's words to the agents, part of the stream."""
+    """Send a person's message to the agents."""
     text = request.POST.get("text", "").strip()
     if not text:
         raise BadInput("Write what the agents should know, then send it.")

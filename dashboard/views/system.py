@@ -32,7 +32,7 @@ SHORTCUTS = (
 
 
 def setup_facts() -> dict[str, str]:
-    """What a person needs to bring a local model up. A password in the address is not shown."""
+    """What a person needs to start a local model. A password in the address is not shown."""
     url = next(iter(settings.MODEL_URLS.values()))  # of the default server
     parts = urlsplit(url if "//" in url else f"//{url}")
     host = parts.netloc.rpartition("@")[2]
@@ -42,19 +42,19 @@ def setup_facts() -> dict[str, str]:
 
 @page("GET POST")
 def doctor(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """Every check with its evidence and the way out; POST runs them anew."""
+    """Every check with its evidence and what to do; POST runs them again."""
     if request.method == "POST":
         health.run_checks(fresh=True)
         return redirect("system")
     checks = health.run_checks()
     red = [check for check in checks if check["ok"] is False]
-    context = {"checks": checks, "red": red, "window": settings.MODEL_WINDOW, "demo": demo.is_offered()}
-    return show(request, "pages/system.html", {**context, **setup_facts()})
+    facts = {"checks": checks, "red": red, "window": settings.MODEL_WINDOW, "demo": demo.is_offered()}
+    return show(request, "pages/system.html", facts | setup_facts())
 
 
 @page("POST")
 def start_demo(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """Start the recording and go and watch it."""
+    """Start the recorded demo and show its run."""
     return redirect("run", demo.start_demo(request.user).pk)
 
 

@@ -1,4 +1,4 @@
-"""One task: its tries, tests, diff, findings and log; and the gate it stands at."""
+"""One task: its attempts, tests, diff, findings and log; and its security gate."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         "rows": log,
         "limits": [(name, words, task.run.project.limits.get(name)) for name, words in LIMITS.items()],
         "best": best.best_of(task),
-        "spent": usage.task_usage(task.pk),
+        "spent": usage.usage_of(task_id=task.pk),
         "needs": task.needs.all(),
         "unblocks": task.unblocks.all(),
         "requirements": task.requirements.all(),
@@ -137,7 +137,7 @@ def retry(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
 
 @page("POST", Task)
 def skip(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
-    """Go on without it."""
+    """Skip a task."""
     reason = request.POST.get("reason", "").strip()[:2_000]
     if not reason:
         raise BadInput("Give a reason for skipping the task; it is kept in the audit trail.")

@@ -21,7 +21,7 @@ from projects.models import Event, Run, Task, Usage
 from projects.services.audit import events
 from projects.services.audit.intents import announce_effect, effect_failed
 from projects.services.audit.notifications import announce_delta
-from projects.services.audit.replies import keep_reply, kept_reply
+from projects.services.audit.sealing import keep_reply, kept_reply
 from projects.services.insight import usage
 from projects.services.work import leases
 from projects.services.work.locks import lock_run

@@ -1,4 +1,4 @@
-"""What a person signs in with, beside the password: sessions, second factor, API tokens, and who tries too often."""
+"""Signing in, apart from the password: sessions, second factor, API tokens, and failed attempts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ApiToken(models.Model):
 
 
 class Tries(models.Model):
-    """How often somebody tried in vain, by the hash of who and from where; names that were typed are not kept."""
+    """Failed attempts, counted by a hash of account and address; the names that were typed are not kept."""
 
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField(default=0)

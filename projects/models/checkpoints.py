@@ -1,4 +1,4 @@
-"""Where the task graph's checkpoints lie, so that a killed job goes on at the node it was in."""
+"""Where the task graph's checkpoints are stored, so that a killed job goes on at the node it was in."""
 
 from __future__ import annotations
 

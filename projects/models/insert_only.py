@@ -13,6 +13,8 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 TABLES = ("projects_event", "projects_blob", "projects_transition", "projects_siteevent")
 
+TRIGGERS = {"sqlite": ("no_update", "no_delete", "no_overwrite"), "postgresql": ("no_change", "no_truncate")}
+
 # INSERT OR REPLACE deletes without firing a DELETE trigger on SQLite, so an insert over an existing row is refused too.
 # The same blob again is no change: it is ignored.
 SQLITE_OVERWRITES = {
@@ -69,13 +71,9 @@ def create_statements(vendor: str) -> list[str]:
 
 
 def drop_statements(vendor: str) -> list[str]:
-    """SQL that takes the triggers away: for undoing the migration, and for tests that clear the tables."""
-    if vendor == "sqlite":
-        names = ("no_update", "no_delete", "no_overwrite")
-        return [f"DROP TRIGGER IF EXISTS {table}_{name}" for table in TABLES for name in names]
-    return [
-        f"DROP TRIGGER IF EXISTS {table}_{name} ON {table}" for table in TABLES for name in ("no_change", "no_truncate")
-    ]
+    """SQL that removes the triggers: for undoing the migration, and for tests that clear the tables."""
+    on = "" if vendor == "sqlite" else " ON {}"
+    return [f"DROP TRIGGER IF EXISTS {table}_{name}{on.format(table)}" for table in TABLES for name in TRIGGERS[vendor]]
 
 
 def guard(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
@@ -90,21 +88,12 @@ def unguard(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
         schema_editor.execute(statement, params=None)
 
 
-def run_statements(connection: BaseDatabaseWrapper, statements: list[str]) -> None:
-    """Execute each statement on its own."""
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-
-
 def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     """Names of the triggers that should be there and are not; empty when the tables are guarded."""
+    wanted = {f"{table}_{name}" for table in TABLES for name in TRIGGERS[connection.vendor]}
+    query = "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
     if connection.vendor == "sqlite":
-        wanted = {f"{table}_{name}" for table in TABLES for name in ("no_update", "no_delete", "no_overwrite")}
         query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    else:
-        wanted = {f"{table}_{name}" for table in TABLES for name in ("no_change", "no_truncate")}
-        query = "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
     with connection.cursor() as cursor:
         cursor.execute(query)
         found = {str(row[0]) for row in cursor.fetchall()}

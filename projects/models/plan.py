@@ -13,8 +13,6 @@ class Plan(models.Model):
     """One version of a task graph. Editing makes a new version; approval pins the hash."""
 
     class Status(models.TextChoices):
-        """Where the plan stands."""
-
         DRAFTING = "drafting", "Drafting"
         PROPOSED = "proposed", "Proposed"
         INVALID = "invalid", "Invalid"

@@ -12,8 +12,6 @@ class RequirementDocument(models.Model):
     """A PRD as it was given; a new upload is a new version, never a change."""
 
     class Status(models.TextChoices):
-        """What has been done with the document."""
-
         UPLOADED = "uploaded", "Uploaded"
         EXTRACTED = "extracted", "Extracted"
         CONFIRMED = "confirmed", "Confirmed"
@@ -44,8 +42,6 @@ class Requirement(models.Model):
     """One thing the product must do, with the lines it was read from."""
 
     class Kind(models.TextChoices):
-        """What sort of statement it is."""
-
         FUNCTIONAL = "functional", "Functional"
         NON_FUNCTIONAL = "non_functional", "Non-functional"
         STORY = "story", "User story"
@@ -63,8 +59,6 @@ class Requirement(models.Model):
         MANUAL = "manual", "Added by hand"
 
     class Status(models.TextChoices):
-        """The architect's word on it."""
-
         PROPOSED = "proposed", "Proposed"
         ACCEPTED = "accepted", "Accepted"
         REJECTED = "rejected", "Rejected"

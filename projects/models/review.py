@@ -13,8 +13,6 @@ class Finding(models.Model):
     """One thing a gate found in a task's change."""
 
     class State(models.TextChoices):
-        """Whether it is still there."""
-
         NEW = "new", "New"
         OLD = "old", "Already known"
         FIXED = "fixed", "Fixed"
@@ -53,16 +51,12 @@ class Approval(models.Model):
     """A question that a person decides or has decided. Without an answer nothing proceeds."""
 
     class Kind(models.TextChoices):
-        """What is asked."""
-
         PLAN = "plan", "Plan"
         PACKAGE = "package", "Package"
         GATE = "gate", "Gate"
         ESCALATION = "escalation", "Escalation"
 
     class Status(models.TextChoices):
-        """How it was answered."""
-
         PENDING = "pending", "Pending"
         APPROVED = "approved", "Approved"
         REJECTED = "rejected", "Rejected"

@@ -11,19 +11,38 @@ from projects.models.project import Project
 from projects.models.requirements import Requirement, RequirementDocument
 
 
-class Run(models.Model):
+class Work(models.Model):
+    """What workers do and people wait for: who holds it, what it waits for, and when it began and ended."""
+
+    wait_reason = models.CharField(max_length=20, blank=True, choices=waiting.choices)
+    why_detail = models.CharField(
+        max_length=300, blank=True, help_text="The detail of what it waits for, or else the reason of its last move."
+    )
+    # The lease: who works on it, until when. The token only grows; a writer with an old one is refused (fencing).
+    lease_owner = models.CharField(max_length=120, blank=True)
+    lease_token = models.PositiveBigIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def why(self) -> str:
+        """One sentence on what it waits for, or on its last move."""
+        return waiting.sentence(self.wait_reason, self.why_detail)
+
+
+class Run(Work):
     """Planning a document, building an approved plan, or writing tests on request. Owns a gapless stream of events."""
 
     class Kind(models.TextChoices):
-        """What the run is for."""
-
         PLAN = "plan", "Plan"
         BUILD = "build", "Build"
-        TESTS = "tests", "Tests"  # for a module that is there, on somebody's request
+        TESTS = "tests", "Tests"  # for an existing module, on request
 
     class Status(models.TextChoices):
-        """Where the run stands."""
-
         QUEUED = "queued", "Queued"
         RUNNING = "running", "Running"
         PAUSED = "paused", "Paused"
@@ -49,10 +68,6 @@ class Run(models.Model):
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="runs", null=True)
     plan_hash = models.CharField(max_length=64, blank=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
-    wait_reason = models.CharField(max_length=20, blank=True, choices=waiting.choices)
-    why_detail = models.CharField(
-        max_length=300, blank=True, help_text="The detail of what it waits for, or else the reason of its last move."
-    )
     why_since = models.DateTimeField(null=True)
     recording = models.BooleanField(default=False, help_text="The model's words are played from a recording.")
     last_seq = models.PositiveBigIntegerField(default=0)
@@ -60,13 +75,8 @@ class Run(models.Model):
     # Who may merge now; guarded like a task's lease.
     merge_owner = models.CharField(max_length=120, blank=True)
     merge_until = models.DateTimeField(null=True)
-    lease_owner = models.CharField(max_length=120, blank=True)
-    lease_token = models.PositiveBigIntegerField(default=0)
-    lease_until = models.DateTimeField(null=True)
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-pk"]
@@ -74,18 +84,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"Run {self.pk}"
 
-    @property
-    def why(self) -> str:
-        """One sentence on what the run waits for, or on its last move."""
-        return waiting.sentence(self.wait_reason, self.why_detail)
 
-
-class Task(models.Model):
+class Task(Work):
     """A node of the DAG in one run."""
 
     class Status(models.TextChoices):
-        """Where the task stands."""
-
         QUEUED = "queued", "Queued"
         READY = "ready", "Ready"
         RUNNING = "running", "Running"
@@ -122,21 +125,11 @@ class Task(models.Model):
     needs = models.ManyToManyField("self", symmetrical=False, related_name="unblocks", blank=True)
     requirements = models.ManyToManyField(Requirement, related_name="tasks", blank=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
-    wait_reason = models.CharField(max_length=20, blank=True, choices=waiting.choices)
-    why_detail = models.CharField(
-        max_length=300, blank=True, help_text="The detail of what it waits for, or else the reason of its last move."
-    )
-    # The lease: who works on it, until when. The token only grows; a writer with an old one is refused (fencing).
-    lease_owner = models.CharField(max_length=120, blank=True)
-    lease_token = models.PositiveBigIntegerField(default=0)
-    lease_until = models.DateTimeField(null=True)
     # The graph thread: a retry by a human starts a new one.
     generation = models.PositiveIntegerField(default=1)
     note = models.TextField(blank=True, help_text="A human's words for the next try.")
     commit = models.CharField(max_length=64, blank=True, help_text="The merged commit.")
     escalation = models.TextField(blank=True, help_text="Why it was escalated, readable.")
-    started_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["ordinal"]
@@ -146,18 +139,11 @@ class Task(models.Model):
     def __str__(self) -> str:
         return f"{self.key} {self.title}"
 
-    @property
-    def why(self) -> str:
-        """One sentence on what the task waits for, or on its last move."""
-        return waiting.sentence(self.wait_reason, self.why_detail)
-
 
 class Attempt(models.Model):
     """One try at a task: what was believed, what was changed, what the sandbox said."""
 
     class Outcome(models.TextChoices):
-        """How the try ended."""
-
         RUNNING = "running", "Running"
         PASSED = "passed", "Passed"
         FAILED = "failed", "Failed"
@@ -186,7 +172,7 @@ class Attempt(models.Model):
 
 
 class Transition(models.Model):
-    """History of the guarded door: every change of state, only ever inserted."""
+    """The history of every change of state; rows are only ever inserted."""
 
     kind = models.CharField(max_length=10, help_text="run, task or plan")
     object_id = models.PositiveBigIntegerField()

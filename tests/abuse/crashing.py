@@ -117,7 +117,7 @@ def work(point: str = "", moment: str = "") -> None:
     if point:
         crash_at(point, moment)
     driver = Driver(Patch)
-    jobs.recover_now()
+    jobs.sweep()
     driver.work()
 
 

@@ -145,7 +145,7 @@ class Stage:
 
     def sweep(self) -> None:
         """What the clock does every twenty seconds, when all have rested, and the jobs it wakes."""
-        jobs.recover_now()
+        jobs.sweep()
         later, jobs.LATER = jobs.LATER, timedelta(0)
         try:
             self.driver.step(len(self.driver.waiting))

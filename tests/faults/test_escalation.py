@@ -141,7 +141,8 @@ def _date(row, moment):
     """Set the moment of a row of an insert-only table, as time would have."""
     from django.db import connection
 
-    from projects.models.insert_only import create_statements, drop_statements, run_statements
+    from projects.models.insert_only import create_statements, drop_statements
+    from tests.rows import run_statements
 
     run_statements(connection, drop_statements(connection.vendor))
     Transition.objects.filter(pk=row.pk).update(at=moment)

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from projects.engine import model_clients as engine_models
-from projects.jobs import recover_now
+from projects.jobs import sweep
 from projects.models import Plan, Run, Task
 from projects.services.planning import documents
 from projects.services.work import runs
@@ -125,7 +125,7 @@ def test_the_run_says_what_all_its_tasks_wait_for(still):
     assert run.status == Run.Status.RUNNING
     assert run.why.startswith("T-01 is waiting for the model: ")
     assert run.why_since is not None
-    recover_now()
+    sweep()
     still.work()  # it rests: nobody is bothered
     assert still.runner.calls.count("coder") == 1
     still.runner.order("")

@@ -234,7 +234,7 @@ def test_the_sweep_finds_runs_that_nobody_woke(still, status):
     if status == Run.Status.RUNNING:
         jobs.runs.move_run(run, Run.Status.RUNNING)
     still.driver.waiting.clear()
-    jobs.recover_now()
+    jobs.sweep()
     assert ("projects.jobs.schedule_run", (run.pk,)) in still.driver.waiting
 
 

@@ -9,7 +9,7 @@ from django.db import connection
 from projects.engine import building, paths
 from projects.engine import model_clients as engine_models
 from projects.engine.owners import is_alive, this_worker
-from projects.jobs import recover_now, run_task
+from projects.jobs import run_task, sweep
 from projects.models import Event, Plan, Run, Task
 from projects.services.audit import chain, events
 from projects.services.planning import documents, plans
@@ -156,7 +156,7 @@ def test_a_model_that_is_away_makes_the_run_wait_not_fail(tmp_path, driver, monk
     server.start()
     monkeypatch.setattr("projects.jobs.LATER", timedelta(0))
     engine_models.runner().breaker(server.url).succeeded()
-    recover_now()
+    sweep()
     driver.work()
     task.refresh_from_db()
     assert task.status == Task.Status.MERGED
@@ -175,7 +175,7 @@ def test_a_task_whose_worker_died_is_taken_up_again(tmp_path, driver):
     run_task(task.pk)  # its lease is still held: nobody else may touch it
     task.refresh_from_db()
     assert task.status == Task.Status.RUNNING
-    recover_now()
+    sweep()
     driver.work()
     task.refresh_from_db()
     assert task.status == Task.Status.MERGED

@@ -19,7 +19,7 @@ class SessionStore(DatabaseStore):
 
     @classmethod
     def get_model_class(cls) -> Any:
-        """Where the sessions lie."""
+        """The model of the sessions."""
         return BrowserSession
 
     def create_model_instance(self, data: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The second factor: codes of an authenticator app, and recovery codes for the day the phone is gone."""
+"""The second factor: codes of an authenticator app, and recovery codes for a lost phone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from projects.services.audit.sitelog import note
 ISSUER = "AI SWE"
 DRIFT = 1  # steps of 30 s a phone's clock may be off either way
 RECOVERY_CODES = 10
-ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that reads like something else
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # no characters that look alike
 LENGTH = 12  # characters: 59 bits, more than the hash needs to keep it
 
 
@@ -100,7 +100,7 @@ def check(user: User, code: str) -> bool:
     except Unsealable:
         step = None  # the session secret was changed: a recovery code, or the operator, helps
     if step is not None:
-        # A code that somebody read over the shoulder is worth nothing: its step must be newer than the last one.
+        # A code that somebody saw being typed cannot be used again: its step must be newer than the last one.
         return bool(SecondFactor.objects.filter(pk=factor.pk, last_step__lt=step).update(last_step=step))
     with transaction.atomic():
         unused = RecoveryCode.objects.filter(user=user, digest=_digest(user, code), used_at=None)

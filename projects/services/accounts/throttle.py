@@ -1,9 +1,9 @@
-"""Slowing down whoever guesses: passwords, codes and API tokens.
+"""Rate limits on wrong passwords, codes and API tokens.
 
-A try is counted before the answer is looked at, so guessing in parallel gains nothing, and taken back when the answer
-is right. Three counters, each with some tries for free and then a wait that doubles: this account from this address;
-any account from this address; this account from anywhere. The third never holds up a place the owner came in from
-before, so nobody can lock an owner out by failing on purpose.
+An attempt is counted before the answer is checked, so guessing in parallel gains nothing, and taken back when the
+answer is right. Three counters, each with some free attempts and then a wait that doubles: this account from this
+address; any account from this address; this account from anywhere. The third never delays an address the owner signed
+in from before, so nobody can lock an owner out by failing on purpose.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def words_for(seconds: int, until: datetime) -> str:
 
 
 def begin(what: str, account: str, address: str) -> None:
-    """Count a try before its answer is looked at.
+    """Count an attempt before its answer is checked.
 
     `what` names the question ("password", "code", "token"); an empty `account` counts by address alone. Raises
-    TooManyTries, whose text says when another one is heard.
+    TooManyTries, whose text says when to try again.
     """
     now = timezone.now()
     counters = _counters(what, account, address)
@@ -93,7 +93,7 @@ def begin(what: str, account: str, address: str) -> None:
 
 
 def _rows(counters: dict[str, tuple[str, Counter]], now: datetime) -> dict[str, Tries]:
-    """The rows of the counters, held until the transaction ends; what is old counts no more."""
+    """The rows of the counters, held until the transaction ends; old ones start again at zero."""
     keys = [key for key, _ in counters.values()]
     # Made first, then held: of two first tries at the same time, the second waits for the first one's count.
     Tries.objects.bulk_create([Tries(key=key, last_at=now) for key in keys], ignore_conflicts=True)
@@ -106,7 +106,7 @@ def _rows(counters: dict[str, tuple[str, Counter]], now: datetime) -> dict[str, 
 
 
 def succeeded(what: str, account: str, address: str) -> None:
-    """Take the try back: the answer was right. This place is known from now on."""
+    """Take the attempt back: the answer was right. This address is known from now on."""
     now = timezone.now()
     counters = _counters(what, account, address)
     with transaction.atomic():

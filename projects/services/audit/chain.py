@@ -1,10 +1,10 @@
-"""Proving the trails: is each whole, has nobody changed it, and does it still hold what was noted elsewhere?"""
+"""Verifying the trails: is each complete and unchanged, and does it agree with what was noted elsewhere?"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,6 +17,7 @@ from projects.services.audit.hashing import event_hash
 from projects.services.audit.intents import Intent, IntentWatch
 
 BATCH = 500
+Fault = tuple[int, str]  # at which number a trail is wrong, and why
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class ChainReport:
     intents: tuple[Intent, ...] = ()  # announced effects without an outcome
 
 
-def link_problem(event: Event | SiteEvent, expected: int, before: str) -> tuple[int, str] | None:
+def link_problem(event: Event | SiteEvent, expected: int, before: str) -> Fault | None:
     """Why this row cannot be the one numbered `expected` after a row with the hash `before`, and at which number."""
     if event.seq != expected:
         return expected, f"Event {expected} is missing: the next one found is {event.seq}."
@@ -48,27 +49,39 @@ def link_problem(event: Event | SiteEvent, expected: int, before: str) -> tuple[
 
 
 class _Walk:
-    """Goes along one trail: links, anchors on the way, and what was announced without an outcome."""
+    """Goes along one trail: links, content, anchors on the way, and what was announced without an outcome."""
 
     def __init__(self, anchors: Iterable[Anchor], head: str | None) -> None:
         self.before, self.count, self.met = GENESIS, 0, 0
         self.watch = IntentWatch()
         self._head, self._head_seen = head, head is None
+        self._proven: set[str] = set()  # content that was read already
         self._anchors: dict[int, list[Anchor]] = {}
         for anchor in anchors:
             self._anchors.setdefault(anchor.seq, []).append(anchor)
 
-    def report(self, found: tuple[int, str] | None = None) -> ChainReport:
+    def report(self, found: Fault | None = None) -> ChainReport:
         head = self.before if self.count else ""
-        if found is None:
-            return ChainReport(True, self.count, 0, "", head, self.met, self.watch.left())
-        return ChainReport(False, self.count, found[0], found[1], head, self.met, self.watch.left())
+        seq, problem = found or (0, "")
+        return ChainReport(found is None, self.count, seq, problem, head, self.met, self.watch.left())
 
-    def take(self, event: Event | SiteEvent, look: Callable[[Any], tuple[int, str] | None]) -> tuple[int, str] | None:
-        """The next row; what is wrong with it, or with the content that `look` finds it points at."""
-        found = link_problem(event, self.count + 1, self.before) or look(event)
-        if found is not None:
+    def go(self, rows: QuerySet[Any]) -> Fault | None:
+        """Take every row in order; what is wrong with the first one that cannot be proven."""
+        for batch in _batches(rows):
+            if isinstance(batch, int):
+                return batch, f"Event {batch} cannot be read: a column contains a value that was never written."
+            spoiled = _spoiled_blobs(batch, self._proven)
+            for event in batch:
+                if found := self._take(event, spoiled):
+                    return found
+        return None
+
+    def _take(self, event: Event | SiteEvent, spoiled: dict[str, str]) -> Fault | None:
+        if found := link_problem(event, self.count + 1, self.before):
             return found
+        for sha256 in _references(event):
+            if sha256 in spoiled:
+                return event.seq, f"Event {event.seq} points at content {sha256[:12]} that {spoiled[sha256]}."
         for anchor in self._anchors.get(event.seq, ()):
             if anchor.hash != event.hash:
                 return event.seq, (
@@ -81,7 +94,7 @@ class _Walk:
         self._head_seen = self._head_seen or event.hash == self._head
         return None
 
-    def end(self) -> tuple[int, str] | None:
+    def end(self) -> Fault | None:
         """What is missing at the end."""
         beyond = min((seq for seq in self._anchors if seq > self.count), default=0)
         if beyond:
@@ -108,28 +121,14 @@ def verify_chain(run_id: int, *, head: str | None = None, anchors: Iterable[Anch
     if run is None:
         raise BadInput(f"There is no run {run_id}.")
     walk = _Walk(anchors, head)
-    proven: set[str] = set()
-
-    def contents(batch: Sequence[Event]) -> Callable[[Event], tuple[int, str] | None]:
-        spoiled = _spoiled_blobs(batch, proven)
-
-        def look(event: Event) -> tuple[int, str] | None:
-            for sha256 in _references(event):
-                if sha256 in spoiled:
-                    return event.seq, f"Event {event.seq} points at content {sha256[:12]} that {spoiled[sha256]}."
-            return None
-
-        return look
-
-    found = _go(walk, Event.objects.filter(run_id=run_id), contents)
+    found = walk.go(Event.objects.filter(run_id=run_id))
     if found is not None:
         return walk.report(found)
-    count = walk.count
-    if count != run.last_seq:
-        words = f"The run recorded {run.last_seq} events, {count} are there: the end was cut off or added."
-        return walk.report((count + 1, words))
+    if walk.count != run.last_seq:
+        words = f"The run recorded {run.last_seq} events, {walk.count} are there: the end was cut off or added."
+        return walk.report((walk.count + 1, words))
     if (run.head_hash or GENESIS) != walk.before:
-        return walk.report((max(count, 1), "The last event is not the one recorded as the run's head."))
+        return walk.report((max(walk.count, 1), "The last event is not the one recorded as the run's head."))
     return walk.report(walk.end())
 
 
@@ -140,38 +139,22 @@ def verify_run(run_id: int, *, head: str | None = None, also: Iterable[Anchor] =
     """
     heads = read_heads()
     report = verify_chain(run_id, head=head, anchors=[*heads.anchors.get(trail_of(run_id), ()), *also])
-    return report if heads.ok or not report.ok else _untrusted(report, heads)
-
-
-def _untrusted(report: ChainReport, heads: Heads) -> ChainReport:
-    words = f"The chain is consistent, but the comparison failed: {heads.problem}"
-    return ChainReport(False, report.events, 0, words, report.head_hash, report.anchors, report.intents)
+    if heads.ok or not report.ok:
+        return report
+    return replace(report, ok=False, problem=f"The chain is consistent, but the comparison failed: {heads.problem}")
 
 
 def verify_site(heads: Heads | None = None) -> ChainReport:
     """Recompute the site's own trail and compare it with what was noted outside the database."""
     heads = heads or read_heads()
     walk = _Walk(heads.anchors.get(SITE, ()), None)
-    found = _go(walk, SiteEvent.objects.all(), lambda batch: lambda event: None)
-    return walk.report(found or walk.end())
+    return walk.report(walk.go(SiteEvent.objects.all()) or walk.end())
 
 
 def missing_runs(heads: Heads) -> list[str]:
     """Runs that were noted outside the database and are not in it any more."""
     there = {trail_of(pk) for pk in Run.objects.values_list("pk", flat=True)}
     return sorted(trail for trail in heads.anchors if trail != SITE and trail not in there)
-
-
-def _go(walk: _Walk, rows: QuerySet[Any], contents: Callable[[Any], Callable[[Any], Any]]) -> tuple[int, str] | None:
-    for batch in _batches(rows):
-        if isinstance(batch, int):
-            return batch, f"Event {batch} cannot be read: a column contains a value that was never written."
-        look = contents(batch)
-        for event in batch:
-            found = walk.take(event, look)
-            if found is not None:
-                return found
-    return None
 
 
 def _batches(rows: QuerySet[Any]) -> Iterator[list[Any] | int]:
@@ -195,16 +178,15 @@ def _batches(rows: QuerySet[Any]) -> Iterator[list[Any] | int]:
         done = batch[-1].seq
 
 
-def _references(event: Event) -> list[str]:
-    """The content hashes a row names; a value that is no hash is named too, so that it is found missing."""
-    found: list[str] = []
+def _references(event: Event | SiteEvent) -> list[str]:
+    """The content hashes a row names; other values are named too, so that they are found missing."""
+    if isinstance(event, SiteEvent):
+        return []
     values = event.blobs.values() if isinstance(event.blobs, dict) else [event.blobs]
-    for value in values:
-        found.extend(str(item) for item in (value if isinstance(value, list) else [value]))
-    return found
+    return [str(item) for value in values for item in (value if isinstance(value, list) else [value])]
 
 
-def _spoiled_blobs(batch: Sequence[Event], proven: set[str]) -> dict[str, str]:
+def _spoiled_blobs(batch: Sequence[Event | SiteEvent], proven: set[str]) -> dict[str, str]:
     """Content named in the batch that is missing or not what its hash says. Proven content is not read again."""
     wanted = {sha256 for event in batch for sha256 in _references(event)} - proven
     spoiled = dict.fromkeys(wanted, "is missing")

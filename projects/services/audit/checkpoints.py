@@ -1,8 +1,8 @@
 """The ends of all trails, noted on a schedule in a file outside the database that only grows.
 
-Whoever owns the database can rewrite all of a chain, or put back last week's copy: the chain itself then looks whole.
+Whoever owns the database can rewrite all of a chain, or restore last week's copy: the chain itself then looks complete.
 A line here says "run 12 was at event 340, whose hash is …"; it is signed, and names the hash of the line before it.
-Put the file on another disk or machine (AISWE_AUDIT_HEADS) and it also speaks against the owner of the database.
+On another disk or machine (AISWE_AUDIT_HEADS) the file is evidence even against the owner of the database.
 """
 
 from __future__ import annotations
@@ -86,6 +86,10 @@ def read_heads(path: Path | None = None, key: Ed25519PublicKey | None = None) ->
 def _read(path: Path, trusted: Ed25519PublicKey, *, each: bool) -> Heads:
     anchors: dict[str, list[Anchor]] = {}
     before, number = FIRST, 0
+
+    def broken(problem: str) -> Heads:
+        return Heads(path, number - 1, anchors, f"Line {number} of {path} {problem}.")
+
     with path.open("rb") as handle:
         following = handle.readline(MAX_LINE)
         while raw := following:
@@ -93,17 +97,12 @@ def _read(path: Path, trusted: Ed25519PublicKey, *, each: bool) -> Heads:
             number += 1
             row = _row(raw)
             if row is None:
-                return Heads(path, number - 1, anchors, f"Line {number} of {path} cannot be read.")
+                return broken("cannot be read")
             if row["line"] != number or row["before"] != before:
-                return Heads(
-                    path, number - 1, anchors, f"Line {number} of {path} does not follow from the one before it."
-                )
+                return broken("does not follow from the one before it")
             signed = canonical_json({name: value for name, value in row.items() if name != "signature"}).encode()
-            looked_at = each or not following
-            if looked_at and not signing.is_signed(signed, str(row["signature"]), trusted):
-                return Heads(
-                    path, number - 1, anchors, f"Line {number} of {path} was changed or signed with another key."
-                )
+            if (each or not following) and not signing.is_signed(signed, str(row["signature"]), trusted):
+                return broken("was changed or signed with another key")
             place = Anchor(row["seq"], row["hash"], f"line {number} of {path.name}")
             anchors.setdefault(str(row["trail"]), []).append(place)
             before = hashlib.sha256(raw.rstrip(b"\n")).hexdigest()

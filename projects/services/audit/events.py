@@ -130,14 +130,6 @@ def _fit_number(number: float) -> int:
     return max(0, min(int(number), MAX_NUMBER))
 
 
-def read_blob(sha256: str) -> str:
-    """The content stored under a hash. Raises BadInput when there is none."""
-    blob = Blob.objects.filter(pk=sha256).first()
-    if blob is None:
-        raise BadInput(f"There is no stored content {sha256[:12]}.")
-    return blob.content
-
-
 def event_blobs(event: Event) -> dict[str, str | list[str]]:
     """An event's texts, in the shape they were given: a prompt is a list of messages."""
     wanted: set[str] = set()
@@ -156,11 +148,3 @@ def events_after(run_id: int, seq: int, *, limit: int = 500, types: Iterable[str
     if types is not None:
         rows = rows.filter(type__in=list(types))
     return list(rows.select_related("task").order_by("seq")[: max(1, min(limit, 2_000))])
-
-
-def event_at(run_id: int, seq: int) -> Event:
-    """The event at one place in the stream. Raises BadInput when the stream has no such place."""
-    event = Event.objects.select_related("task").filter(run_id=run_id, seq=seq).first()
-    if event is None:
-        raise BadInput(f"Run {run_id} has no event {seq}.")
-    return event

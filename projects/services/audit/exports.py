@@ -1,6 +1,6 @@
-"""The trail taken away: as JSON lines or CSV, with a signature in a file of its own.
+"""Exports of a trail as JSON lines or CSV, with a signature in a separate file.
 
-What is here besides `export_events` needs no database: an auditor checks a file with the public key alone.
+Checking an export needs no database: an auditor checks a file with the public key alone.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from channels.layers import get_channel_layer
@@ -139,32 +140,30 @@ def _the_bell() -> Doorbell:
         return _bell
 
 
+def _ring(what: str, ring: Callable[[Doorbell], None]) -> None:
+    try:
+        ring(_the_bell())
+    except RuntimeError as problem:
+        logger.warning("viewers were not notified of %s: %s", what, problem)
+
+
 def announce(run_id: int, seq: int) -> None:
     """Poke the viewers of a run: rows up to `seq` can be read. Never raises, never waits."""
-    try:
-        _the_bell().poke(run_id, seq)
-    except RuntimeError as problem:
-        logger.warning("run %s is at %s, but viewers were not notified: %s", run_id, seq, problem)
+    _ring(f"event {seq} of run {run_id}", lambda bell: bell.poke(run_id, seq))
 
 
 def announce_delta(run_id: int, *, lane: str, id: str, offset: int, text: str) -> None:
-    """Stream words that are still being written (never stored; the final row replaces them). Never raises or waits.
+    """Stream text that is still being written (never stored; the final row replaces it). Never raises or waits.
 
-    `offset` is the count of characters sent before under this `id`, so that a viewer notices a hole.
+    `offset` is the count of characters sent before under this `id`, so that a viewer notices a gap.
     """
     message = {"type": "run.delta", "run": run_id, "lane": lane, "id": id, "offset": offset, "text": text}
-    try:
-        _the_bell().delta(group_of(run_id), message)
-    except RuntimeError as problem:
-        logger.warning("a delta of run %s was dropped: %s", run_id, problem)
+    _ring(f"new text of run {run_id}", lambda bell: bell.delta(group_of(run_id), message))
 
 
 def announce_recheck(user_id: int) -> None:
-    """Have the person's open streams look at once whether they may go on. Never raises, never waits."""
-    try:
-        _the_bell().delta(person_group(user_id), {"type": "run.recheck"})
-    except RuntimeError as problem:
-        logger.warning("streams of user %s were not notified to check access again: %s", user_id, problem)
+    """Make the person's open streams check now whether they may go on. Never raises, never waits."""
+    _ring(f"changed rights of user {user_id}", lambda bell: bell.delta(person_group(user_id), {"type": "run.recheck"}))
 
 
 def flush(seconds: float = 1.0) -> bool:
@@ -173,4 +172,4 @@ def flush(seconds: float = 1.0) -> bool:
     return True if bell is None or bell.pid != os.getpid() else bell.wait_idle(seconds)
 
 
-atexit.register(flush, 2.0)  # a command that ends at once still rings
+atexit.register(flush, 2.0)  # a command that ends immediately still notifies

@@ -2,7 +2,7 @@
 
 A run's saved state and the model's exact words may hold a secret that the model made up. Redacting them would give a
 resumed run other code than an uninterrupted one; so they are encrypted (Fernet: AES-128-CBC with HMAC-SHA256) with a
-key derived from Django's SECRET_KEY, which lies outside of the database. SECRET_KEY_FALLBACKS open older seals.
+key derived from Django's SECRET_KEY, which is kept outside the database. SECRET_KEY_FALLBACKS open older seals.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
 from projects.errors import Unsealable
+from projects.models import SealedReply
 
 CIPHER = "fernet"
 
@@ -48,6 +49,23 @@ def unseal(sealed: bytes) -> bytes:
             "old key back "
             "(or name it in AISWE_SECRET_KEY_FALLBACKS), or retry the task: it then starts over."
         ) from None
+
+
+def keep_reply(run_id: int, key: str, text: str) -> None:
+    """Keep a reply under the key of its call; the same key again changes nothing. Use the event's transaction."""
+    reply = SealedReply(run_id=run_id, key=key, blob=seal(text.encode("utf-8", "surrogatepass")))
+    SealedReply.objects.bulk_create([reply], ignore_conflicts=True)
+
+
+def kept_reply(run_id: int, key: str) -> str | None:
+    """The words of that call, or None. Raises Unsealable."""
+    row = SealedReply.objects.filter(run_id=run_id, key=key).first()
+    return None if row is None else unseal(bytes(row.blob)).decode("utf-8", "surrogatepass")
+
+
+def forget_replies(run_id: int) -> None:
+    """Delete the replies of a run that is over: nothing continues from them."""
+    SealedReply.objects.filter(run_id=run_id).delete()
 
 
 class Seal:

@@ -1,6 +1,6 @@
 """Signatures on what leaves the database: heads of the trails, exports. Ed25519, with a key made at first use.
 
-The private key lies in the data folder and only its owner can read it. Whoever has it can sign anything: it proves
+The private key is in the data folder, readable by its owner alone. Whoever has it can sign anything: it proves
 that a file came from this installation and was not changed since, not that this installation is honest.
 """
 
@@ -30,7 +30,7 @@ KEY_FILE = "signing_key.pem"
 
 
 def audit_folder() -> Path:
-    """Where key and heads lie by default: AISWE_HOME/audit, readable by its owner alone."""
+    """Where key and heads are by default: AISWE_HOME/audit, readable by its owner alone."""
     from django.conf import settings
 
     folder = Path(settings.AISWE_HOME) / "audit"

@@ -30,7 +30,7 @@ def note(
     """Add one row to the site's trail.
 
     `actor` is a user, or a name such as "command line"; None is nobody known. Secrets are taken out before anything is
-    hashed or stored. Call it in the transaction of what it tells about: both are kept, or neither.
+    hashed or stored. Call it in the transaction of what it records: both are kept, or neither.
     """
     name = actor.get_username() if hasattr(actor, "get_username") else str(actor or "")
     clean_detail = clean_json(redact(clean_json(dict(detail or {}))))

@@ -1,4 +1,4 @@
-"""The vocabulary of the stream for the pages: they know the services, not the engine's packages."""
+"""The vocabulary of the stream for the pages: they may import the services, not the engine's packages."""
 
 from __future__ import annotations
 

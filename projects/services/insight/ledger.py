@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, TypedDict
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -24,10 +24,9 @@ MOST = 40  # calls of one page
 
 @dataclass(frozen=True)
 class Cut:
-    """What was left out or summed up before a call, to make it fit: `saved` tokens in all, and each part that got
-    shorter
+    """What was left out or summed up to make a call fit: `saved` tokens in all, and each part that got shorter.
 
-    (name, tokens before, tokens as sent; estimates).
+    A part is (name, tokens before, tokens as sent); these are estimates.
     """
 
     saved: int
@@ -79,17 +78,6 @@ class LedgerCall:
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
-class Sums(TypedDict):
-    """Totals of calls; `reusable` counts those calls alone of which something is known."""
-
-    calls: int
-    sent: int
-    reusable: int
-    known: int
-    written: int
-    cut: int
-
-
 def calls_of(run: Run, task: Task | None, *, after: int = 0) -> list[LedgerCall]:
     """At most MOST calls of a task, or of a run outside of its tasks, oldest first, behind the event `after`.
 
@@ -113,18 +101,17 @@ def call_at(run: Run, seq: int) -> LedgerCall | None:
     return next(iter(_calls(before, wanted={usage.pk})), None)
 
 
-def sums_of(calls: Iterable[LedgerCall]) -> Sums:
-    """What the calls came to."""
-    sums = Sums(calls=0, sent=0, reusable=0, known=0, written=0, cut=0)
-    for call in calls:
-        sums["calls"] += 1
-        sums["sent"] += call.sent
-        sums["written"] += call.written
-        sums["cut"] += call.cut.saved if call.cut else 0
-        if call.reusable is not None:
-            sums["reusable"] += call.reusable
-            sums["known"] += call.sent
-    return sums
+def sums_of(calls: Sequence[LedgerCall]) -> dict[str, int]:
+    """Totals of the calls; `reusable` and `known` count only calls of which the reusable part is known."""
+    known = [call for call in calls if call.reusable is not None]
+    return {
+        "calls": len(calls),
+        "sent": sum(call.sent for call in calls),
+        "reusable": sum(call.reusable or 0 for call in known),
+        "known": sum(call.sent for call in known),
+        "written": sum(call.written for call in calls),
+        "cut": sum(call.cut.saved for call in calls if call.cut),
+    }
 
 
 def texts_of(call: LedgerCall) -> dict[str, str]:

@@ -24,7 +24,7 @@ from projects.services.accounts.rights import Person
 from projects.services.audit.sitelog import note
 
 MOST = 200  # rows of the page
-VERB = "run.control"  # who steers runs also says what runs are told
+VERB = "run.control"  # whoever controls runs also decides what their prompts contain
 
 
 @cache
@@ -39,7 +39,7 @@ def _folder() -> Path:
 
 
 def _all() -> list[Lesson]:
-    """Every lesson; a memory that was never used is not made by looking at it."""
+    """Every lesson; reading does not create a memory that was never used."""
     return store().all() if not trouble() and _folder().exists() else []
 
 

@@ -32,9 +32,8 @@ RIGHT = "audit.export"
 BATCH = 200
 _TYPES = (Thought.type, AttemptStarted.type, SampleSelected.type)
 _ORDER = ("system", "user", "assistant")
-_PLACE = re.compile(
-    r"/g(\d{1,9})/(?:(\d{1,9})/)?"
-)  # in the key of an event: which start of the task, and which step of it
+# In the key of an event: which start of the task, and which step of it.
+_PLACE = re.compile(r"/g(\d{1,9})/(?:(\d{1,9})/)?")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Sum
 
 from projects.models import Usage
 
 
 class UsageTotals(TypedDict):
-    """Sums over model calls. Seconds are those of the calls, not of the wall."""
+    """Sums over model calls. Seconds are those of the calls, not wall-clock time."""
 
     calls: int
     prompt_tokens: int
@@ -40,32 +40,21 @@ def record_usage(
     return Usage.objects.get_or_create(run_id=run_id, key=key[:160], defaults=values)[0]
 
 
-def add_up(rows: QuerySet[Usage]) -> UsageTotals:
-    """Sums over the rows. tokens_per_s is generated tokens by the seconds of their calls; None when nothing ran."""
-    sums: dict[str, Any] = rows.order_by().aggregate(
-        calls=Count("pk"),
-        prompt=Sum("prompt_tokens", default=0),
-        reused=Sum("reused_tokens", default=0),
-        completion=Sum("completion_tokens", default=0),
-        seconds=Sum("seconds", default=0.0),
-    )
-    speed = sums["completion"] / sums["seconds"] if sums["seconds"] and sums["completion"] else None
+def usage_of(**which: int) -> UsageTotals:
+    """Sums over the model calls of a run (run_id=…) or a task (task_id=…).
+
+    tokens_per_s is generated tokens by the seconds of their calls; None when nothing ran.
+    """
+    columns = ("prompt_tokens", "reused_tokens", "completion_tokens", "seconds")
+    rows = Usage.objects.filter(**which).order_by()
+    sums: dict[str, Any] = rows.aggregate(calls=Count("pk"), **{name: Sum(name, default=0) for name in columns})
+    speed = sums["completion_tokens"] / sums["seconds"] if sums["seconds"] and sums["completion_tokens"] else None
     return {
         "calls": sums["calls"],
-        "prompt_tokens": sums["prompt"],
-        "reused_tokens": sums["reused"],
-        "completion_tokens": sums["completion"],
-        "tokens": sums["prompt"] + sums["completion"],
-        "seconds": round(sums["seconds"], 3),
+        "prompt_tokens": sums["prompt_tokens"],
+        "reused_tokens": sums["reused_tokens"],
+        "completion_tokens": sums["completion_tokens"],
+        "tokens": sums["prompt_tokens"] + sums["completion_tokens"],
+        "seconds": round(float(sums["seconds"]), 3),
         "tokens_per_s": round(speed, 2) if speed else None,
     }
-
-
-def run_usage(run_id: int) -> UsageTotals:
-    """What a run's model calls took."""
-    return add_up(Usage.objects.filter(run_id=run_id))
-
-
-def task_usage(task_id: int) -> UsageTotals:
-    """What a task's model calls took."""
-    return add_up(Usage.objects.filter(task_id=task_id))

@@ -108,22 +108,17 @@ def record_extraction(
         document.refresh_from_db()
         if document.status == RequirementDocument.Status.CONFIRMED:
             raise IllegalMove(f"{document} is confirmed; upload a new version to extract again.")
-        kept = set(
-            document.requirements.exclude(
-                status=Requirement.Status.PROPOSED, origin__in=_machine_origins()
-            ).values_list("key", flat=True)
+        untouched = document.requirements.filter(status=Requirement.Status.PROPOSED).exclude(
+            origin=Requirement.Origin.MANUAL
         )
-        document.requirements.filter(status=Requirement.Status.PROPOSED, origin__in=_machine_origins()).delete()
+        kept = set(document.requirements.exclude(pk__in=untouched).values_list("key", flat=True))
+        untouched.delete()
         Requirement.objects.bulk_create([row for row in rows if row.key not in kept])
         document.unmapped = clean_json(redact(clean_json(list(unmapped))))
         document.status = RequirementDocument.Status.EXTRACTED
         document.problem = ""
         document.save(update_fields=["unmapped", "status", "problem"])
     return document
-
-
-def _machine_origins() -> tuple[str, ...]:
-    return (Requirement.Origin.EXPLICIT, Requirement.Origin.IMPLIED, Requirement.Origin.INFERRED)
 
 
 def _row(document: RequirementDocument, ordinal: int, item: Mapping[str, Any]) -> Requirement:
@@ -174,7 +169,7 @@ def fail_document(document: RequirementDocument, problem: str) -> None:
 
 
 def confirm_requirements(document: RequirementDocument, *, by: User | None) -> RequirementDocument:
-    """The architect's word: what is still proposed is accepted, and planning may use the list.
+    """Confirm the list for planning: what is still proposed is accepted.
 
     `by` is None when the engine goes on by itself, which only a project without plan approval allows. Confirming twice
     changes nothing. Raises NotAllowed, IllegalMove (nothing extracted yet) and BadInput (nothing accepted).
@@ -226,7 +221,7 @@ def set_requirement(
     with transaction.atomic():
         lock_project(document.project_id)
         if changes and "status" not in changes:
-            changes["status"] = Requirement.Status.ACCEPTED  # who rewrites it stands by it
+            changes["status"] = Requirement.Status.ACCEPTED  # rewriting it accepts it
         Requirement.objects.filter(pk=requirement.pk).update(**changes)
     requirement.refresh_from_db()
     return requirement

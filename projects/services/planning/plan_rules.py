@@ -1,4 +1,4 @@
-"""What the planning room says about a plan's content: is it valid, what is its hash, where does each node lie."""
+"""What follows from a plan's content: whether it is valid, its hash, and where each node is drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs on plans: propose, edit, approve, send back. A yes binds to one content hash and to nothing else."""
+"""Verbs on plans: propose, edit, approve, send back. An approval binds to exactly one content hash."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def propose_plan(
     comment: str = "",
     run: Run | None = None,
 ) -> Plan:
-    """Store a plan as the next version and ask for the yes; `by` is None when the planner made it.
+    """Store a plan as the next version and ask for approval; `by` is None when the planner made it.
 
     A plan that validation refuses is stored as INVALID with its problems. The same content as the newest version
-    returns that version. Where the project's autonomy waives the yes, the plan is approved at once and says so.
+    returns that version. Where the project's autonomy needs no approval, the plan is approved immediately.
     """
     if by is not None:
         require(by, document.project, "plan.edit")
@@ -150,7 +150,7 @@ def _tell(run: Run | None, plan: Plan, kind: type[PlanChanged], summary: str, ac
 
 
 def approve_plan(plan: Plan, *, content_hash: str, by: User, comment: str = "") -> Plan:
-    """Say yes to exactly the content with this hash.
+    """Approve exactly the content with this hash.
 
     Of two decisions at the same moment one wins. Raises NotAllowed, BadInput (the plan is not valid), StaleVersion
     (another content, or a newer version exists) and LostRace (decided already).
@@ -202,7 +202,7 @@ def _approve(plan: Plan, run: Run | None, *, by: User | None, reason: str) -> No
 
 
 def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
-    """Say no, with what should change; nothing is built, and the planner starts on another version with the comment.
+    """Reject the plan with what should change; nothing is built, and the planner starts on a new version.
 
     Raises NotAllowed, BadInput, StaleVersion and LostRace.
     """

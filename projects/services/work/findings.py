@@ -91,8 +91,8 @@ def dispose(
     """Decide what a finding means: accepted, false_positive, wont_fix or override, always with a reason.
 
     For a severe finding (HIGH, ERROR, CRITICAL) every decision lets the change pass the gate. So it takes the right
-    gate.override, an expiry at most a year ahead, and a second person who says yes themselves: the decision is asked as
-    an approval of kind gate (of `second` alone when given) and holds from that yes on. Until then the finding blocks.
+    gate.override, an expiry at most a year ahead, and a second person who agrees: the decision is asked as an approval
+    of kind gate (of `second` alone when given) and holds once that is approved. Until then the finding blocks.
     Raises NotAllowed and BadInput.
     """
     project = finding.task.run.project
@@ -162,7 +162,7 @@ def apply_disposition(
     expires_at: datetime | None,
     second: User | None = None,
 ) -> None:
-    """Write a decision that everybody it takes has agreed to, and let the task go on."""
+    """Store a decision that everyone required has agreed to, and let the task go on."""
     with transaction.atomic():
         run = lock_run(finding.task.run_id)
         Finding.objects.filter(pk=finding.pk).update(

@@ -31,7 +31,7 @@ from projects.models import Event, Plan, Run, Task, Transition
 from projects.models.waiting import sentence
 from projects.services.audit.canonical import clean_line
 from projects.services.audit.events import emit
-from projects.services.audit.replies import forget_replies
+from projects.services.audit.sealing import forget_replies
 from projects.services.work.leases import lost
 from projects.services.work.locks import lock_run
 

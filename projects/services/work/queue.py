@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 def enqueue(name: str, *args: Any) -> None:
     """Send the job `name` once the current transaction is committed.
 
-    A broker that does not answer is logged, never raised: the truth is in the database and the sweep finds the work.
+    A broker that does not answer is logged, never raised: the work is in the database, where the sweep finds it.
     """
     transaction.on_commit(partial(send, name, args))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -15,19 +16,18 @@ from agents.events.lifecycle import HumanMessage, RunQueued
 from agents.events.reasoning import Adjudicated
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, IllegalMove, NotAllowed, StaleVersion
-from projects.models import Attempt, Event, Finding, Plan, RequirementDocument, Run, Task
+from projects.models import Attempt, Event, Finding, Plan, Requirement, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
 from projects.models.waiting import phrase
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
-from projects.services.insight.usage import run_usage
+from projects.services.insight.usage import usage_of
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
-from projects.services.work.task_rows import make_tasks
 
 JOB_OF_KIND: dict[str, str] = {
     Run.Kind.PLAN: "projects.jobs.plan_run",
@@ -98,7 +98,7 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
             started_by=by,
             recording=project.is_recording,
         )
-        made = make_tasks(run, plan)
+        made = _make_tasks(run, plan)
         queued = RunQueued(
             summary=f"building plan v{plan.version}: {made} tasks",
             role="user" if by is not None else "runtime",
@@ -112,6 +112,61 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
         emit(run.pk, queued, actor=actor)
         enqueue(JOB_OF_KIND[run.kind], run.pk)
     return run
+
+
+def _make_tasks(run: Run, plan: Plan) -> int:
+    """Create the run's tasks with their needs and requirement links, needs first; returns how many."""
+    specs = _in_order(plan.content.get("tasks") or [])
+    tasks = Task.objects.bulk_create([_task_of(run, number, spec) for number, spec in enumerate(specs, start=1)])
+    by_key = {task.key: task for task in tasks}
+    wanted = dict(Requirement.objects.filter(document=plan.document).values_list("key", "pk"))
+    Task.needs.through.objects.bulk_create(
+        [
+            Task.needs.through(from_task_id=by_key[spec["key"]].pk, to_task_id=by_key[need].pk)
+            for spec in specs
+            for need in dict.fromkeys(spec.get("needs") or ())
+        ]
+    )
+    Task.requirements.through.objects.bulk_create(
+        [
+            Task.requirements.through(task_id=by_key[spec["key"]].pk, requirement_id=wanted[key])
+            for spec in specs
+            for key in dict.fromkeys(spec.get("requirements") or ())
+            if key in wanted
+        ]
+    )
+    return len(tasks)
+
+
+def _task_of(run: Run, ordinal: int, spec: dict[str, Any]) -> Task:
+    return Task(
+        run=run,
+        ordinal=ordinal,
+        key=clean_line(str(spec["key"]), 40),
+        title=clean_line(str(spec.get("title") or spec["key"]), 200),
+        description=clean_text(str(spec.get("description") or "")),
+        expects=clean_text(str(spec.get("expects") or "")),
+        kind=clean_line(str(spec.get("kind") or "code"), 20),
+        agent=clean_line(str(spec.get("agent") or "coder"), 20),
+        minutes=int(spec.get("minutes") or 30),
+        files=list(spec.get("files") or ()),
+        packages=list(spec.get("packages") or ()),
+    )
+
+
+def _in_order(specs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every task after what it needs, otherwise in the plan's order. Raises BadInput for a cycle or an unknown need."""
+    by_key = {str(spec["key"]): spec for spec in specs}
+    order = TopologicalSorter(dict.fromkeys(by_key, ()))  # every task first, so that ties keep the plan's order
+    for key, spec in by_key.items():
+        for need in spec.get("needs") or ():
+            if need not in by_key:
+                raise BadInput(f"{key} needs {need}, which is not in the plan.")
+            order.add(key, need)
+    try:
+        return [by_key[key] for key in order.static_order()]
+    except CycleError as cycle:
+        raise BadInput("The plan's tasks depend on each other in a cycle.") from cycle
 
 
 def pause_run(run: Run, *, by: User) -> Run:
@@ -164,7 +219,7 @@ CONTROLS: dict[str, Callable[..., Run]] = {"pause": pause_run, "resume": resume_
 
 
 def say(run: Run, *, by: User, text: str, task: Task | None = None) -> Event:
-    """Put a person's words into the stream, where the agents read them before their next step.
+    """Add a person's message to the stream; the agents read it before their next step.
 
     Raises NotAllowed, BadInput (nothing said, or another run's task).
     """
@@ -234,7 +289,7 @@ def totals(run: Run) -> dict[str, Any]:
     )
     return {
         "tasks": tasks,
-        **run_usage(run.pk),
+        **usage_of(run_id=run.pk),
         "repairs": {
             "attempted": repairs.count(),
             "succeeded": repairs.filter(outcome=Attempt.Outcome.PASSED).count(),

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from projects.errors import Unsealable
 from projects.models import SealedReply
-from projects.services.audit.replies import keep_reply, kept_reply
-from projects.services.audit.sealing import Seal, seal, unseal
+from projects.services.audit.sealing import Seal, keep_reply, kept_reply, seal, unseal
 from projects.services.work import runs
 from tests.factories import make_run
 

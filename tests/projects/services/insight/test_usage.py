@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from projects.services.insight.usage import record_usage, run_usage, task_usage
+from projects.services.insight.usage import record_usage, usage_of
 from tests.factories import make_task
 
 pytestmark = pytest.mark.django_db
@@ -23,11 +23,11 @@ def test_a_call_is_counted_once():
             seconds=0.5,
             tokens_per_s=40.0,
         )
-    used = task_usage(task.pk)
-    assert used == run_usage(task.run_id)
+    used = usage_of(task_id=task.pk)
+    assert used == usage_of(run_id=task.run_id)
     assert (used["calls"], used["tokens"], used["reused_tokens"], used["tokens_per_s"]) == (1, 30, 4, 40.0)
 
 
 def test_a_run_without_calls_has_no_speed():
-    used = run_usage(make_task().run_id)
+    used = usage_of(run_id=make_task().run_id)
     assert (used["calls"], used["tokens"], used["seconds"], used["tokens_per_s"]) == (0, 0, 0, None)
