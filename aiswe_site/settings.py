@@ -83,7 +83,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "dashboard.context.shell",
-            ],
+            ]
         },
     }
 ]

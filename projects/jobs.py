@@ -38,7 +38,7 @@ from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
-from sandbox.packages import IndexUnavailable
+from sandbox.package_index.errors import IndexUnavailable
 
 log = logging.getLogger("aiswe.jobs")
 LATER = timedelta(seconds=15)  # how long a task rests after its model or sandbox did not answer

@@ -38,13 +38,10 @@ def load_expected_state(backend: str) -> ExpectedState:
     """The list for that backend."""
     table = tomllib.loads(EXPECTED_STATE.read_text())
     own = table[backend]
+    sets = ("environment", "devices", "interfaces", "kernel_kinds", "own_memory")
     return ExpectedState(
-        environment=frozenset(table["environment"]),
-        devices=frozenset(table["devices"]),
-        interfaces=frozenset(table["interfaces"]),
-        kernel_kinds=frozenset(table["kernel_kinds"]),
-        kernel_places=tuple(PurePosixPath(place) for place in table["kernel_places"]),
-        own_memory=frozenset(table["own_memory"]),
+        **{name: frozenset(table[name]) for name in sets},
+        kernel_places=tuple(map(PurePosixPath, table["kernel_places"])),
         namespaces=tuple(table["namespaces"]),
         root=own["root"],
         shown=frozenset(own["shown"]),
@@ -76,11 +73,8 @@ def strange_mounts(backend: str, mounts: Sequence[Mapping[str, Any]], shown: Col
 
 def shared_namespaces(backend: str, seen: Mapping[str, str]) -> list[str]:
     """Namespaces that the sandbox shares with this process, or that it does not tell."""
-    shared = []
-    for name in load_expected_state(backend).namespaces:
-        if seen.get(name, "") in ("", os.readlink(f"/proc/self/ns/{name}")):
-            shared.append(name)
-    return shared
+    names = load_expected_state(backend).namespaces
+    return [name for name in names if seen.get(name, "") in ("", os.readlink(f"/proc/self/ns/{name}"))]
 
 
 def container_problems(about: Mapping[str, Any], packages_volume: str = "") -> list[str]:

@@ -23,7 +23,7 @@ import docker.errors
 
 from sandbox.base import Ecosystem, SandboxUnavailable
 from sandbox.node_env import PACKAGE_JSON, PACKAGE_LOCK, install
-from sandbox.packages import platform_tags
+from sandbox.package_index.pip import platform_tags
 
 HERE = Path(__file__).resolve().parent
 DOCKERFILE = HERE / "image" / "Dockerfile"

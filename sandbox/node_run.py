@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sandbox.base import ExecResult, Sandbox
-from sandbox.test_report import NO_REPORT, TAIL, Failure, TestReport
+from sandbox.test_report import Failure, TestReport, of_run, without_result
 
 SUMMARY = re.compile(r"^# (tests|pass|fail|cancelled|skipped|todo) (\d+)$", re.MULTILINE)
 PLAN = re.compile(r"^1\.\.\d+$", re.MULTILINE)
@@ -26,35 +26,17 @@ def run_node_tests(sandbox: Sandbox, paths: Sequence[str] = (), *, seconds: floa
 
 def read_tap(done: ExecResult) -> TestReport:
     """The report of a run; what tests print before the last plan line is not believed."""
-    output = (done.out + ("\n" + done.err if done.err.strip() else ""))[-TAIL:]
-    if done.timed_out:
-        return TestReport(
-            problem=f"the tests did not end within {done.seconds:.0f} s",
-            output=output,
-            timed_out=True,
-            seconds=done.seconds,
-        )
     plans = list(PLAN.finditer(done.out))
     counts = {name: int(count) for name, count in SUMMARY.findall(done.out[plans[-1].end() :])} if plans else {}
-    if not {"tests", "pass", "fail"} <= counts.keys():
-        how = "out of memory" if done.out_of_memory else f"exit code {done.exit_code}"
-        return TestReport(
-            problem=f"{NO_REPORT} ({how})",
-            output=output,
-            exit_code=done.exit_code,
-            seconds=done.seconds,
-            out_of_memory=done.out_of_memory,
-        )
+    if done.timed_out or not {"tests", "pass", "fail"} <= counts.keys():
+        return without_result(done)
     return TestReport(
         passed=counts["pass"],
         failed=counts["fail"] + counts.get("cancelled", 0),
         skipped=counts.get("skipped", 0) + counts.get("todo", 0),
         collected=counts["tests"],
         failures=tuple(_failures(done.out)),
-        output=output,
-        exit_code=done.exit_code,
-        seconds=done.seconds,
-        out_of_memory=done.out_of_memory,
+        **of_run(done),
         problem=_problem(counts["tests"], _empty_files(done.out)),
     )
 

@@ -19,40 +19,15 @@ from packaging.utils import canonicalize_name
 from sandbox.base import PackageRefused, PackageSet, SandboxError
 from sandbox.package_index import npm
 from sandbox.package_index.allowed_index import AllowedIndex, Request
-from sandbox.package_index.allowlist import ALLOWLIST, NODE, PYTHON, AllowList, load, plain, read_allowlist
-from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
+from sandbox.package_index.allowlist import NODE, PYTHON, AllowList, load, plain
+from sandbox.package_index.archives import MAX_UNPACKED, unpack_wheel
+from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.package_index.facts import Facts
 from sandbox.package_index.index import npm_registry, python_index
 from sandbox.package_index.locks import Lock, requirements_lock
-from sandbox.package_index.names import (
-    NPM,
-    Judgement,
-    NameVerdict,
-    base_packages,
-    is_npm,
-    judge,
-    npm_parts,
-    without_comment,
-)
-from sandbox.package_index.pip import Wheel, download_wheels, platform_tags
-from sandbox.package_index.wheels import MAX_UNPACKED, unpack_wheel
+from sandbox.package_index.names import NPM, NameVerdict, base_packages, is_npm, judge, npm_parts, without_comment
+from sandbox.package_index.pip import Wheel, download_wheels
 
-__all__ = [
-    "ALLOWLIST",
-    "Facts",
-    "IndexUnavailable",
-    "Judgement",
-    "Lock",
-    "NameVerdict",
-    "NoSuchPackage",
-    "PackageSupply",
-    "PackageUnlisted",
-    "Request",
-    "base_packages",
-    "platform_tags",
-    "read_allowlist",
-    "unpack_wheel",
-]
 MAX_PACKAGES = 60
 SCRATCH, LEFT_SECONDS = "fetch-", 24 * 3600.0
 MARK = ".aiswe-packages.json"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sandbox.base import ExecResult, Sandbox
-from sandbox.test_report import NO_REPORT, TAIL, Failure, TestReport
+from sandbox.test_report import Failure, TestReport, of_run, without_result
 
 INSIDE = Path(__file__).parent / "inside" / "pytest_report.py"
 
@@ -54,18 +54,8 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def _report(done: ExecResult, found: dict[str, Any] | None) -> TestReport:
-    output = (done.out + ("\n" + done.err if done.err.strip() else ""))[-TAIL:]
-    common: dict[str, Any] = {
-        "output": output,
-        "seconds": done.seconds,
-        "timed_out": done.timed_out,
-        "out_of_memory": done.out_of_memory,
-    }
-    if done.timed_out:
-        return TestReport(problem=f"the tests did not end within {done.seconds:.0f} s", **common)
-    if found is None or found.get("exit_code") != done.exit_code:
-        how = "out of memory" if done.out_of_memory else f"exit code {done.exit_code}"
-        return TestReport(problem=f"{NO_REPORT} ({how})", exit_code=done.exit_code, **common)
+    if done.timed_out or found is None or found.get("exit_code") != done.exit_code:
+        return without_result(done)
     try:
         failures = tuple(Failure(str(f["nodeid"]), str(f["message"]), str(f["traceback"])) for f in found["failures"])
         counts: dict[str, Any] = {
@@ -74,14 +64,8 @@ def _report(done: ExecResult, found: dict[str, Any] | None) -> TestReport:
         covered = None if found["branch_coverage"] is None else float(found["branch_coverage"])
         uncovered = {str(path): [int(line) for line in lines] for path, lines in found["uncovered"].items()}
     except (KeyError, TypeError, ValueError, AttributeError):
-        return TestReport(problem=f"{NO_REPORT} (its report is malformed)", exit_code=done.exit_code, **common)
+        return without_result(done, "its report is malformed")
     problem = "no tests were found" if not counts["collected"] and not counts["errors"] else ""
     return TestReport(
-        **counts,
-        failures=failures,
-        branch_coverage=covered,
-        uncovered=uncovered,
-        exit_code=done.exit_code,
-        problem=problem,
-        **common,
+        **counts, failures=failures, branch_coverage=covered, uncovered=uncovered, problem=problem, **of_run(done)
     )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.base import ExecResult
 
 TAIL = 8000  # characters of output that are kept
 NO_REPORT = "the test run ended before it could report"
@@ -42,3 +45,18 @@ class TestReport:
     def ok(self) -> bool:
         """True when at least one test ran and passed, and none failed; no tests at all is not a pass."""
         return not self.problem and self.exit_code == 0 and self.passed > 0 and not self.failed and not self.errors
+
+
+def of_run(done: ExecResult) -> dict[str, Any]:
+    """What every report takes from the command itself."""
+    output = (done.out + ("\n" + done.err if done.err.strip() else ""))[-TAIL:]
+    return {"output": output, "seconds": done.seconds, "exit_code": done.exit_code, "out_of_memory": done.out_of_memory}
+
+
+def without_result(done: ExecResult, why: str = "") -> TestReport:
+    """The report of a run that ended before it could report, or whose report is not usable."""
+    if done.timed_out:
+        problem = f"the tests did not end within {done.seconds:.0f} s"
+        return TestReport(**of_run(done) | {"exit_code": None}, timed_out=True, problem=problem)
+    why = why or ("out of memory" if done.out_of_memory else f"exit code {done.exit_code}")
+    return TestReport(**of_run(done), problem=f"{NO_REPORT} ({why})")

@@ -18,7 +18,8 @@ from agents.llm.runner import ModelRunner
 from agents.memory.base import LessonStore
 from agents.workspace.repository import Repository
 from sandbox.base import Backend, PackageRefused, PackageSet, SandboxError, SandboxUnavailable
-from sandbox.packages import Judgement, NameVerdict, PackageSupply
+from sandbox.package_index.names import Judgement, NameVerdict
+from sandbox.packages import PackageSupply
 from trials.counted import Counted as Counted
 from trials.datasets import TrialTask
 from trials.in_memory import MemoryEventLog, MemoryTaskStore

@@ -34,11 +34,7 @@ class LazyGroup(click.Group):
         formatter.write(overview(columns()))
 
 
-@click.group(
-    cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help=ABOUT,
-)
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=ABOUT)
 @click.version_option(VERSION, "--version", prog_name="aiswe", message="%(prog)s %(version)s")
 def cli() -> None:
     """All commands."""

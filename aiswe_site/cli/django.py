@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from aiswe_site.cli import output
 from aiswe_site.cli.problems import WrongUse
+from aiswe_site.running.home import Home, wake_worker
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 OPERATOR = "operator"
+as_option: Callable[..., Any] = click.option(
+    "--as", "user", default="", metavar="USER", help="Act as this user; the first superuser, else operator, by default."
+)
 
 
 def start(*, migrate: bool = True) -> None:
@@ -55,3 +63,9 @@ def row(model: Any, key: int, word: str) -> Any:
     if found is None:
         raise WrongUse(f"There is no {word} {key}.", "`aiswe history` lists them.")
     return found
+
+
+def tell_worker() -> None:
+    """Wake the running server, or say that none is there to do the work."""
+    if not wake_worker(Home.from_environment()):
+        output.note("No worker is running yet: start `aiswe up`.")

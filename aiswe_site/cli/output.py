@@ -20,12 +20,7 @@ def _keep(context: click.Context, option: click.Parameter, chosen: bool) -> None
 
 
 json_option = click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    expose_value=False,
-    callback=_keep,
-    help="Print one JSON document on stdout.",
+    "--json", "as_json", is_flag=True, expose_value=False, callback=_keep, help="Print one JSON document on stdout."
 )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import importlib.util
 import logging
 import os
 import signal
@@ -110,8 +109,6 @@ def ready_sandboxes() -> None:
 
 def recover() -> None:
     """Take up again what a dead worker left; the sweep does the same later should this fail."""
-    if importlib.util.find_spec("projects.jobs") is None:
-        return
     try:
         importlib.import_module("projects.jobs").sweep()
     except Exception as error:  # noqa: BLE001  pages must be served even then

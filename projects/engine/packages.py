@@ -16,8 +16,10 @@ from django.conf import settings
 from projects.engine.paths import home
 from projects.models import Approval, Project
 from sandbox.base import PackageSet
+from sandbox.package_index.facts import Facts
 from sandbox.package_index.locks import learned, read_lock, write_lock
-from sandbox.packages import Facts, NameVerdict, PackageSupply
+from sandbox.package_index.names import NameVerdict
+from sandbox.packages import PackageSupply
 
 
 def allowlist_files(slug: str = "") -> list[Path]:

@@ -16,13 +16,12 @@ from typing import Any
 
 from sandbox.base import PackageRefused, SandboxError
 from sandbox.package_index.allowed_index import AllowedIndex
+from sandbox.package_index.archives import MAX_UNPACKED, unpack_tarball
 from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.index import AWAY, IndexClient
 from sandbox.package_index.names import NPM, NPM_NAME, npm_parts
 from sandbox.package_index.pip import explained, run_tool
 from sandbox.package_index.proxy import MAX_FETCH, IndexProxy
-from sandbox.package_index.tarballs import unpack_tarball
-from sandbox.package_index.wheels import MAX_UNPACKED
 
 NPM_WORDS = ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
 NPM_WORDS += ["--no-workspaces", "--lockfile-version=3", "--fetch-retries=1", "--loglevel=error"]

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from sandbox.base import Backend, PackageRefused, Sandbox
-from sandbox.package_index.locks import learned
-from sandbox.package_index.tarballs import unpack_tarball
-from sandbox.package_index.wheels import unpack_wheel
-from sandbox.packages import IndexUnavailable, Judgement, Lock, NoSuchPackage, PackageSupply, PackageUnlisted
+from sandbox.package_index.archives import unpack_tarball, unpack_wheel
+from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
+from sandbox.package_index.locks import Lock, learned
+from sandbox.package_index.names import Judgement
+from sandbox.packages import PackageSupply
 from tests.needs import missing
 from tests.sandbox.conftest import SMALL
 from tests.sandbox.local_index import LocalIndex, tar_bytes, wheel_bytes

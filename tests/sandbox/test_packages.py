@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 
 from sandbox.base import Backend, PackageRefused, SandboxError
 from sandbox.import_names import distribution_for
-from sandbox.packages import (
-    IndexUnavailable,
-    Judgement,
-    NoSuchPackage,
-    PackageSupply,
-    base_packages,
-    read_allowlist,
-    unpack_wheel,
-)
+from sandbox.package_index.allowlist import read_allowlist
+from sandbox.package_index.archives import unpack_wheel
+from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage
+from sandbox.package_index.names import Judgement, base_packages
+from sandbox.packages import PackageSupply
 from tests.sandbox.local_index import LocalIndex, tar_bytes, wheel_bytes
 
 

@@ -13,8 +13,8 @@ from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.languages.registry import languages
 from sandbox.base import PackageRefused, PackageSet
-from sandbox.package_index.names import NPM, plain_name
-from sandbox.packages import Judgement, NoSuchPackage, PackageUnlisted, base_packages
+from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
+from sandbox.package_index.names import NPM, Judgement, base_packages, plain_name
 
 ROUNDS = 12  # of finding dependencies that a person must be asked about
 WORDS = 600

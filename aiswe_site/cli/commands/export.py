@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.options import as_option
 from aiswe_site.cli.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def command() -> None:
 @click.option(
     "--output", "-o", "target", type=click.Path(dir_okay=False, path_type=Path), help="File to write instead of stdout."
 )
-@as_option
+@django.as_option
 @output.json_option
 def trajectories(run: int | None, everything: bool, form: str, target: Path | None, user: str) -> None:
     """Print the coder's rewarded attempts as chats to fine-tune a model on, one JSON line each, as TRL reads them.

@@ -59,7 +59,8 @@ def _supply(project: str | None) -> PackageSupply:
 
 def _judged(supply: PackageSupply, name: str, offline: bool) -> dict[str, Any]:
     from sandbox.base import PackageRefused
-    from sandbox.packages import IndexUnavailable, Judgement, NoSuchPackage
+    from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage
+    from sandbox.package_index.names import Judgement
 
     verdict = supply.check(name)
     row: dict[str, Any] = {

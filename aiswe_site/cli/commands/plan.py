@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, options, output
+from aiswe_site.cli import django, output
 
 if TYPE_CHECKING:
     from projects.models import Plan
@@ -110,7 +110,7 @@ def show(plan: int) -> None:
 @command.command()
 @click.argument("plan", type=int)
 @click.option("--hash", "digest", help="Approve only if the content still has this hash.")
-@options.as_option
+@django.as_option
 @output.json_option
 def approve(plan: int, digest: str | None, user: str) -> None:
     """Approve plan PLAN as it is shown now. Nothing is built before."""

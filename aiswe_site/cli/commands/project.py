@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from aiswe_site.cli import django, options, output
+from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import WrongUse
 
 
@@ -21,7 +21,7 @@ def command() -> None:
 @click.option("--house-rules", type=click.Path(exists=True, dir_okay=False), help="Patterns every task must obey.")
 @click.option("--autonomy", default="plan_gates", show_default=True, help="plan_only, plan_gates, gates_only or none.")
 @click.option("--model", default="", help="A model of the server; the configured one by default.")
-@options.as_option
+@django.as_option
 @output.json_option
 def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str, user: str) -> None:
     """Create project NAME from its document: requirements first, then a plan to approve."""
@@ -43,13 +43,13 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
     words = f"Project {project.slug} created; run {run.pk} reads {document.name} and plans."
     result = {"project": project.pk, "slug": project.slug, "document": stored.pk, "run": run.pk}
     output.answer(result, f"{words}\nNext: aiswe run watch {run.pk}")
-    options.tell_worker()
+    django.tell_worker()
 
 
 @command.command()
 @click.argument("project")
 @click.argument("changes", nargs=-1, metavar="[LIMIT=NUMBER]...")
-@options.as_option
+@django.as_option
 @output.json_option
 def limits(project: str, changes: tuple[str, ...], user: str) -> None:
     """Show the budgets of PROJECT (its short name), or change them: `limits todo task_tokens=800000 max_retries=8`.

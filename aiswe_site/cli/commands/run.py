@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, options, output
+from aiswe_site.cli import django, output
 
 if TYPE_CHECKING:
     from projects.models import Run
@@ -23,7 +23,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("plan", type=int)
-@options.as_option
+@django.as_option
 @output.json_option
 def start(plan: int, user: str) -> None:
     """Build the approved plan PLAN."""
@@ -33,7 +33,7 @@ def start(plan: int, user: str) -> None:
 
     run = runs.start_build(django.row(Plan, plan, "plan"), by=django.acting_user(user))
     _say(run, f"Next: aiswe run watch {run.pk}")
-    options.tell_worker()
+    django.tell_worker()
 
 
 @command.command()
@@ -65,7 +65,7 @@ def watch(run: int, after: int) -> int:
 
 @command.command()
 @click.argument("run", type=int)
-@options.as_option
+@django.as_option
 @output.json_option
 def resume(run: int, user: str) -> None:
     """Continue a paused or failed run where it stopped."""
@@ -74,7 +74,7 @@ def resume(run: int, user: str) -> None:
 
 @command.command()
 @click.argument("run", type=int)
-@options.as_option
+@django.as_option
 @output.json_option
 def pause(run: int, user: str) -> None:
     """Pause run RUN after its current step; `resume` continues there."""
@@ -83,7 +83,7 @@ def pause(run: int, user: str) -> None:
 
 @command.command()
 @click.argument("run", type=int)
-@options.as_option
+@django.as_option
 @output.json_option
 def cancel(run: int, user: str) -> None:
     """End run RUN for good; what was merged stays."""
@@ -102,7 +102,7 @@ def _steer(verb: str, key: int, user: str) -> None:
     run.refresh_from_db()
     _say(run)
     if verb == "resume_run":
-        options.tell_worker()
+        django.tell_worker()
 
 
 def _say(run: Run, more: str = "", *, ok: bool = True) -> int:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.options import as_option
 from aiswe_site.cli.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def command() -> None:
     "--rounds", type=click.IntRange(1, 12), default=5, show_default=True, help="Maximum number of model replies."
 )
 @click.option("--branch", default="", metavar="NAME", help="Commit them on this new branch, if the review gates pass.")
-@as_option
+@django.as_option
 @output.json_option
 def write(project: str, module: str, target: float, rounds: int, branch: str, user: str) -> int:
     """Write tests for MODULE (shop.cart, or shop/cart.py) of PROJECT (its short name) and show them as a diff.

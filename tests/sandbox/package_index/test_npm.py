@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.base import Backend, PackageRefused
-from sandbox.package_index.locks import learned
-from sandbox.packages import Lock, NoSuchPackage, PackageSupply
+from sandbox.package_index.errors import NoSuchPackage
+from sandbox.package_index.locks import Lock, learned
+from sandbox.packages import PackageSupply
 from tests.needs import missing
 from tests.sandbox.conftest import SMALL, backend, docker_engine
 from tests.sandbox.local_index import LocalIndex

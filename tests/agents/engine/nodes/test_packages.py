@@ -7,8 +7,9 @@ import pytest
 
 from agents.engine.waiting import Waiting
 from agents.languages.node.packages import imported_node_packages, manifest_packages, with_packages
+from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.names import plain_name
-from sandbox.packages import IndexUnavailable, PackageSupply
+from sandbox.packages import PackageSupply
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 from tests.faults.stage import QuietBackend, quiet_pytest
 from tests.sandbox.local_index import LocalIndex

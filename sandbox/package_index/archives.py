@@ -1,11 +1,17 @@
-"""Wheels are unpacked like any archive: none of their code runs, and what would run by itself later is left out."""
+"""Unpacking wheels and npm's archives: no code or script of theirs runs, and nothing is written outside.
+
+What would run by itself later is left out.
+"""
 
 from __future__ import annotations
 
+import gzip
 import re
 import stat
 import sys
+import tarfile
 import zipfile
+import zlib
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -104,3 +110,38 @@ def _place(wheel: str, member: zipfile.ZipInfo) -> PurePosixPath | None:
 @cache
 def _taken() -> frozenset[str]:
     return sys.stdlib_module_names | BELIEVED | {name.replace("-", "_") for name in base_packages()}
+
+
+def unpack_tarball(tarball: Path, target: Path, room: int = MAX_UNPACKED) -> int:
+    """Unpack a package below `target` without its topmost folder; the bytes written. Raises PackageRefused."""
+    name, written = tarball.name, 0
+    room = min(room, max(ANY_RATIO, MAX_RATIO * tarball.stat().st_size))
+    try:
+        with tarfile.open(tarball, "r:gz") as archive:
+            for count, member in enumerate(archive):
+                if count > MAX_MEMBERS:
+                    raise PackageRefused(name, f"holds more than {MAX_MEMBERS} files")
+                path = inner_path(name, member.name)
+                if member.issym() or member.islnk():
+                    raise PackageRefused(name, f"{member.name[:80]!r} is a link")
+                if member.isdir() or len(path.parts) < 2:
+                    continue
+                if not member.isreg():
+                    raise PackageRefused(name, f"{member.name[:80]!r} is not a regular file")
+                # A folder of its own dependencies would stand before those that were chosen and checked.
+                place = PurePosixPath(*path.parts[1:])
+                if "node_modules" in place.parts:
+                    continue
+                if member.size > room - written:
+                    raise PackageRefused(name, f"{member.name[:80]!r} unpacks to too much")
+                source = archive.extractfile(member)
+                if source is None:
+                    continue
+                file = target / place
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with source, file.open("wb") as out:
+                    written += copy(source, out, member.size, name)
+                file.chmod(0o755 if member.mode & 0o100 else 0o644)
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        raise PackageRefused(name, f"is not a readable package: {error}") from None
+    return written
