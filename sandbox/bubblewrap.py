@@ -170,13 +170,11 @@ class BubblewrapBackend:
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
         try:
             process = self._start(wanted, group, uid, gid, stderr)
-        except SandboxUnsafe:
+        except (SandboxUnsafe, OSError) as error:
             group.remove()
             stderr.close()
-            raise
-        except OSError as error:
-            group.remove()
-            stderr.close()
+            if isinstance(error, SandboxUnsafe):
+                raise
             raise SandboxUnavailable(f"bubblewrap does not start: {error.strerror or error}") from None
         assert process.stdin is not None  # noqa: S101 - asked to be a pipe, like the other
         assert process.stdout is not None  # noqa: S101

@@ -87,42 +87,28 @@ def own_group() -> str:
 
 
 def make_group(name: str, limits: SandboxLimits, mount: Path = MOUNT, own: str | None = None) -> Group:
-    """Make a control group with these limits; an empty Group where that is not allowed here."""
-    memory, quota = limits.memory_mb * 1024 * 1024, int(limits.cpus * 100_000)
+    """Make a control group with these limits; an empty Group where none may be made here that limits memory."""
+    memory, quota, most = str(limits.memory_mb * 1024 * 1024), int(limits.cpus * 100_000), str(limits.processes + 2)
+    wanted: dict[Path, dict[str, str]] = {}  # by folder, the one of memory and its limit first
     if (mount / "cgroup.controllers").exists():
-        parent = _version_two_parent(mount, own_group() if own is None else own)
-        folder = parent / f"{PARENT}-{name}" if parent else None
-        if folder is None or not _make(folder):
-            return Group()
-        group = Group((folder,))
-        if not _write(folder / "memory.max", str(memory)):
-            group.remove(0)
-            return Group()
-        _write(folder / "memory.swap.max", "0")
-        _write(folder / "memory.oom.group", "0")
-        _write(folder / "pids.max", str(limits.processes + 2))
-        _write(folder / "cpu.max", f"{quota} 100000")
-        return group
-    if not (mount / "memory" / "cgroup.procs").exists():
-        return Group()
-    wanted = {
-        "memory": (("memory.limit_in_bytes", str(memory)), ("memory.memsw.limit_in_bytes", str(memory))),
-        "pids": (("pids.max", str(limits.processes + 2)),),
-        "cpu": (("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", str(quota))),
-    }
-    folders = []
-    for controller, settings in wanted.items():
-        folder = mount / controller / PARENT / name
-        if not (mount / controller / "cgroup.procs").exists() or not _make(folder):
-            if controller == "memory":
-                return Group()
-            continue
-        folders.append(folder)
-        if not _write(folder / settings[0][0], settings[0][1]) and controller == "memory":
+        files = {"memory.max": memory, "memory.swap.max": "0", "memory.oom.group": "0", "pids.max": most}
+        if parent := _version_two_parent(mount, own_group() if own is None else own):
+            wanted[parent / f"{PARENT}-{name}"] = files | {"cpu.max": f"{quota} 100000"}
+    elif (mount / "memory" / "cgroup.procs").exists():
+        controllers = {
+            "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
+            "pids": {"pids.max": most},
+            "cpu": {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": str(quota)},
+        }
+        there = [controller for controller in controllers if (mount / controller / "cgroup.procs").exists()]
+        wanted = {mount / controller / PARENT / name: controllers[controller] for controller in there}
+    folders: list[Path] = []
+    for number, (folder, files) in enumerate(wanted.items()):
+        written = [_write(folder / file, value) for file, value in files.items()] if _make(folder) else []
+        folders += [folder] if written else []
+        if number == 0 and not (written and written[0]):
             Group(tuple(folders)).remove(0)
             return Group()
-        for file, value in settings[1:]:
-            _write(folder / file, value)
     return Group(tuple(folders))
 
 

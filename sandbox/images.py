@@ -22,7 +22,7 @@ import docker
 import docker.errors
 
 from sandbox.base import Ecosystem, SandboxUnavailable
-from sandbox.node_env import PACKAGE_JSON, PACKAGE_LOCK, install
+from sandbox.node_env import PACKAGE_JSON, PACKAGE_LOCK, install, run_tool
 from sandbox.package_index.pip import platform_tags
 
 HERE = Path(__file__).resolve().parent
@@ -190,14 +190,7 @@ def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _run(argv: Sequence[str], seconds: float) -> None:
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=seconds, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxUnavailable(f"building the sandbox image: {argv[0]} failed: {error}") from None
-    if done.returncode:
-        raise SandboxUnavailable(
-            f"building the sandbox image: {argv[0]} failed: {(done.stderr or done.stdout).strip()[-400:]}"
-        )
+    run_tool(argv, seconds, f"building the sandbox image: {argv[0]} failed")
 
 
 def _build_from_packages(client: docker.DockerClient, name: str, say: Say) -> None:

@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sandbox.base import SandboxUnavailable
 
@@ -40,6 +42,16 @@ def find_node_modules() -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def run_tool(words: Sequence[str], seconds: float, failing: str, **options: Any) -> None:
+    """Run a program to its end; raises SandboxUnavailable with `failing` and how it ended."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False, **options)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxUnavailable(f"{failing}: {error}") from None
+    if done.returncode:
+        raise SandboxUnavailable(f"{failing}: {(done.stderr or done.stdout).strip()[-400:]}")
+
+
 def install(target: Path) -> Path:
     """Put the locked packages into `target`, all or none; raises SandboxUnavailable with what went wrong."""
     if shutil.which("npm") is None:
@@ -52,14 +64,7 @@ def install(target: Path) -> Path:
         environment = {name: os.environ[name] for name in names if name in os.environ}
         environment |= {name: value for name, value in os.environ.items() if name.lower().startswith("npm_config_")}
         words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        try:
-            done = subprocess.run(
-                words, cwd=scratch, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise SandboxUnavailable(f"npm could not fetch the packages for Node: {error}") from None
-        if done.returncode:
-            raise SandboxUnavailable(f"npm could not fetch the packages for Node: {done.stderr.strip()[-400:]}")
+        run_tool(words, SECONDS, "npm could not fetch the packages for Node", cwd=scratch, env=environment)
         shutil.rmtree(target, ignore_errors=True)
         (Path(scratch) / "node_modules").rename(target)
     return target

@@ -91,12 +91,14 @@ class PackageSupply:
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self._cache) as folder:
             scratch = Path(folder)
             wheels, reached = self._wheels([line for line in wanted if not is_npm(line)], scratch)
-            choice = self._choose([line for line in wanted if is_npm(line)], scratch)
+            modules = [line for line in wanted if is_npm(line)]
+            index = self._allowed_index(NODE, {})
+            choice = npm.choose(modules, index, scratch, self._lock.npm) if modules else npm.NpmChoice((), "")
             hashes = {wheel.path.name: wheel.sha256 for wheel in wheels}
             chosen = {f"{one.name}-{one.version}.tgz": one.integrity for one in choice.modules}
             content = _content_of(hashes, choice)
             place = self._cache / content
-            if not _complete(place):
+            if not _mark_of(place):
                 self._install(wheels, choice, scratch, place, hashes)
             known = _mark_of(place)
         names = sorted({wheel.name for wheel in wheels} | {NPM + one.name for one in choice.modules})
@@ -120,10 +122,9 @@ class PackageSupply:
             raise PackageRefused(wanted[MAX_PACKAGES], f"more than {MAX_PACKAGES} packages in one request")
         return sorted(wanted)
 
-    def _allowed_index(self, ecosystem: str, pins: Mapping[str, str]) -> AllowedIndex:
-        allowed_index = AllowedIndex(
-            ecosystem, self._lists[ecosystem], self._approved, self._addresses[ecosystem], pins
-        )
+    def _allowed_index(self, ecosystem: str, pins: Mapping[str, str], also: Iterable[str] = ()) -> AllowedIndex:
+        known, address = self._lists[ecosystem], self._addresses[ecosystem]
+        allowed_index = AllowedIndex(ecosystem, known, self._approved | set(also), address, pins)
         allowed_index.log = self.log
         return allowed_index
 
@@ -146,22 +147,8 @@ class PackageSupply:
     def _download(self, wanted: Sequence[str], scratch: Path, pins: Mapping[str, str]) -> list[Wheel]:
         scratch.mkdir()
         # The sandbox's own packages are what others build on: allowed as dependencies, in the version it has.
-        allowed_index = AllowedIndex(
-            PYTHON,
-            self._lists[PYTHON],
-            self._approved | set(self._base),
-            self._addresses[PYTHON],
-            {**pins, **self._base},
-        )
-        allowed_index.log = self.log
+        allowed_index = self._allowed_index(PYTHON, {**pins, **self._base}, self._base)
         return download_wheels(wanted, allowed_index, scratch, self._base)
-
-    def _choose(self, wanted: Sequence[str], scratch: Path) -> npm.NpmChoice:
-        return (
-            npm.choose(wanted, self._allowed_index(NODE, {}), scratch, self._lock.npm)
-            if wanted
-            else npm.NpmChoice((), "")
-        )
 
     def _install(
         self, wheels: Sequence[Wheel], choice: npm.NpmChoice, scratch: Path, place: Path, hashes: Mapping[str, str]
@@ -180,7 +167,7 @@ class PackageSupply:
         try:
             unpacked.rename(place)
         except OSError:
-            if not _complete(place):
+            if not _mark_of(place):
                 raise SandboxError(f"cannot write the package cache {place}") from None
 
 
@@ -198,11 +185,8 @@ def _content_of(hashes: Mapping[str, str], choice: npm.NpmChoice) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
-def _complete(place: Path) -> bool:
-    return bool(_mark_of(place))
-
-
 def _mark_of(place: Path) -> dict[str, str]:
+    """The hashes of what a complete folder holds; empty for one that is not there or not complete."""
     try:
         return dict(json.loads((place / MARK).read_text()))
     except (OSError, ValueError, TypeError):

@@ -43,13 +43,7 @@ def environment(python: PurePath, packages: PackageSet | None) -> dict[str, str]
 
 def agent_limits(limits: SandboxLimits) -> dict[str, float | int]:
     """The limits that the agent inside looks after itself."""
-    return {
-        "cpus": limits.cpus,
-        "file_mb": limits.file_mb,
-        "processes": limits.processes,
-        "output_bytes": limits.output_bytes,
-        "inodes": limits.inodes,
-    }
+    return {name: getattr(limits, name) for name in ("cpus", "file_mb", "processes", "output_bytes", "inodes")}
 
 
 def as_text(head: bytes, tail: bytes, lost: int) -> str:

@@ -16,7 +16,6 @@ from sandbox.base import SandboxError
 
 ALLOWLIST = Path(__file__).resolve().parent.parent / "allowlist.toml"
 PYTHON, NODE = "python", "node"
-ECOSYSTEMS = (PYTHON, NODE)
 KEYS = frozenset({"names", "popular", "indexes", "cooldown_days", "young_days", "dependencies"})
 LISTED, VOUCHED = "listed", "vouched"
 
@@ -52,11 +51,6 @@ def load(ecosystem: str, *more: Path, path: Path = ALLOWLIST) -> AllowList:
         if file.is_file():
             found = _add(found, file, ecosystem, needed=False)
     return found
-
-
-def read_allowlist(path: Path = ALLOWLIST, ecosystem: str = PYTHON) -> frozenset[str]:
-    """The allowed names of an ecosystem, normalised; raises SandboxError when the file is not what it should be."""
-    return load(ecosystem, path=path).names
 
 
 def _add(known: AllowList, path: Path, ecosystem: str, *, needed: bool) -> AllowList:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sandbox.base import Backend, PackageRefused, SandboxError
 from sandbox.import_names import distribution_for
-from sandbox.package_index.allowlist import read_allowlist
+from sandbox.package_index.allowlist import PYTHON, load
 from sandbox.package_index.archives import unpack_wheel
 from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage
 from sandbox.package_index.names import Judgement, base_packages
@@ -105,7 +105,7 @@ def test_no_line_makes_the_judge_fail(line: str) -> None:
 
 
 def test_the_allow_list_is_long_enough_and_holds_the_common_names() -> None:
-    names = read_allowlist()
+    names = load(PYTHON).names
     assert len(names) > 150
     assert names >= {
         "beautifulsoup4",
@@ -127,7 +127,7 @@ def test_all_that_the_sandbox_brings_is_on_the_allow_list_or_in_its_lock() -> No
 def test_a_broken_allow_list_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "list.toml").write_text("[python\n")
     with pytest.raises(SandboxError, match="allow-list"):
-        read_allowlist(tmp_path / "list.toml")
+        load(PYTHON, path=tmp_path / "list.toml")
 
 
 @pytest.mark.parametrize(
