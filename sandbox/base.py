@@ -92,27 +92,21 @@ class Sandbox(Protocol):
         cwd: str = ".",
     ) -> ExecResult:
         """Run a command below /workspace; raises SandboxUnavailable when the sandbox itself broke."""
-        ...
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files (paths relative to /workspace); raises PathRefused before anything is written."""
-        ...
 
     def mirror(self, folder: Path) -> None:
         """Make /workspace hold exactly the regular files of `folder` (without .git); links are not followed."""
-        ...
 
     def get(self, paths: Sequence[str]) -> dict[str, bytes]:
         """Read regular files back; a missing path is left out; raises PathRefused for an escape."""
-        ...
 
     def warm_up(self) -> None:
         """Load the test tools ahead of their first use, without waiting for it."""
-        ...
 
     def close(self) -> None:
         """Kill everything inside and remove it; may be called twice."""
-        ...
 
     def __enter__(self) -> Sandbox: ...
 
@@ -140,7 +134,6 @@ class Backend(Protocol):
 
     def availability(self) -> Availability:
         """Tell whether this backend works here, quickly and without side effects."""
-        ...
 
     def open(
         self,
@@ -151,8 +144,6 @@ class Backend(Protocol):
         ecosystem: Ecosystem = "python",
     ) -> Sandbox:
         """Make a fresh sandbox; raises SandboxUnavailable."""
-        ...
 
     def reap(self) -> int:
         """Remove what dead workers left behind; return how many."""
-        ...

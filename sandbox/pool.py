@@ -50,7 +50,6 @@ class ReadyPool:
         atexit.register(self.close)
 
     def availability(self) -> Availability:
-        """That of the backend."""
         return self._backend.availability()
 
     def open(
@@ -140,7 +139,6 @@ class ReadyPool:
         _close(old)
 
     def reap(self) -> int:
-        """That of the backend."""
         return self._backend.reap()
 
     def close(self) -> None:
@@ -167,7 +165,6 @@ class Fitted:
         self.name, self._backend, self.limits = backend.name, backend, limits
 
     def availability(self) -> Availability:
-        """That of the backend."""
         return self._backend.availability()
 
     def open(
@@ -182,7 +179,6 @@ class Fitted:
         return self._backend.open(limits=limits or self.limits, packages=packages, label=label, ecosystem=ecosystem)
 
     def reap(self) -> int:
-        """That of the backend."""
         return self._backend.reap()
 
 

@@ -22,7 +22,6 @@ class RunsScripts(Protocol):
         self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
     ) -> ExecResult:
         """Run Python source."""
-        ...
 
 
 def run_pytest(

@@ -180,9 +180,8 @@ def _limits(box: Sandbox) -> list[Probe]:
 
     def output() -> tuple[bool, str]:
         done = box.exec(["sh", "-c", "yes | head -c 5000000"])
-        return done.truncated and len(
-            done.out
-        ) < 3 * SMALL.output_bytes, f"{len(done.out)} characters kept of 5,000,000"
+        kept = len(done.out)
+        return done.truncated and kept < 3 * SMALL.output_bytes, f"{kept} characters kept of 5,000,000"
 
     def timeout() -> tuple[bool, str]:
         done = box.exec(["sh", "-c", DAEMON], seconds=1)

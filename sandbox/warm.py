@@ -60,7 +60,7 @@ def _shell_code(code: int) -> int:
 
 
 class WarmSandbox:
-    """One open sandbox. One command runs at a time; `close` may come from any thread."""
+    """One open sandbox, see sandbox.base.Sandbox. One command runs at a time; `close` may come from any thread."""
 
     def __init__(
         self,
@@ -130,7 +130,6 @@ class WarmSandbox:
         cwd: str = ".",
         script: str | None = None,
     ) -> ExecResult:
-        """Run a command below /workspace; raises SandboxUnavailable when the sandbox itself broke."""
         words = tuple(str(word) for word in argv)
         if not words or not words[0] or any("\0" in word for word in words):
             raise SandboxError("a command needs a program, and no word of it may hold a NUL")
@@ -197,7 +196,6 @@ class WarmSandbox:
         return True
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (paths relative to /workspace); raises PathRefused before anything is written."""
         wanted = {checked_path(path): data for path, data in files.items()}
         self._send_files(wanted, dict.fromkeys(wanted, 0o644), strict=True)
 
@@ -206,7 +204,6 @@ class WarmSandbox:
         self._ask({"do": "put", "files": listing, "strict": strict}, b"".join(files.values()), FILES_SECONDS, 0)
 
     def mirror(self, folder: Path) -> None:
-        """Make /workspace hold exactly the regular files of `folder` (without .git); links are not followed."""
         contents: dict[str, bytes] = {}
         modes: dict[str, int] = {}
         total = 0
@@ -223,7 +220,6 @@ class WarmSandbox:
             self._send_files({path: contents[path] for path in missing}, modes, strict=False)
 
     def get(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Read regular files back; a missing path is left out; raises PathRefused for an escape."""
         wanted = {checked_path(path): path for path in paths}
         answer, data = self._ask({"do": "get", "paths": list(wanted), "room": MAX_GET}, b"", FILES_SECONDS, MAX_GET)
         found, at = {}, 0
@@ -234,7 +230,6 @@ class WarmSandbox:
         return found
 
     def close(self) -> None:
-        """Kill everything inside and remove it; may be called twice."""
         self._give_up("the sandbox is closed.")
         with self._lock:  # a thread that still listens would otherwise listen to a number that is used anew
             self._release()

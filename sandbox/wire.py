@@ -21,11 +21,9 @@ class WireLine(Protocol):
 
     def read(self, count: int, deadline: float) -> bytes:
         """Some bytes, at most `count`; b"" at the end; TimeoutError after `deadline` (time.monotonic)."""
-        ...
 
     def write(self, data: memoryview, deadline: float) -> int:
         """Send some of `data`, tell how much; TimeoutError after `deadline`."""
-        ...
 
 
 class PipeLine:
@@ -45,7 +43,6 @@ class PipeLine:
             raise TimeoutError
 
     def read(self, count: int, deadline: float) -> bytes:
-        """Some bytes from the sandbox."""
         while True:
             self._wait(self._read, select.POLLIN, deadline)
             try:
@@ -54,7 +51,6 @@ class PipeLine:
                 continue
 
     def write(self, data: memoryview, deadline: float) -> int:
-        """Send some bytes to the sandbox."""
         while True:
             self._wait(self._write, select.POLLOUT, deadline)
             try:

@@ -15,6 +15,8 @@ from aiswe_site.running.home import Home, wake_worker
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
+    from projects.models import Project
+
 OPERATOR = "operator"
 as_option: Callable[..., Any] = click.option(
     "--as", "user", default="", metavar="USER", help="Act as this user; the first superuser, else operator, by default."
@@ -62,6 +64,16 @@ def row(model: Any, key: int, word: str) -> Any:
     found = model.objects.filter(pk=key).first()
     if found is None:
         raise WrongUse(f"There is no {word} {key}.", "`aiswe history` lists them.")
+    return found
+
+
+def project(slug: str, hint: str = "`aiswe history` lists them.") -> Project:
+    """A project by its short name, or a refusal that names it."""
+    from projects.models import Project
+
+    found = Project.objects.filter(slug=slug).first()
+    if found is None:
+        raise WrongUse(f"There is no project {slug!r}.", hint)
     return found
 
 

@@ -144,14 +144,8 @@ class Supervisor:
         life_read, life_write = os.pipe()
         ready_read, ready_write = os.pipe()
         os.set_inheritable(self.listener.fileno(), True)
-        argv = [
-            sys.executable,
-            "-m",
-            "aiswe_site.running.child",
-            *("--listen-fd", str(self.listener.fileno())),
-            *("--life-fd", str(life_read)),
-            *("--ready-fd", str(ready_write)),
-        ]
+        ends = {"--listen-fd": self.listener.fileno(), "--life-fd": life_read, "--ready-fd": ready_write}
+        argv = [sys.executable, "-m", "aiswe_site.running.child", *(f"{name}={fd}" for name, fd in ends.items())]
         path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
         self._child = subprocess.Popen(
             argv,
@@ -159,7 +153,7 @@ class Supervisor:
             stdout=self.log or sys.stderr,
             stderr=self.log or sys.stderr,
             env={**os.environ, "AISWE_HOME": str(self.home.path), "PYTHONPATH": path, **self.environment},
-            pass_fds=[self.listener.fileno(), life_read, ready_write],
+            pass_fds=[*ends.values()],
             process_group=0,  # Ctrl-C in the terminal reaches the parent alone, which then stops the child in order
         )
         os.close(life_read)

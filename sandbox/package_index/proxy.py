@@ -42,19 +42,10 @@ class IndexProxy:
         self._secret = secrets.token_urlsafe(16)
         self._server = _ProxyServer(("127.0.0.1", 0), self._handler())
         self._root = f"http://127.0.0.1:{self._server.server_address[1]}/{self._secret}"
+        self.python, self.npm = f"{self._root}/simple/", f"{self._root}/npm/"  # the addresses to give to pip and npm
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.05,), name="index-proxy", daemon=True
         )
-
-    @property
-    def python(self) -> str:
-        """The address to give to pip."""
-        return f"{self._root}/simple/"
-
-    @property
-    def npm(self) -> str:
-        """The address to give to npm."""
-        return f"{self._root}/npm/"
 
     def upstream(self, url: str) -> tuple[IndexClient, str] | None:
         """Where a file that was offered under `url` really lies; None for an address that was never offered."""

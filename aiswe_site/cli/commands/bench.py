@@ -12,6 +12,7 @@ import click
 
 from agents.llm.registry import DEFAULT_PROVIDER, model_servers
 from aiswe_site.cli import django, output
+from aiswe_site.cli.commands.sandbox import BACKENDS
 from aiswe_site.cli.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def command() -> None:
 @click.option(
     "--mistakes", type=click.Path(file_okay=False, path_type=Path), help="Share what a simulated model gets wrong here."
 )
-@click.option("--backend", default="auto", show_default=True, help="Sandbox: auto, docker or bubblewrap.")
+@click.option("--backend", type=BACKENDS, default="auto", show_default=True, help="The sandbox.")
 @click.option("--gates", "with_gates", is_flag=True, help="Run the review gates too.")
 @output.json_option
 def tasks(
@@ -87,7 +88,7 @@ def tasks(
 
     An interrupted session continues with the same --out. Exit code 1 when a task was not resolved.
     """
-    from sandbox.base import SandboxUnavailable
+    from sandbox.registry import open_backend
     from trials.datasets import BadDataset, load_tasks
     from trials.play import Settings
     from trials.runs import BadBudget, TrialPlan, described, digest_of, read_budget, run_plan
@@ -105,7 +106,7 @@ def tasks(
     except BadDataset as error:
         raise WrongUse(str(error)) from None
     settings = Settings(strategy=strategy, budget=tokens, budget_calls=calls, off=_parts(off), samples=samples)
-    engine = _sandbox(backend)
+    engine = open_backend(backend)
     with tempfile.TemporaryDirectory(prefix="aiswe-trials-") as scratch, _memory(memory) as lessons:
         folder = out or Path(scratch) / "session"
         plan = TrialPlan(
@@ -125,8 +126,6 @@ def tasks(
             figures = run_plan(plan, Session(folder, about), tell=_tell)
         except OtherSession as error:
             raise WrongUse(str(error)) from None
-        except SandboxUnavailable as error:
-            raise Missing(str(error), "aiswe doctor") from None
     document = about | figures | ({"folder": str(out)} if out else {})
     return output.answer(document, lambda: _people(document), ok=figures["resolved"] == figures["tasks"])
 
@@ -170,18 +169,6 @@ def _parts(text: str) -> frozenset[str]:
     if unknown := sorted(switched - set(OFF)):
         raise WrongUse(f"--off {', '.join(unknown)}: known parts are {', '.join(OFF)}")
     return switched
-
-
-def _sandbox(name: str) -> Backend:
-    from sandbox.base import SandboxError, SandboxUnavailable
-    from sandbox.registry import open_backend
-
-    try:
-        return open_backend(name)
-    except SandboxUnavailable as error:
-        raise Missing(str(error), "aiswe doctor") from None
-    except SandboxError as error:
-        raise WrongUse(str(error)) from None
 
 
 @contextmanager

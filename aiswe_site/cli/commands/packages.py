@@ -45,16 +45,11 @@ def _supply(project: str | None) -> PackageSupply:
     from django.conf import settings
 
     from projects.engine.packages import allowlist_files, supply_of
-    from projects.errors import BadInput
-    from projects.models import Project
     from sandbox.packages import PackageSupply
 
     if project is None:
         return PackageSupply(Path(settings.AISWE_HOME) / "packages", more=allowlist_files())
-    found = Project.objects.filter(slug=project).first()
-    if found is None:
-        raise BadInput(f"There is no project {project!r}; see: aiswe project list")
-    return supply_of(found)
+    return supply_of(django.project(project))
 
 
 def _judged(supply: PackageSupply, name: str, offline: bool) -> dict[str, Any]:

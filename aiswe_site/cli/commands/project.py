@@ -64,12 +64,9 @@ def limits(project: str, changes: tuple[str, ...], user: str) -> None:
         wanted[name] = int(number)
     django.start()
     from projects.errors import BadInput
-    from projects.models import Project
     from projects.services.planning import projects
 
-    found = Project.objects.filter(slug=project).first()
-    if found is None:
-        raise WrongUse(f"There is no project {project!r}.", "`aiswe history` lists them.")
+    found = django.project(project)
     if wanted:
         try:
             projects.update_settings(found, by=django.acting_user(user), limits=wanted)

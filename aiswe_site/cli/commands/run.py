@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,46 +62,29 @@ def watch(run: int, after: int) -> int:
     return _say(current, current.why, ok=current.status == Run.Status.FINISHED)
 
 
-@command.command()
-@click.argument("run", type=int)
-@django.as_option
-@output.json_option
-def resume(run: int, user: str) -> None:
-    """Continue a paused or failed run where it stopped."""
-    _steer("resume_run", run, user)
+def _steering(verb: str, about: str) -> None:
+    """Add the command that steers a run by `verb`."""
+
+    @command.command(verb, help=about)
+    @click.argument("run", type=int)
+    @django.as_option
+    @output.json_option
+    def steer(run: int, user: str) -> None:
+        django.start()
+        from projects.models import Run
+        from projects.services.work import runs
+
+        by, found = django.acting_user(user), django.row(Run, run, "run")
+        getattr(runs, f"{verb}_run")(found, by=by)
+        found.refresh_from_db()
+        _say(found)
+        if verb == "resume":
+            django.tell_worker()
 
 
-@command.command()
-@click.argument("run", type=int)
-@django.as_option
-@output.json_option
-def pause(run: int, user: str) -> None:
-    """Pause run RUN after its current step; `resume` continues there."""
-    _steer("pause_run", run, user)
-
-
-@command.command()
-@click.argument("run", type=int)
-@django.as_option
-@output.json_option
-def cancel(run: int, user: str) -> None:
-    """End run RUN for good; what was merged stays."""
-    _steer("cancel_run", run, user)
-
-
-def _steer(verb: str, key: int, user: str) -> None:
-    django.start()
-    from projects.models import Run
-    from projects.services.work import runs
-
-    by = django.acting_user(user)
-    run = django.row(Run, key, "run")
-    change: Callable[..., object] = getattr(runs, verb)
-    change(run, by=by)
-    run.refresh_from_db()
-    _say(run)
-    if verb == "resume_run":
-        django.tell_worker()
+_steering("resume", "Continue a paused or failed run where it stopped.")
+_steering("pause", "Pause run RUN after its current step; `resume` continues there.")
+_steering("cancel", "End run RUN for good; what was merged stays.")
 
 
 def _say(run: Run, more: str = "", *, ok: bool = True) -> int:

@@ -45,12 +45,9 @@ def write(project: str, module: str, target: float, rounds: int, branch: str, us
     from agents.languages.base import NoModule
     from projects.engine.testing import on_request
     from projects.errors import BadInput
-    from projects.models import Project
 
     by = django.acting_user(user)
-    found = Project.objects.filter(slug=project).first()
-    if found is None:
-        raise WrongUse(f"There is no project {project!r}.", _projects(by))
+    found = django.project(project, _projects(by))
     try:
         made = on_request(found, module, target=target, rounds=rounds, by=by, branch=branch)
     except (NoModule, BadInput) as unknown:
