@@ -22,7 +22,7 @@ from agents.events.reasoning import DecisionMade
 from agents.llm.base import LLMError, Message, Provider
 from agents.llm.runner import ModelRunner
 from agents.personas import PLANNER
-from agents.planning.plan import PLAN_SCHEMA
+from agents.planning.model import PLAN_SCHEMA
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
 from agents.replies.parse import parse_reply

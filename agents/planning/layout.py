@@ -30,15 +30,6 @@ class Layout:
     boxes: dict[str, Box] = field(default_factory=dict)
     edges: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def keys(self) -> tuple[str, ...]:
-        """With `[]`, lets `dict(layout(…))` give plain data for a template or JSON."""
-        return ("width", "height", "boxes", "edges")
-
-    def __getitem__(self, name: str) -> object:
-        if name not in self.keys():
-            raise KeyError(name)
-        return getattr(self, name)
-
 
 @dataclass(slots=True)
 class _Net:

@@ -11,47 +11,28 @@ TASK_KINDS = ("code", "test", "infra", "docs", "config")
 AGENTS = ("coder", "tester", "reviewer", "sre")
 Severity = Literal["error", "warning"]
 
-PLAN_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "tasks": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "key": {"type": "string"},
-                    "title": {"type": "string"},
-                    "description": {"type": "string"},
-                    "kind": {"type": "string", "enum": list(TASK_KINDS)},
-                    "agent": {"type": "string", "enum": list(AGENTS)},
-                    "minutes": {"type": "integer"},
-                    "requirements": {"type": "array", "items": {"type": "string"}},
-                    "needs": {"type": "array", "items": {"type": "string"}},
-                    "expects": {"type": "string"},
-                    "files": {"type": "array", "items": {"type": "string"}},
-                    "packages": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": [
-                    "key",
-                    "title",
-                    "description",
-                    "kind",
-                    "agent",
-                    "minutes",
-                    "requirements",
-                    "needs",
-                    "expects",
-                    "files",
-                    "packages",
-                ],
-                "additionalProperties": False,
-            },
-        },
-        "notes": {"type": "string"},
-    },
-    "required": ["tasks", "notes"],
-    "additionalProperties": False,
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_TASK: dict[str, Any] = {
+    "key": {"type": "string"},
+    "title": {"type": "string"},
+    "description": {"type": "string"},
+    "kind": {"type": "string", "enum": list(TASK_KINDS)},
+    "agent": {"type": "string", "enum": list(AGENTS)},
+    "minutes": {"type": "integer"},
+    "requirements": _TEXTS,
+    "needs": _TEXTS,
+    "expects": {"type": "string"},
+    "files": _TEXTS,
+    "packages": _TEXTS,
 }
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object with all of these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+PLAN_SCHEMA = _closed({"tasks": {"type": "array", "items": _closed(_TASK)}, "notes": {"type": "string"}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +54,8 @@ class PlanTask:
 
     def to_json(self) -> dict[str, Any]:
         """The task in the form of PLAN_SCHEMA."""
-        return {
-            "key": self.key,
-            "title": self.title,
-            "description": self.description,
-            "kind": self.kind,
-            "agent": self.agent,
-            "minutes": self.minutes,
-            "requirements": list(self.requirements),
-            "needs": list(self.needs),
-            "expects": self.expects,
-            "files": list(self.files),
-            "packages": list(self.packages),
-        }
+        values = ((name, getattr(self, name)) for name in _TASK)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +81,8 @@ class PlanProblem:
 
     def to_json(self) -> dict[str, Any]:
         """The problem as plain data."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "task_keys": list(self.task_keys),
-            "severity": self.severity,
-        }
+        tasks = list(self.task_keys)
+        return {"code": self.code, "message": self.message, "tasks": tasks, "severity": self.severity}
 
 
 def content_hash(plan: PlanDraft) -> str:

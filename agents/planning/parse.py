@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from agents.planning.model import PlanDraft, PlanProblem, PlanTask
@@ -55,28 +54,6 @@ def parse_plan(obj: object) -> tuple[PlanDraft | None, list[PlanProblem]]:
     if errors:
         return None, _shortened(errors + [p for p in problems if p.severity == "warning"])
     return PlanDraft(tuple(tasks), str(notes).strip()), _shortened(problems)
-
-
-def with_unique_keys(plan: PlanDraft) -> tuple[PlanDraft, list[PlanProblem]]:
-    """The plan with later bearers of a key renamed (`T-01-2`); needs go on meaning the first bearer."""
-    taken = {task.key for task in plan.tasks}
-    seen: set[str] = set()
-    next_number: dict[str, int] = {}
-    tasks, problems = [], []
-    for task in plan.tasks:
-        key = task.key
-        if key in seen:
-            number = next_number.get(task.key, 2)
-            while f"{task.key}-{number}" in taken:
-                number += 1
-            next_number[task.key] = number + 1
-            key = f"{task.key}-{number}"
-            taken.add(key)
-            message = f"Two tasks are called {task.key}; the later one is now {key}. Check which one others need."
-            problems.append(PlanProblem("duplicate_key", message, (task.key, key), "warning"))
-        seen.add(key)
-        tasks.append(task if key == task.key else replace(task, key=key))
-    return replace(plan, tasks=tuple(tasks)), problems
 
 
 def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]) -> PlanTask | None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.engine.planner_graph import PlanContext, PlanState, build_plan_graph
-from agents.planning.plan import parse_plan, validate_plan
+from agents.planning.parse import parse_plan
+from agents.planning.validate import validate_plan
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner

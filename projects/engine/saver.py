@@ -6,13 +6,12 @@ One database means one transaction log, one backup and, on PostgreSQL, many work
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -37,7 +36,7 @@ WRITE_COLUMNS = ["thread_id", "ns", "checkpoint_id", "task_id", "idx"]
 
 
 class DjangoSaver(BaseCheckpointSaver[str]):
-    """LangGraph's checkpoint interface over the Django ORM.
+    """LangGraph's checkpoint interface over the Django ORM, for graphs that are run synchronously, as all of ours are.
 
     The graph's state is plain data, so only LangGraph's own safe types are ever built from stored bytes; anything else
     comes back as data. It is sealed before it is stored: a run goes on with exactly what it had, and the tables show
@@ -174,7 +173,9 @@ class DjangoSaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
-        self._delete(Q(thread_id=str(thread_id)))
+        with _tidy_connection(), transaction.atomic():
+            GraphCheckpoint.objects.filter(thread_id=str(thread_id)).delete()
+            GraphWrite.objects.filter(thread_id=str(thread_id)).delete()
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Forget the checkpoints whose metadata names one of these LangGraph runs."""
@@ -207,11 +208,6 @@ class DjangoSaver(BaseCheckpointSaver[str]):
                     rows = rows.exclude(pk__in=newest.values())
                 self._delete_rows(rows)
 
-    def _delete(self, which: Q) -> None:
-        with _tidy_connection(), transaction.atomic():
-            GraphCheckpoint.objects.filter(which).delete()
-            GraphWrite.objects.filter(which).delete()
-
     def _delete_rows(self, rows: QuerySet[GraphCheckpoint]) -> None:
         with transaction.atomic():
             for row in rows.only("thread_id", "ns", "checkpoint_id"):
@@ -222,58 +218,6 @@ class DjangoSaver(BaseCheckpointSaver[str]):
         """A version that sorts after `current`; the random end keeps forks of one thread apart."""
         count = 0 if current is None else int(str(current).split(".")[0])
         return f"{count + 1:032}.{random.random():016}"  # noqa: S311  not a secret
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """get_tuple() for coroutines."""
-        return await sync_to_async(self.get_tuple)(config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """list() for coroutines."""
-
-        def collect() -> tuple[CheckpointTuple, ...]:
-            return tuple(self.list(config, filter=filter, before=before, limit=limit))
-
-        for found in await sync_to_async(collect)():
-            yield found
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """put() for coroutines."""
-        return await sync_to_async(self.put)(config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """put_writes() for coroutines."""
-        await sync_to_async(self.put_writes)(config, writes, task_id, task_path)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """delete_thread() for coroutines."""
-        await sync_to_async(self.delete_thread)(thread_id)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """delete_for_runs() for coroutines."""
-        await sync_to_async(self.delete_for_runs)(run_ids)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """copy_thread() for coroutines."""
-        await sync_to_async(self.copy_thread)(source_thread_id, target_thread_id)
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """prune() for coroutines."""
-        await sync_to_async(self.prune)(thread_ids, strategy=strategy)
 
 
 def _place(config: RunnableConfig) -> tuple[str, str]:

@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('version', models.PositiveIntegerField()),
                 ('status', models.CharField(choices=[('drafting', 'Drafting'), ('proposed', 'Proposed'), ('invalid', 'Invalid'), ('approved', 'Approved'), ('rejected', 'Changes asked'), ('superseded', 'Superseded')], default='drafting', max_length=12)),
-                ('content', models.JSONField(default=dict, help_text='{"tasks": […], "notes": …}, the shape of agents.planning.plan')),
+                ('content', models.JSONField(default=dict, help_text='{"tasks": […], "notes": …}, the shape of agents.planning.model')),
                 ('content_hash', models.CharField(blank=True, max_length=64)),
                 ('problems', models.JSONField(default=list, help_text='What validation found: [{code, message, tasks, severity}]')),
                 ('comment', models.TextField(blank=True, help_text='What was asked to be changed, or why this version exists.')),

@@ -33,7 +33,7 @@ class Plan(models.Model):
     document = models.ForeignKey(RequirementDocument, on_delete=models.PROTECT, related_name="plans")
     version = models.PositiveIntegerField()
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.DRAFTING)
-    content = models.JSONField(default=dict, help_text='{"tasks": […], "notes": …}, the shape of agents.planning.plan')
+    content = models.JSONField(default=dict, help_text='{"tasks": […], "notes": …}, the shape of agents.planning.model')
     content_hash = models.CharField(max_length=64, blank=True)
     problems = models.JSONField(default=list, help_text="What validation found: [{code, message, tasks, severity}]")
     comment = models.TextField(blank=True, help_text="What was asked to be changed, or why this version exists.")

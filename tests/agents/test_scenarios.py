@@ -19,7 +19,8 @@ from agents.gates.base import Severity
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
 from agents.llm.scripted_server.scenario import Scenario
-from agents.planning import parse_plan, validate_plan
+from agents.planning.parse import parse_plan
+from agents.planning.validate import validate_plan
 from agents.repair.signature import error_kind, signature_of
 from agents.replies.jsonish import parse_json
 from agents.replies.parse import parse_reply

@@ -17,7 +17,8 @@ from agents.languages.python.packages import imported_modules
 from agents.languages.registry import language
 from agents.llm.base import Completion, TokenUsage
 from agents.personas import CODER, TESTER
-from agents.planning.plan import parse_plan, validate_plan
+from agents.planning.parse import parse_plan
+from agents.planning.validate import validate_plan
 from tests.agents.engine.nodes.support import MemoryEventLog, MemoryTaskStore, task
 from tests.agents.engine.states import state_with
 

@@ -27,7 +27,9 @@ def command() -> None:
 @output.json_option
 def validate(file: Path, prd: str | None) -> int:
     """Check the plan in FILE: cycles, unknown dependencies, duplicate ids, tasks over an hour. Exit code 1 if not."""
-    from agents.planning.plan import content_hash, parse_plan, validate_plan
+    from agents.planning.model import content_hash
+    from agents.planning.parse import parse_plan
+    from agents.planning.validate import validate_plan
 
     problems: list[dict[str, Any]] = []
     parsed, digest = None, ""
@@ -39,10 +41,7 @@ def validate(file: Path, prd: str | None) -> int:
         if parsed is not None:
             digest = content_hash(parsed)
             found = [*found, *validate_plan(parsed, _requirements(prd, raw))]
-        problems = [
-            {"code": p.code, "message": p.message, "tasks": list(p.task_keys), "severity": str(p.severity)}
-            for p in found
-        ]
+        problems = [problem.to_json() for problem in found]
     valid = parsed is not None and not any(problem["severity"] == "error" for problem in problems)
 
     def people() -> None:

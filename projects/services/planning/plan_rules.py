@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 from agents.planning.layout import Layout, layout
-from agents.planning.plan import PlanProblem, content_hash, parse_plan, validate_plan
+from agents.planning.model import content_hash
+from agents.planning.parse import parse_plan
+from agents.planning.validate import validate_plan
 from agents.requirements.injection_hints import passages
 from projects.models import Plan, Requirement, RequirementDocument, Task
 
@@ -34,19 +36,10 @@ def examine(content: Mapping[str, Any], requirements: Mapping[str, str]) -> Exam
     """Read and validate content; `requirements` maps the keys that count to their kinds. Never raises."""
     parsed, found = parse_plan(content)
     if parsed is None:
-        return Examined(dict(content), "", [_plain(problem) for problem in found])
+        return Examined(dict(content), "", [problem.to_json() for problem in found])
     problems = [*found, *validate_plan(parsed, requirements)]
     problems.sort(key=lambda problem: problem.severity != "error")
-    return Examined(parsed.to_json(), content_hash(parsed), [_plain(problem) for problem in problems])
-
-
-def _plain(problem: PlanProblem) -> dict[str, Any]:
-    return {
-        "code": problem.code,
-        "message": problem.message,
-        "tasks": list(problem.task_keys),
-        "severity": problem.severity,
-    }
+    return Examined(parsed.to_json(), content_hash(parsed), [problem.to_json() for problem in problems])
 
 
 def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 from hypothesis import strategies as st
 
-from agents.planning import PlanDraft, PlanTask
+from agents.planning.model import PlanDraft, PlanTask
 
 
 def plan_of(needs: dict[str, list[str]], minutes: dict[str, int] | None = None) -> PlanDraft:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.planning import PLAN_SCHEMA, PlanDraft, PlanTask, parse_plan, with_unique_keys
-from agents.planning.plan import PlanProblem
+from agents.planning.model import PLAN_SCHEMA, PlanDraft, PlanProblem, PlanTask
+from agents.planning.parse import parse_plan
 from tests.agents.planning.strategies import plans
 
 WHOLE: dict[str, Any] = {
@@ -98,15 +98,6 @@ def test_ten_thousand_wrong_tasks_are_told_in_a_hundred_lines() -> None:
     assert plan is None
     assert len(problems) == 101
     assert parse_plan({"tasks": [1] * 10_001})[1][0].code == "too_many_tasks"
-
-
-def test_repeated_keys_are_numbered_and_needs_mean_the_first() -> None:
-    plan = PlanDraft((PlanTask("A", "a"), PlanTask("A", "b"), PlanTask("A-2", "c"), PlanTask("A", "d", needs=("A",))))
-    unique, problems = with_unique_keys(plan)
-    assert [t.key for t in unique.tasks] == ["A", "A-3", "A-2", "A-4"]
-    assert unique.tasks[3].needs == ("A",)
-    assert len(problems) == 2
-    assert with_unique_keys(unique) == (unique, [])
 
 
 @given(plans())

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from agents.planning import PlanDraft, PlanLimits, PlanProblem, PlanTask, validate_plan
+from agents.planning.model import PlanDraft, PlanProblem, PlanTask
+from agents.planning.validate import PlanLimits, validate_plan
 from tests.agents.planning.strategies import graph_of, plan_of, plans
 
 FINE = PlanTask(
