@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from agents.prompts.render import quoted
-
+# pytest's marks below the characters that differ: the lines above them say it.
+_GUIDES = re.compile(r"^E +\?[ +^-]*\n", re.M)
 TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
 
 
@@ -29,19 +30,25 @@ def counts_text(report: Mapping[str, Any]) -> str:
 
 
 def trace_text(report: Mapping[str, Any]) -> str:
-    """Every failure's trace, fenced; the raw output when no failure could be read from it."""
+    """Every failure's trace under its test's id; the raw output when no failure could be read from it.
+
+    An id is left out when the trace itself has the test's function and file.
+    """
     blocks = []
     failures = report.get("failures") or []
     share = max(600, TRACE_CHARS // max(1, len(failures)))
     for failure in failures[:12]:
         text = str(failure.get("traceback") or failure.get("message") or "")
-        blocks.append(f"{failure.get('nodeid', 'collection')}\n{quoted(clip(text, share), 'text')}")
+        nodeid = str(failure.get("nodeid") or "collection")
+        path, _, name = nodeid.partition("::")
+        shown = clip(_GUIDES.sub("", text), share).strip()
+        blocks.append(shown if f"def {name}(" in shown and f"{path}:" in shown else f"{nodeid}\n{shown}")
     if len(failures) > 12:
         blocks.append(f"… and {len(failures) - 12} more failures")
     if report.get("problem"):
         blocks.insert(0, f"There is no valid result: {report['problem']}.")
     if not failures:
-        blocks.append(quoted(clip(str(report.get("output", "")), TRACE_CHARS), "text"))
+        blocks.append(clip(str(report.get("output", "")), TRACE_CHARS).strip())
     return "\n\n".join(blocks)
 
 

@@ -14,8 +14,8 @@ from agents.llm.base import Message
 from agents.replies.types import ReplyFormat
 
 _RULE = re.compile(
-    r"^- Answer with one or two sentences(?: of thought)?, then each (?P<kind>test )?file whole in a fence whose first "
-    r"line names it: ```python path=(?P<path>\S+)$",
+    r"^- Answer with one or two sentences, then each (?P<kind>test )?file whole in a fence that names it: "
+    r"```python path=(?P<path>\S+)$",
     re.M,
 )
 _EDITS = "SEARCH/REPLACE blocks in its fence."
@@ -25,7 +25,7 @@ _AGAIN = "with each file whole in a fence that names its path."
 # For each form what stands in the place of the three above; the first is expanded with the match of _RULE.
 _FORMS: dict[ReplyFormat, tuple[str, str, str]] = {
     "tags": (
-        r"- Answer with one or two sentences of thought, then each \g<kind>file whole between two tags, each tag on a "
+        r"- Answer with one or two sentences, then each \g<kind>file whole between two tags, each tag on a "
         r"line of its own: <<WRITE: \g<path>>> before it and <</WRITE>> after it. No fences.",
         "SEARCH/REPLACE blocks between its tags.",
         "with each file whole between its tags.",

@@ -44,7 +44,9 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         description=label(task.get("description", ""), Source.MODEL),
         expects=label(task.get("expects", ""), Source.MODEL),
         files=task.get("files", []),
-        requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+        requirements=label(requirements_text(task["requirements"]), Source.DOCUMENT)
+        if task.get("requirements")
+        else "",
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
         lessons=lessons_text(state["memory"]["lessons"]),
         existing=existing,

@@ -57,10 +57,7 @@ def test_code_that_does_not_compile_has_its_line() -> None:
 
 def test_the_coder_is_told_each_place_once() -> None:
     report = {"failures": [failure("a", KEY_ERROR), failure("b", COLLECTING), failure("c", KEY_ERROR)]}
-    assert where_text(report, PYTHON).splitlines() == [
-        "Where: shop/cart.py:3 (KeyError), 2 tests",
-        "Where: tests/test_bad.py:1 (ModuleNotFoundError)",
-    ]
+    assert where_text(report, PYTHON) == "Where: shop/cart.py:3 (KeyError), 2 tests"  # a line of a test is in the trace
 
 
 def test_of_many_places_the_first_are_told() -> None:
