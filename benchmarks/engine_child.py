@@ -146,7 +146,7 @@ class Bench:
         from agents.engine.graph import RECURSION_LIMIT
         from agents.engine.state import start_state
         from agents.gates.base import GateReport
-        from agents.memory.chroma import NoLessons
+        from agents.memory.base import NoLessons
         from agents.workspace.repository import Repository
         from sandbox.packages import PackageSupply
         from trials.in_memory import MemoryEventLog, MemoryTaskStore

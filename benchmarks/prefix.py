@@ -139,7 +139,7 @@ def play(
     from agents.engine.graph import RECURSION_LIMIT, build_graph
     from agents.engine.state import start_state
     from agents.gates.base import GateReport
-    from agents.memory.chroma import NoLessons
+    from agents.memory.base import NoLessons
     from agents.workspace.repository import Repository
     from sandbox.packages import PackageSupply
     from trials.in_memory import MemoryEventLog, MemoryTaskStore

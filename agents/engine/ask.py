@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.context.compaction import compact
 from agents.context.ledger import ledger, shortened
-from agents.engine.contracts import OverBudget, Stopped, TaskLimits
+from agents.engine.contracts import ModelContext, OverBudget, Stopped, TaskLimits
 from agents.engine.effects import effect
 from agents.engine.reply_text import first_sentence, plain, prose
 from agents.events.effects import EffectAnnounced, GuardBlocked
@@ -81,6 +81,20 @@ class Question:
     def tokens(self) -> int:
         """The most that the call can take: what is sent, and as long a reply as is allowed."""
         return count_messages(self.messages) + self.persona.max_tokens
+
+
+def question_of(ctx: ModelContext, persona: Persona, messages: Sequence[Message], **more: Any) -> Question:
+    """A question of this persona with the clients, limits and canary of its context; `more` are the other fields."""
+    return Question(
+        event_log=ctx.event_log,
+        limits=ctx.limits,
+        runner=ctx.runner,
+        provider=ctx.provider(persona.name),
+        persona=persona,
+        messages=messages,
+        canary=ctx.canary,
+        **more,
+    )
 
 
 @dataclass(frozen=True)

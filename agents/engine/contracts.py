@@ -103,20 +103,27 @@ class Runtime(Protocol[C]):
         ...
 
 
-@dataclass
-class TaskContext:
-    """Everything a node may use beside the state. Clients live here; the state is plain data."""
+@dataclass(kw_only=True)
+class ModelContext:
+    """What a question to a model needs: the project and its rules, the record, the limits, and the clients."""
 
     project: str
-    run: str
     house_rules: str
     event_log: EventLog
-    task_store: TaskStore
     limits: TaskLimits
-    repository: Repository
-    worktree_name: str
     provider: Callable[[str], Provider]  # by persona name
     runner: ModelRunner
+    canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
+
+
+@dataclass(kw_only=True)
+class TaskContext(ModelContext):
+    """Everything a node may use beside the state. Clients live here; the state is plain data."""
+
+    run: str
+    task_store: TaskStore
+    repository: Repository
+    worktree_name: str
     backend: Backend
     supply: Supply
     lessons: LessonStore
@@ -124,7 +131,6 @@ class TaskContext:
     knowledge: Knowledge = field(default_factory=Knowledge)  # documentation and meaning, beside the repository
     needs_review: bool = True
     asks_about_reach: bool = False  # a person says yes to network and subprocesses before a merge (ACA-6)
-    canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
     guard: Guard | None = None  # a second model that may only tighten the firewall's verdicts
     lessons_across_projects: bool = False  # else a lesson stays in the project it was learned in
     switched_off: frozenset[str] = frozenset()  # parts of the loop that a measurement does without

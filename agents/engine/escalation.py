@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from agents.engine.state import TaskState
+from agents.engine.contracts import Runtime, TaskContext
+from agents.engine.state import TaskState, key_of
+from agents.events.effects import ErrorRaised
 from agents.languages.registry import language_of_task
 from agents.prompts.render import fence
 from agents.repair.feedback import counts_text
@@ -10,6 +12,31 @@ from agents.repair.known import problems_of
 
 MOST_TRIES = 20
 MOST_PROBLEMS = 5
+
+
+def escalate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
+    """Say why needs a person, with the best attempt attached; nothing is waved through."""
+    ctx, kept = runtime.context, state["history"]["best"]
+    why = state["escalation"] or exhausted(state, ctx)
+    text = escalation_text(state, why)
+    files = {**kept.get("tests", {}), **kept.get("files", {})}
+    escalated = ErrorRaised(
+        summary=f"Escalated: {why}",
+        outcome="escalated",
+        blobs={f"best:{path}": content for path, content in files.items()},
+        message=text[:4000],
+        tool="engine",
+        next_steps=["retry", "adjust", "skip", "escalate"],
+    )
+    ctx.event_log.emit(escalated, attempt=state["counters"]["attempt"], key=key_of(state, "escalated"))
+    return {"escalation": text, "verdict": "escalated"}
+
+
+def exhausted(state: TaskState, ctx: TaskContext) -> str:
+    """Which limit was reached."""
+    if state["counters"]["iteration"] >= ctx.limits.max_iterations:
+        return f"The limit of {ctx.limits.max_iterations} iterations is used up."
+    return f"The tests still fail after {state['counters']['repairs']} of {ctx.limits.max_retries} repairs."
 
 
 def escalation_text(state: TaskState, why: str) -> str:

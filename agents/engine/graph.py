@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agents.engine.contracts import Runtime, TaskContext
-from agents.engine.nodes import coder, ending, merger, mutation, recall, reviewer, search, tester, verify
+from agents.engine.escalation import escalate
+from agents.engine.nodes import coder, lessons, merger, mutation, reviewer, search, tester, verify
 from agents.engine.policy import short_of_tokens
 from agents.engine.state import TaskState, updated
 
@@ -107,7 +108,7 @@ def counted(node: TaskNode) -> TaskNode:
 
 
 NODES: Mapping[str, TaskNode] = {
-    "recall": recall.recall,
+    "recall": lessons.recall,
     "write_tests": tester.write_tests,
     "code": coder.code,
     "sample": search.sample,
@@ -124,8 +125,8 @@ NODES: Mapping[str, TaskNode] = {
     "answer_review": coder.answer_review,
     "merge": merger.merge,
     "resolve": coder.resolve,
-    "learn": ending.learn,
-    "escalate": ending.escalate,
+    "learn": lessons.learn,
+    "escalate": escalate,
 }
 FIRST = "recall"
 NEXT: Mapping[str, str | Callable[[TaskState, Runtime[TaskContext]], str]] = {

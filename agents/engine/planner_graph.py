@@ -5,22 +5,20 @@ Extraction by rules comes first, so that what is written is never lost; the mode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from agents.context import requirements_text
-from agents.engine.ask import Question, ask
-from agents.engine.contracts import Runtime, TaskLimits
+from agents.engine.ask import ask, question_of
+from agents.engine.contracts import ModelContext, Runtime
 from agents.engine.structured_output import ask_structured
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.lifecycle import RequirementsExtracted
-from agents.events.log import EventLog
 from agents.events.reasoning import DecisionMade
-from agents.llm.base import LLMError, Message, Provider
-from agents.llm.runner import ModelRunner
+from agents.llm.base import LLMError, Message
 from agents.personas import PLANNER
 from agents.planning.model import PLAN_SCHEMA
 from agents.prompts.provenance import Source, as_turn, label, render
@@ -101,40 +99,19 @@ class PlanStore(Protocol):
         ...
 
 
-@dataclass
-class PlanContext:
+@dataclass(kw_only=True)
+class PlanContext(ModelContext):
     """Clients and doors of the planning steps."""
 
-    project: str
     text: str
-    house_rules: str
     comment: str
-    event_log: EventLog
     task_store: PlanStore
-    limits: TaskLimits
-    provider: Callable[[], Provider]
-    runner: ModelRunner
-    canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
 
 
 def _say(
     ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None
 ) -> str:
-    answer = ask(
-        Question(
-            canary=ctx.canary,
-            event_log=ctx.event_log,
-            limits=ctx.limits,
-            runner=ctx.runner,
-            provider=ctx.provider(),
-            persona=PLANNER,
-            messages=messages,
-            step=step,
-            key=key,
-            schema=schema,
-        )
-    )
-    return answer.text
+    return ask(question_of(ctx, PLANNER, messages, step=step, key=key, schema=schema)).text
 
 
 def _system(ctx: PlanContext) -> Message:

@@ -16,14 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from agents.memory.base import MANY, Lesson, Near, NoLessons, Showing, Track
+from agents.memory.base import MANY, Lesson, Near, Showing, Track
 from agents.memory.embedding import EMBEDDER, embed
 from agents.memory.meaning import LessonMeaning
 from agents.memory.rows import cleaned, lesson_of, plain
 from agents.memory.words import likeness
 from agents.secrets.redaction import redact
-
-__all__ = ["THRESHOLD", "ChromaLessons", "NoLessons"]
 
 THRESHOLD = 0.65  # similarity; ACA-3 asks for 0.6 to 0.7
 COMPARED = 2_000  # lessons whose words are compared with a question

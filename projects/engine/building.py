@@ -13,6 +13,7 @@ from agents.context.knowledge import knowledge_at
 from agents.engine.contracts import TaskContext
 from agents.engine.graph import RECURSION_LIMIT, build_graph
 from agents.engine.state import TaskState, start_state
+from agents.events.log import EventLog
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.llm.registry import DEFAULT_PROVIDER
@@ -26,7 +27,7 @@ from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver
 from projects.engine.task_store import DatabaseTaskStore
-from projects.models import Task
+from projects.models import Run, Task
 from projects.models.project import ASKS_AT_GATES
 from projects.services.insight.lessons import store
 from sandbox.registry import open_backend
@@ -64,6 +65,27 @@ def compiled_graph() -> Any:
     return build_graph().compile(checkpointer=DjangoSaver())
 
 
+def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
+    """What a run of this project works with: its rules, limits, models and sandboxes; `more` are the other fields."""
+    project = run.project
+    return TaskContext(
+        project=project.slug,
+        run=str(run.pk),
+        house_rules=rules_of(project),
+        event_log=event_log,
+        limits=limits_of(project),
+        repository=repository_of(project),
+        provider=lambda persona: provider_for(project, persona),
+        runner=runner(),
+        backend=fitted(open_backend(name_for(project)), project),
+        supply=ProjectSupply(project),
+        gates=gates,
+        canary=canary_of(run),
+        guard=guard(),
+        **more,
+    )
+
+
 def build(task: Task, *, actor: str, token: int) -> TaskState:
     """Run or resume a task's graph to its end and return the final state.
 
@@ -76,26 +98,14 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
     label(run)
     event_log = DatabaseEventLog(run, actor=actor, token=token, task=task)
     announce(run, event_log)
-    repository = repository_of(project)
-    repository.ensure(project.name)
-    context = TaskContext(
-        project=project.slug,
-        run=str(run.pk),
-        house_rules=rules_of(project),
-        event_log=event_log,
+    repository_of(project).ensure(project.name)
+    context = task_context(
+        run,
+        event_log,
         task_store=DatabaseTaskStore(task, actor=actor, event_log=event_log),
-        limits=limits_of(project),
-        repository=repository,
         worktree_name=f"run-{run.pk}-{task.key}",
-        provider=lambda persona: provider_for(project, persona),
-        runner=runner(),
-        backend=fitted(open_backend(name_for(project)), project),
-        supply=ProjectSupply(project),
         lessons=lessons(),
-        gates=gates,
         knowledge=knowledge_at(settings.AISWE_HOME, settings.MODEL_URLS[DEFAULT_PROVIDER], settings.EMBED_MODEL),
-        canary=canary_of(run),
-        guard=guard(),
         asks_about_reach=project.autonomy in ASKS_AT_GATES,
         lessons_across_projects=settings.SHARE_LESSONS,
         switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),

@@ -75,7 +75,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         event_log=event_log,
         task_store=DatabasePlanStore(run, event_log),
         limits=limits_of(project),
-        provider=lambda: provider_for(project, "planner"),
+        provider=lambda persona: provider_for(project, persona),
         runner=runner(),
         canary=canary_of(run),
     )

@@ -20,19 +20,15 @@ from agents.gates.base import GateReport
 from agents.gates.feedback import gate_judged
 from agents.languages.base import NoModule
 from agents.languages.registry import language_of_task
-from agents.memory.chroma import NoLessons
+from agents.memory.base import NoLessons
 from agents.workspace.git import GitError, git
 from agents.workspace.repository import Repository
-from projects.engine.budgets import limits_of
-from projects.engine.building import gates
+from projects.engine.building import task_context
 from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
-from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
+from projects.engine.model_clients import announce, label
 from projects.engine.owners import is_alive, this_worker
-from projects.engine.packages import ProjectSupply
 from projects.engine.paths import repository_of
-from projects.engine.patterns import rules_of
-from projects.engine.sandboxes import fitted, name_for
 from projects.errors import BadInput, IllegalMove, ProjectsError
 from projects.models import Project, Run
 from projects.services.accounts.rights import require
@@ -40,7 +36,6 @@ from projects.services.audit.events import emit
 from projects.services.work import leases
 from projects.services.work.locks import lock_project
 from projects.services.work.moves import move_run
-from sandbox.registry import open_backend
 from trials.in_memory import MemoryTaskStore
 
 if TYPE_CHECKING:
@@ -76,24 +71,8 @@ def on_request(project: Project, module: str, *, target: float, rounds: int, by:
     _need_free(repository, branch)
     _close_orphans(project)
     with _run(project, module, by) as (run, event_log):
-        context = TaskContext(
-            project=project.slug,
-            run=str(run.pk),
-            house_rules=rules_of(project),
-            event_log=event_log,
-            task_store=MemoryTaskStore(),
-            limits=limits_of(project),
-            repository=repository,
-            worktree_name=f"tests-{run.pk}",
-            provider=lambda persona: provider_for(project, persona),
-            runner=runner(),
-            backend=fitted(open_backend(name_for(project)), project),
-            supply=ProjectSupply(project),
-            lessons=NoLessons(),
-            gates=gates,
-            canary=canary_of(run),
-            guard=guard(),
-        )
+        store, name = MemoryTaskStore(), f"tests-{run.pk}"
+        context = task_context(run, event_log, task_store=store, worktree_name=name, lessons=NoLessons())
         try:
             written = write_tests(context, module, target=target, rounds=rounds)
             verdict, committed = _branch(context, written, branch) if branch and written.files else (None, False)

@@ -286,7 +286,7 @@ def test_a_planner_may_say_anything_and_only_a_valid_plan_has_no_problems(name):
         event_log=MemoryEventLog(),
         task_store=Plans(),
         limits=TaskLimits(),
-        provider=lambda: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"),
+        provider=lambda persona: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"),
         runner=Says(BODIES[name]),
     )
     rows = [

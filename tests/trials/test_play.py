@@ -9,7 +9,7 @@ import pytest
 from agents.llm.base import ModelUnavailable
 from agents.llm.chain import ModelChain
 from agents.llm.runner import ModelRunner
-from agents.memory.chroma import NoLessons
+from agents.memory.base import NoLessons
 from sandbox.registry import load_backend
 from tests.trials.samples import bugfix, humaneval
 from trials.datasets import load_tasks

@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.context import existing_files, requirements_text
 from agents.context.parts import PERSON_SAYS
-from agents.engine.ask import Question, ask
+from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent, offered
@@ -91,18 +91,14 @@ def question(
 ) -> Question:
     """A question for files; `turn` counts the questions of one request."""
     fresh = persona.name == "coder" and state["counters"]["approach"] > 1
-    return Question(
-        event_log=ctx.event_log,
-        limits=ctx.limits,
-        runner=ctx.runner,
-        provider=ctx.provider(persona.name),
-        persona=persona,
-        messages=messages,
+    return question_of(
+        ctx,
+        persona,
+        messages,
         step=step,
         key=key_of(state, f"{persona.name}-{step}/{turn}"),
         attempt=state["counters"]["attempt"],
         temperature=FRESH_TEMPERATURE if fresh else None,
-        canary=ctx.canary,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from difflib import unified_diff
 from typing import Any
 
-from agents.engine.ask import Question, ask
+from agents.engine.ask import ask, question_of
 from agents.engine.contracts import OverBudget, Stopped, TaskContext
 from agents.engine.nodes.common import system_turn
 from agents.engine.policy import left_of
@@ -75,21 +75,8 @@ def explained(state: TaskState, ctx: TaskContext, proof: Mapping[str, Any]) -> t
     if left_of(ctx.limits, ctx.event_log.spent()) < count_messages(messages) + EXPLAINER.max_tokens:
         return "", "", "the tokens left do not pay for the question"
     try:
-        answer = ask(
-            Question(
-                canary=ctx.canary,
-                event_log=ctx.event_log,
-                limits=ctx.limits,
-                runner=ctx.runner,
-                provider=ctx.provider(EXPLAINER.name),
-                persona=EXPLAINER,
-                messages=messages,
-                step="lesson",
-                key=key_of(state, "why"),
-                attempt=proof["attempt"],
-                schema=SCHEMA,
-            )
-        )
+        key, attempt = key_of(state, "why"), proof["attempt"]
+        answer = ask(question_of(ctx, EXPLAINER, messages, step="lesson", key=key, attempt=attempt, schema=SCHEMA))
     except (LLMError, OverBudget, Stopped) as trouble:
         return "", "", str(trouble) or "the run was stopped"
     said, problems = parse_json(answer.text, SCHEMA)

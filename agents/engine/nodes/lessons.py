@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.engine.contracts import TaskContext
+from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.explain_fix import difference, explained
 from agents.engine.state import TaskState, key_of
 from agents.events.reasoning import LessonLearned, LessonRefused, LessonsJudged, LessonsRecalled
@@ -21,10 +21,31 @@ from agents.memory.rows import plain
 from agents.memory.trust import known_as, planted, switched_off
 from agents.repair.signature import error_kind, normalise
 from agents.secrets.redaction import redact
+from sandbox.package_index.names import base_packages, plain_name
 
 LINE = 300  # characters of a lesson's cause, and of its fix
 FAILURES_READ = 3  # of one report
 SAID = 4_000  # characters of a message that are looked at
+
+
+def recall(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
+    """Start a task: make the worktree and look for lessons that fit."""
+    ctx, task = runtime.context, state["task"]
+    base = ctx.repository.head()
+    ctx.repository.worktree(ctx.worktree_name, base)
+    lessons = recalled(state, ctx, text=task["title"])
+    if all(plain_name(name) in base_packages() for name in task.get("packages", [])):
+        # Ready by the time the first tests are: the model writes for seconds, the sandbox starts meanwhile.
+        ctx.sandbox(()).warm_up()
+    return {"base": base, "memory": {"lessons": lessons}}
+
+
+def learn(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
+    """End a merged task: keep the diagnosis that was confirmed, and put the worktree away."""
+    ctx = runtime.context
+    learned(state, ctx)
+    ctx.repository.remove(ctx.worktree_name)
+    return {"verdict": "merged"}
 
 
 def failure_words(report: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.context import requirements_text
-from agents.engine.ask import Question, ask
+from agents.engine.ask import ask, question_of
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
 from agents.engine.nodes.consent import consent
@@ -149,21 +149,11 @@ def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[st
     for turn in range(ASK_AGAIN + 1):
         name = "review" if not turn else f"review/{turn}"
         try:
-            answer = ask(
-                Question(
-                    canary=ctx.canary,
-                    event_log=ctx.event_log,
-                    limits=ctx.limits,
-                    runner=ctx.runner,
-                    provider=ctx.provider("reviewer"),
-                    persona=REVIEWER,
-                    messages=messages,
-                    step="review",
-                    key=key_of(state, name),
-                    attempt=state["counters"]["attempt"],
-                    schema=VERDICT_SCHEMA,
-                )
+            key, attempt = key_of(state, name), state["counters"]["attempt"]
+            question = question_of(
+                ctx, REVIEWER, messages, step="review", key=key, attempt=attempt, schema=VERDICT_SCHEMA
             )
+            answer = ask(question)
         except ReplyTooLong as endless:
             problems = [str(endless)]
             unusable(state, ctx, REVIEWER, problems, name)

@@ -6,6 +6,7 @@ order of their numbers, so the choice does not depend on which reply came first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +17,52 @@ from agents.engine.nodes.common import opening, own_files, question, request_fil
 from agents.engine.nodes.lessons import ids
 from agents.engine.nodes.verify import run_tests, write_candidate
 from agents.engine.policy import left_of, prices
-from agents.engine.sampling.selection import Sample, agreeing, enough, select
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.reasoning import SampleSelected
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import CODER
+
+AGREEMENT = 2  # passing samples that behave the same: enough to stop sampling
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample after its run. `failing` names failed tests, `behaviour` is what distinguishing calls returned."""
+
+    number: int
+    ok: bool
+    compiles: bool
+    passed: int
+    failing: frozenset[str] = frozenset()
+    behaviour: str = ""
+
+    def agrees(self, other: Sample) -> bool:
+        """True for two samples that no test and no distinguishing call tells apart."""
+        return (self.ok, self.compiles, self.failing, self.behaviour) == (
+            other.ok,
+            other.compiles,
+            other.failing,
+            other.behaviour,
+        )
+
+
+def agreeing(sample: Sample, samples: Sequence[Sample]) -> int:
+    """How many of the samples behave as this one does, itself included."""
+    return sum(sample.agrees(other) for other in samples)
+
+
+def select(samples: Sequence[Sample]) -> Sample:
+    """The sample to go on with: one that passes, then the most tests passed, the most agreement, the earliest."""
+    return max(samples, key=lambda one: (one.ok, one.compiles, one.passed, agreeing(one, samples), -one.number))
+
+
+def enough(samples: Sequence[Sample], *, tests_given: bool) -> bool:
+    """True when another sample could not change much: given tests are the judge, written ones need agreement."""
+    passing = [one for one in samples if one.ok]
+    if tests_given:
+        return bool(passing)
+    return any(agreeing(one, passing) >= AGREEMENT for one in passing)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.engine.sampling.selection import Sample, agreeing, enough, select
+from agents.engine.nodes.search import Sample, agreeing, enough, select
 
 ANY = st.builds(
     lambda ok, passed, failing, shown: Sample(0, ok, True, passed, frozenset() if ok else frozenset(failing), shown),

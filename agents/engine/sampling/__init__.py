@@ -1,1 +1,0 @@
-"""Samples of a first version: run side by side, told apart by their behaviour, one selected."""
