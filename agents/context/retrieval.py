@@ -94,12 +94,7 @@ def terms(text: str) -> list[str]:
 
 
 def retrieve(
-    query: str,
-    chunks: Sequence[Chunk],
-    *,
-    limit: int = 6,
-    chars: int = 6_000,
-    near: Near | None = None,
+    query: str, chunks: Sequence[Chunk], *, limit: int = 6, chars: int = 6_000, near: Near | None = None
 ) -> list[Chunk]:
     """The chunks that fit the query best, best first, at most `limit` and `chars`.
 

@@ -44,8 +44,4 @@ def _better(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any] | Non
 
 def _judged_by(state: TaskState) -> dict[str, Any]:
     """Counts of passed tests say something only for the same tests on the same base, in one conversation."""
-    return {
-        "approach": state["counters"]["approach"],
-        "base": state["base"],
-        "tests": state["candidate"]["tests"],
-    }
+    return {"approach": state["counters"]["approach"], "base": state["base"], "tests": state["candidate"]["tests"]}

@@ -149,12 +149,6 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
         ),
         memory=Memory(lessons=[], shown=[], unhelpful_lessons=[], learned={}),
         counters=Counters(
-            attempt=attempts_before,
-            approach=1,
-            iteration=0,
-            repairs=0,
-            repairs_here=0,
-            gate_rounds=0,
-            review_rounds=0,
+            attempt=attempts_before, approach=1, iteration=0, repairs=0, repairs_here=0, gate_rounds=0, review_rounds=0
         ),
     )

@@ -167,11 +167,7 @@ class ChromaLessons:
             if name in by_id:
                 best[name] = Near(by_id[name], 1.0 - distance)
         lessons = sorted(by_id.values(), key=lambda one: -one.learned_at)[:COMPARED]
-        for texts in (
-            [one.failure for one in lessons],
-            [one.topic for one in lessons],
-            [one.text for one in lessons],
-        ):
+        for texts in ([one.failure for one in lessons], [one.topic for one in lessons], [one.text for one in lessons]):
             for lesson, like in zip(lessons, likeness(text, texts), strict=True):
                 if lesson.id not in best or like > best[lesson.id].similarity:
                     best[lesson.id] = Near(lesson, like, "words")

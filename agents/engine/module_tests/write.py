@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from difflib import unified_diff
 from typing import Any
 
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, TaskContext
-from agents.engine.module_tests.record import covered_so, noticed_so, run_suite, wrote
+from agents.engine.effects import effect
 from agents.engine.nodes.common import request_files, system_turn
-from agents.engine.state import TaskState, start_state, updated
+from agents.engine.nodes.mutation import mutation_checked
+from agents.engine.nodes.verify import TEST_SECONDS, command_ran
+from agents.engine.state import TaskState, key_of, start_state, updated
+from agents.events.effects import CommandRan, CoverageMeasured, FileChanged, TestsRan
 from agents.languages.base import Covered
 from agents.languages.registry import language_of_task
 from agents.llm.base import LLMError, Message
@@ -18,8 +22,10 @@ from agents.mutation.check import check, mutants_of
 from agents.personas import TESTER
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import counts_text, trace_text
+from agents.repair.signature import signature_of
 from sandbox.base import Sandbox
 from sandbox.package_index.names import base_packages, plain_name
+from sandbox.test_report import TestReport
 
 ROUNDS = 5
 TARGET = 80.0
@@ -119,7 +125,7 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
         if applied.refused:
             best.problem = f"the answers could not be used: {applied.refused[0][1]}"
             break
-        wrote(one, ctx, state["candidate"]["tests"], applied.files)
+        _record_files(one, ctx, state["candidate"]["tests"], applied.files)
         state = updated(state, {"candidate": {"tests": state["candidate"]["tests"] | applied.files}})
         again = _judge(updated(state, {"step": number}), ctx, path, source, best)
         if best.met:
@@ -134,7 +140,7 @@ def _before(state: TaskState, ctx: TaskContext, path: str, tested: bool) -> Cove
     if not tested:
         return Covered()
     sandbox = _stand(state, ctx, {})
-    report = run_suite(state, ctx, sandbox)
+    report = _run_suite(state, ctx, sandbox)
     if not report.ok and report.problem != "no tests were found":
         what = counts_text(asdict(report))
         first = next((f"{one.nodeid}: {one.message}" for one in report.failures), report.problem)
@@ -151,10 +157,49 @@ def _stand(state: TaskState, ctx: TaskContext, tests: Mapping[str, str]) -> Sand
     return sandbox
 
 
+def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestReport:
+    """Run every test in the sandbox; announced before, recorded after."""
+    language = language_of_task(state["task"])
+    argv = list(language.test_command)
+    shown, number = " ".join(argv), state["step"]
+    key = key_of(state, "suite/cmd")
+    announcement = CommandRan(summary=f"{shown} …", effect="command", argv=argv)
+    with effect(ctx.event_log, announcement, key=key, attempt=number):
+        report = language.run_tests(sandbox, seconds=TEST_SECONDS, measured=False)
+    plain = asdict(report)
+    ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
+    tests = TestsRan(
+        summary=str(report.problem or "").capitalize() or counts_text(plain).rstrip("."),
+        outcome="ok" if report.ok else "fail",
+        error_signature="" if report.ok else signature_of(plain),
+        **{part: plain[part] for part in ("passed", "failed", "errors", "skipped", "failures")},
+    )
+    ctx.event_log.emit(tests, attempt=number, key=key_of(state, "suite/tests"))
+    return report
+
+
+def _record_files(state: TaskState, ctx: TaskContext, before: Mapping[str, str], files: Mapping[str, str]) -> None:
+    """Each test file that an answer changed."""
+    for path, text in sorted(files.items()):
+        old, new = before.get(path, "").splitlines(), text.splitlines()
+        lines = list(unified_diff(old, new, path, path, lineterm=""))
+        added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+        removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+        changed = FileChanged(
+            summary=f"{path} +{added} −{removed}",
+            role="tester",
+            blobs={"diff": "\n".join(lines)},
+            path=path,
+            added=added,
+            removed=removed,
+        )
+        ctx.event_log.emit(changed, attempt=state["step"], key=key_of(state, f"diff/{path}"))
+
+
 def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Written) -> str:
     """Run the suite with these tests, keep those that pass when they cover more, and say what is still to do."""
     tests = state["candidate"]["tests"]
-    report = run_suite(state, ctx, _stand(state, ctx, tests))
+    report = _run_suite(state, ctx, _stand(state, ctx, tests))
     counts = counts_text(asdict(report))
     if report.ok:
         covered = _keep(state, ctx, path, best, tests, report.passed)
@@ -171,7 +216,7 @@ def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Wri
     # Those that pass may be enough; the model is asked to correct the others only if they are not.
     if passing and passing != tests:
         pruned = updated(state, {"step": state["step"] + AGAIN})
-        again = run_suite(pruned, ctx, _stand(pruned, ctx, passing))
+        again = _run_suite(pruned, ctx, _stand(pruned, ctx, passing))
         if again.ok:
             _keep(pruned, ctx, path, best, passing, again.passed, len(failing))
     best.problem = "" if best.files else f"the tests that were written do not pass: {counts}"
@@ -190,7 +235,12 @@ def _keep(
 ) -> Covered:
     """Measure tests that just passed; the better ones are handed out."""
     covered = language_of_task(state["task"]).measure(ctx.at_hand(), path)
-    covered_so(state, ctx, path, covered)
+    measured = CoverageMeasured(
+        summary=f"{path}: branches {covered.branches:.0f} %, lines {covered.lines:.0f} %",
+        branch=round(covered.branches, 2),
+        uncovered={path: list(covered.missing)},
+    )
+    ctx.event_log.emit(measured, attempt=state["step"], key=key_of(state, "coverage"))
     if not best.files or (covered.branches, covered.lines) > (best.covered.branches, best.covered.lines):
         best.files, best.covered, best.passed, best.dropped, best.problem = dict(tests), covered, passed, dropped, ""
     return covered
@@ -203,7 +253,7 @@ def _mutants(state: TaskState, ctx: TaskContext, path: str, source: str, best: W
         result = check(
             language_of_task(state["task"]), _stand(state, ctx, best.files), found, {path: source}, sorted(best.files)
         )
-        noticed_so(state, ctx, result)
+        ctx.event_log.emit(mutation_checked(result), attempt=state["step"], key=key_of(state, "mutation"))
         best.mutants, best.noticed = result.ran, result.noticed
 
 

@@ -8,14 +8,7 @@ from typing import Any
 from agents.context import files_text
 from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import (
-    add_messages,
-    lessons_text,
-    near_the_limit,
-    opening,
-    own_files,
-    request_files,
-)
+from agents.engine.nodes.common import add_messages, lessons_text, near_the_limit, opening, own_files, request_files
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.state import TaskState, key_of, updated

@@ -98,11 +98,7 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
     report = run_tests(rebased, ctx, write_candidate(rebased, ctx), "after-rebase")
     if not report.get("ok"):
         signatures = [*state["history"]["signatures"], report["signature"]]
-        failed: TaskState = {
-            "candidate": {"report": report},
-            "history": {"signatures": signatures},
-            "verdict": "fail",
-        }
+        failed: TaskState = {"candidate": {"report": report}, "history": {"signatures": signatures}, "verdict": "fail"}
         return updated(changed, failed)
     sha = _commit(rebased, ctx, main, "commit-rebased")
     _forward(state, ctx, sha)

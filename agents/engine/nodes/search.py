@@ -89,10 +89,7 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         "verdict": "",
         "candidate": {"diagnosis": {}},
         "conversation": {"messages_read": len(ctx.task_store.words())},
-        "counters": {
-            "iteration": used["iteration"] + drawing.asked,
-            "approach": used["approach"] + max(0, count - 1),
-        },
+        "counters": {"iteration": used["iteration"] + drawing.asked, "approach": used["approach"] + max(0, count - 1)},
     }
     if not drawing.drawn:
         why = f"The coder's answers could not be used: {drawing.unusable or drawing.why}"

@@ -101,8 +101,4 @@ def _again(state: TaskState, ctx: TaskContext, step: str, prompt: Material) -> t
 def _corrected(state: TaskState, applied: Applied) -> TaskState:
     """Other tests for the same code: the next run is its first by them, and what it was shown is judged already."""
     tests = state["candidate"]["tests"] | applied.files
-    return {
-        "candidate": {"tests": tests, "diagnosis": {}},
-        "history": {"signatures": []},
-        "memory": {"shown": []},
-    }
+    return {"candidate": {"tests": tests, "diagnosis": {}}, "history": {"signatures": []}, "memory": {"shown": []}}
