@@ -157,7 +157,7 @@ def test_the_coder_is_told_where_it_failed_and_that_its_evidence_is_invented(ben
     first, second = (
         e["blobs"]["prompt"][-1] for e in bench.event_log.of("thought") if e["payload"]["step"] == "repair"
     )
-    assert "Where: tests/test_calc.py:5 (AssertionError)" in first
+    assert "tests/test_calc.py:5: AssertionError" in first
     assert "evidence you named" not in first
     assert "The evidence you named last time is not in the trace" in second
     (failure,) = bench.event_log.of("test.result")[0]["payload"]["failures"]
