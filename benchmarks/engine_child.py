@@ -129,10 +129,14 @@ class Bench:
         import httpx
         import ollama
 
+        from agents.llm.answers import REPLY_HEADER
+        from agents.llm.scripted import reply_name
+
         # A connection per call, as the engine's own client has it: a kept one would wait for delayed acknowledgements.
         transport = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
         client = ollama.AsyncClient(self.server, trust_env=False, transport=transport)
         for messages, schema in self.asked:
+            client._client.headers[REPLY_HEADER] = reply_name(messages)
             with watch.section("model"):
                 chunks = await client.chat("bench", messages, stream=True, format=schema, options={"num_ctx": 32768})
                 "".join([chunk.message.content or "" async for chunk in chunks])

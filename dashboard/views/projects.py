@@ -71,8 +71,8 @@ def home(request: AuthenticatedHttpRequest) -> HttpResponse:
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Create a project with its first document."""
     form = ProjectForm(request.POST or None, request.FILES or None)
-    status = 422 if form.errors else 200
-    if request.method == "POST" and form.is_valid():
+    status = 422 if request.method == "POST" else 200
+    if form.is_valid():
         data, filename = form.document()
         try:
             # Read before anything is made, so that a refused document leaves no empty project behind.

@@ -13,6 +13,7 @@ import pytest
 from agents.engine.ask import Question, ask
 from agents.engine.contracts import TaskLimits
 from agents.engine.nodes.common import request_files
+from agents.engine.state import start_state, updated
 from agents.firewall import FirewallContext, inspect
 from agents.firewall.leaks.decodings import squash
 from agents.firewall.leaks.replies import MAX_REPLY, ReplyFilter, canaries_in, canary_for, judge_reply, planted
@@ -157,18 +158,10 @@ def test_files_that_hold_the_canary_are_not_taken(tmp_path: Path) -> None:
     bench = Bench(tmp_path, dict.fromkeys(("coder-code", "coder-again", "coder-again-2"), leak), task())
     with bench.context() as context:
         context.canary = CANARY
-        state: Any = {
-            "task": task(),
-            "step": 1,
-            "attempt": 0,
-            "approach": 1,
-            "base": context.repository.head(),
-            "tests": {},
-            "files": {},
-        }
+        state = updated(start_state(task()), {"base": context.repository.head()})
         messages: Any = [
-            {"role": "system", "content": "Persona: coder\nYou write code."},
-            {"role": "user", "content": "Task: T-01\nStep: code\n"},
+            {"role": "system", "content": "You write code.", "label": {"persona": "coder"}},
+            {"role": "user", "content": "Task: T-01\n", "label": {"task": "T-01", "approach": 1, "step": "code"}},
         ]
         _, _, applied = request_files(
             state, context, CODER, messages, step="code", accept=lambda path: True, current={}

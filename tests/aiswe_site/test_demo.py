@@ -79,7 +79,7 @@ def test_it_ends_with_every_task_merged_although_its_worker_is_killed(tmp_path: 
         listener.join()
     log = "".join(said)
     assert first, log
-    assert "exited by signal SIGKILL; starting it again" in log
+    assert "was killed by SIGKILL; starting it again" in log
     assert code == 0, log
     assert document["status"] == "finished"
     assert document["tasks"]["merged"] > 0

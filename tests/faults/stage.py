@@ -19,6 +19,7 @@ from projects.services.planning import documents, plans
 from projects.services.work import approvals, runs
 from sandbox.base import Ecosystem, PackageSet, SandboxLimits
 from sandbox.test_report import Failure, TestReport
+from tests.agents.llm.fake_servers import FakeModelServer
 from tests.factories import PRD, make_document, make_project, owner_of
 from tests.projects.jobs_driver import Driver, small_plan, small_replies, write_scenario
 from tests.sandbox.fake_backend import FakeBackend, FakeSandbox, nothing_happens
@@ -47,14 +48,19 @@ class FaultyRunner(ModelRunner):
         if who == self.persona and self.times > 0:
             provider.timeouts = Timeouts(connect=2.0, first_token=0.4, idle=0.4, total=4.0)
             self.times -= 1
-            for server in engine_models._servers.values():
+            for server in _faulty_servers():
                 server.faults.add(times=2, **self.fault)  # both tries of the runner
         try:
             completion = super().complete(provider, messages, **options)
             return replace(completion, text=self.spoil(completion.text))
         finally:
-            for server in engine_models._servers.values():
+            for server in _faulty_servers():
                 server.faults.clear()
+
+
+def _faulty_servers() -> list[FakeModelServer]:
+    # Another test of this process may have left a server that plays recordings only.
+    return [server for server in engine_models._servers.values() if isinstance(server, FakeModelServer)]
 
 
 class QuietSandbox(FakeSandbox):
