@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import shutil
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from agents.gates.base import GateFinding, Policy, Severity
 from agents.gates.run import run_gates
+from agents.languages.python import syntax
 from benchmarks.containment_shares import HELDOUT, Share, given, share_figure
 from benchmarks.containment_weaknesses import MUST_SHOW, category, related
 from benchmarks.figures import CannotMeasure, Figure
@@ -142,7 +142,7 @@ def write_references(source: Path, folder: Path) -> int:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # escapes that a later Python warns of
-                ast.parse(text)
+                syntax.parse(text)
         except SyntaxError:
             left_out += 1
             continue

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agents.languages.python import syntax
+
 ROOT = Path(__file__).parent.parent
 ROOMS = ("aiswe_site", "dashboard", "projects", "trials", "agents", "sandbox")
 
@@ -56,7 +58,7 @@ def test_nothing_is_defined_under_a_retired_name(room: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in sorted((ROOT / room).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(syntax.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name.strip("_") in SYMBOLS
     ]
     assert found == []

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agents.languages.python import syntax
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("agents", "sandbox", "projects", "dashboard", "aiswe_site", "trials")
 
@@ -54,7 +56,7 @@ def _docstrings(tree: ast.AST) -> set[int]:
 
 def _strings(path: Path) -> Iterator[tuple[int, str]]:
     """Every string a module can show: line number and text, a placeholder being "…"."""
-    tree = ast.parse(path.read_text())
+    tree = syntax.parse(path.read_text())
     skipped = _docstrings(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):

@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from agents.languages.python import syntax
+
 HERE = Path(__file__).parent
 NUMBERED = re.compile(r"test_case_(\d\d)_\w+\.py$")
 CONTAINMENT = {*range(7, 23), 28, 29, 30}
@@ -25,7 +27,7 @@ def test_every_case_of_containment_has_a_file_of_its_own() -> None:
 
 def test_every_file_says_what_its_case_is_and_tests_something() -> None:
     for path in cases():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = syntax.parse(path.read_text(encoding="utf-8"))
         assert ast.get_docstring(tree), f"{path.name} does not say what its case is"
         # A case may be shown by tests that live beside what they test, and are imported here to run under its number.
         here = [

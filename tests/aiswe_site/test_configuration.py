@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.engine.limits import LIMITS
+from agents.languages.python import syntax
 from agents.llm.registry import model_servers
 from aiswe_site.configuration import WrongSetting, load, rows
 from aiswe_site.database import database
@@ -23,7 +24,7 @@ def test_every_variable_that_the_code_names_is_in_the_table():
         node.value
         for room in ROOMS
         for path in (ROOT / room).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(syntax.parse(path.read_text()))
         if isinstance(node, ast.Constant) and re.fullmatch(r"AISWE_[A-Z0-9_]*[A-Z0-9]", str(node.value))
     }
     assert named - known == NOT_SETTINGS

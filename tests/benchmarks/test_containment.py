@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from argparse import Namespace
 from collections import Counter
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
+from agents.languages.python import syntax
 from benchmarks import containment_commands as commands
 from benchmarks import containment_gates as gates
 from benchmarks import containment_secrets as secrets_part
@@ -181,7 +181,7 @@ def test_the_sets_of_code_are_as_large_as_promised_and_parse():
     counts = Counter(category(int(file.name[4:].split("_")[0])) for file in insecure)
     assert all(counts[name] >= 12 for name in MUST_SHOW)
     for file in insecure + safe:
-        ast.parse(file.read_text())
+        syntax.parse(file.read_text())
     assert len(list((HELDOUT / "javascript").glob("CWE-*"))) >= 50
     assert len(list((HELDOUT / "javascript" / "safe").glob("CWE-*"))) >= 20
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
+from agents.languages.python import syntax
 from agents.languages.registry import language
 from agents.mutation.check import ENOUGH, MAX_MUTANTS, check, mutants_of
 from sandbox.registry import load_backend
@@ -22,7 +21,7 @@ def test_mutants_are_programs_with_one_change_and_the_same_for_the_same_seed():
     assert found == mutants_of({"shape.py": CODE}, {}, seed="T-01")
     assert len({mutant.text for mutant in found}) == len(found)
     for mutant in found:
-        ast.parse(mutant.text)
+        syntax.parse(mutant.text)
         assert mutant.diff.count("\n+") >= 2 or mutant.diff.count("\n-") >= 2
 
 

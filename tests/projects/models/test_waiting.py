@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.engine.waiting import OUTAGES, WaitReason
+from agents.languages.python import syntax
 from projects.models import Task
 from projects.models.waiting import PHRASES, sentence
 from tests.factories import bare_run, make_task
@@ -70,7 +71,7 @@ def _prose_decisions(tree: ast.AST) -> list[int]:
     ],
 )
 def test_a_decision_on_prose_is_recognised(code, found):
-    assert bool(_prose_decisions(ast.parse(code))) == found
+    assert bool(_prose_decisions(syntax.parse(code))) == found
 
 
 def test_no_decision_reads_a_sentence():
@@ -78,6 +79,6 @@ def test_no_decision_reads_a_sentence():
         f"{path.relative_to(ROOT)}:{line}"
         for room in ROOMS
         for path in (ROOT / room).rglob("*.py")
-        for line in _prose_decisions(ast.parse(path.read_text()))
+        for line in _prose_decisions(syntax.parse(path.read_text()))
     ]
     assert found == []

@@ -1,10 +1,9 @@
 """Failing tests are cut out of a suite, whole and with their decorators; what is left is Python."""
 
-import ast
-
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.languages.python import syntax
 from agents.languages.python.pruning import without
 
 TEXT = """import pytest
@@ -64,4 +63,4 @@ def test_nothing_that_fails_leaves_all():
 def test_what_is_left_always_parses(names):
     for text in without({"t.py": TEXT}, [f"t.py::{name}" for name in names]).values():
         assert "test_" in text
-        ast.parse(text)
+        syntax.parse(text)
