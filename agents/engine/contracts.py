@@ -25,6 +25,7 @@ from agents.memory.base import LessonStore
 from agents.secrets.redaction import redact
 from agents.workspace.repository import Repository
 from sandbox.base import Backend, PackageRefused, PackageSet, Sandbox
+from sandbox.test_setup import TestSetup
 
 C = TypeVar("C", covariant=True)
 
@@ -134,6 +135,7 @@ class TaskContext(ModelContext):
     guard: Guard | None = None  # a second model that may only tighten the firewall's verdicts
     lessons_across_projects: bool = False  # else a lesson stays in the project it was learned in
     switched_off: frozenset[str] = frozenset()  # parts of the loop that a measurement does without
+    test_setup: TestSetup = field(default_factory=TestSetup)  # how this repository's tests are run
     _sandbox: Sandbox | None = field(default=None, repr=False)
     _packages: tuple[str, ...] = field(default=(), repr=False)
 

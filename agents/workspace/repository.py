@@ -61,6 +61,11 @@ class Repository:
         self.root, self.worktrees = root, worktrees
         self._standing: dict[str, Worktree] = {}
 
+    @property
+    def git_dir(self) -> Path:
+        """The folder with git's own files."""
+        return self.root / ".git"
+
     @contextmanager
     def _locked(self) -> Iterator[None]:
         # Worktree bookkeeping and ref updates of one repository take turns, across threads and processes.

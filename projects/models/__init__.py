@@ -1,6 +1,7 @@
 """The tables, one module a subject."""
 
 from projects.models.accounts import ApiToken, BrowserSession, RecoveryCode, SecondFactor, Tries
+from projects.models.baseline import Baseline
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
 from projects.models.plan import Plan
@@ -13,6 +14,7 @@ __all__ = [
     "ApiToken",
     "Approval",
     "Attempt",
+    "Baseline",
     "Blob",
     "BrowserSession",
     "Event",

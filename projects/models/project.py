@@ -60,6 +60,15 @@ class Project(models.Model):
     sandbox_backend = models.CharField(max_length=20, default="auto")
     # Which model connection builds it: "" = the configured model; "scripted:<scenario>" = a recording.
     model = models.CharField(max_length=120, blank=True)
+    # Where its code came from: a folder, a git address or the name of an archive; "" when it was started here.
+    source = models.CharField(max_length=500, blank=True)
+    base_branch = models.CharField(max_length=200, default="main")
+    subfolder = models.CharField(max_length=400, blank=True, help_text="The part of it that is the project.")
+    updates_base = models.BooleanField(default=True, help_text="Merges move the base branch too.")
+    # {"author_name", "author_email", "sign_off": bool, "signing_key": path of an SSH key}
+    commit_settings = models.JSONField(default=dict)
+    push_remote = models.CharField(max_length=500, blank=True, help_text="Where a person may push results to.")
+    archived_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -55,6 +55,11 @@ class Approval(models.Model):
         PACKAGE = "package", "Package"
         GATE = "gate", "Gate"
         ESCALATION = "escalation", "Escalation"
+        REMOVAL = "removal", "Removal"  # public names that a change takes away
+        TEST_CHANGE = "test_change", "Test change"  # existing tests that a change alters or removes
+        SETTINGS = "settings", "Settings"  # what a repository says of its own tests
+        BASE_MOVED = "base_moved", "Base moved"  # commits that others put on the base branch
+        PUSH = "push", "Push"
 
     class Status(models.TextChoices):
         PENDING = "pending", "Pending"

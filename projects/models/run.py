@@ -67,6 +67,7 @@ class Run(Work):
     document = models.ForeignKey(RequirementDocument, on_delete=models.PROTECT, related_name="runs", null=True)
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="runs", null=True)
     plan_hash = models.CharField(max_length=64, blank=True)
+    base_commit = models.CharField(max_length=64, blank=True, help_text="The head of the base branch it started from.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     why_since = models.DateTimeField(null=True)
     recording = models.BooleanField(default=False, help_text="The model's words are played from a recording.")

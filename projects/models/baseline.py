@@ -1,0 +1,39 @@
+"""How an imported repository stood before anything was built on it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from projects.models.project import Project
+
+
+class Baseline(models.Model):
+    """Layout, test command and test results of one commit. Only failures that are not here count afterwards."""
+
+    class Status(models.TextChoices):
+        MEASURING = "measuring", "Measuring"
+        READY = "ready", "Ready"
+        UNUSABLE = "unusable", "Tests cannot run"
+        ACCEPTED = "accepted", "Accepted without tests"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="baselines")
+    commit = models.CharField(max_length=64)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.MEASURING)
+    # {"language", "python", "style": "src" or "flat", "source_roots", "test_paths", "conftests", "helpers"}
+    layout = models.JSONField(default=dict)
+    # sandbox.test_setup.TestSetup as plain data
+    setup = models.JSONField(default=dict)
+    packages = models.JSONField(default=list, help_text="Requirement lines of everything its tests need.")
+    # {"passed": n, "failed": n, "errors": n, "skipped": n, "failing": {test: message}, "flickering": [test]}
+    tests = models.JSONField(default=dict)
+    seconds = models.FloatField(default=0, help_text="Wall-clock seconds of one run of the suite.")
+    problem = models.TextField(blank=True, help_text="Why its tests cannot run.")
+    accepted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.project} at {self.commit[:10]}"

@@ -1,0 +1,26 @@
+"""How the tests of one repository are run: found at import, used for every run of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class TestSetup:
+    """The defaults are those of a repository that was started here.
+
+    Paths are relative to the workspace. `known_failures` failed before anything was changed and do not count;
+    `flickering` tests passed in one run and failed in another, and never decide.
+    """
+
+    __test__ = False  # its name begins like a test class
+
+    python_path: tuple[str, ...] = ()  # folders that the tests import from, beside the workspace
+    arguments: tuple[str, ...] = ()  # of the test runner: which folders, which options
+    plugins: tuple[str, ...] = ()  # of the test runner, by module name
+    environment: Mapping[str, str] = field(default_factory=dict)
+    test_seconds: float = 60.0  # for one test
+    suite_seconds: float = 120.0  # for all of them
+    known_failures: frozenset[str] = frozenset()
+    flickering: frozenset[str] = frozenset()
