@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sandbox.base import ExecResult, Sandbox
 from sandbox.test_report import Failure, TestReport, of_run, without_result
+from sandbox.test_setup import TestSetup
 
 INSIDE = Path(__file__).parent / "inside" / "pytest_report.py"
 
@@ -25,14 +27,21 @@ class RunsScripts(Protocol):
 
 
 def run_pytest(
-    sandbox: Sandbox, args: Sequence[str] = (), *, seconds: float | None = None, coverage_of: str | None = "."
+    sandbox: Sandbox,
+    args: Sequence[str] = (),
+    *,
+    seconds: float | None = None,
+    coverage_of: str | None = ".",
+    setup: TestSetup | None = None,
 ) -> TestReport:
     """Run pytest in /workspace; `coverage_of` is the folder whose code is measured (None: do not measure).
 
     Raises SandboxUnavailable when the sandbox broke; everything that the tests do wrong is in the report.
     """
     scratch = f"/tmp/{secrets.token_hex(16)}"  # noqa: S108 - inside the sandbox
-    request = json.dumps({"args": list(args), "coverage_of": coverage_of, "scratch": scratch}).encode()
+    known = asdict(setup or TestSetup())
+    given = {name: known[name] for name in ("python_path", "environment", "metadata", "modules")}
+    request = json.dumps({"args": list(args), "coverage_of": coverage_of, "scratch": scratch, **given}).encode()
     source = INSIDE.read_text()
     if isinstance(sandbox, RunsScripts):
         done = sandbox.run_script(source, seconds=seconds, stdin=request)
@@ -60,11 +69,18 @@ def _report(done: ExecResult, found: dict[str, Any] | None) -> TestReport:
         counts: dict[str, Any] = {
             name: int(found[name]) for name in ("passed", "failed", "errors", "skipped", "collected")
         }
+        failing = tuple(map(str, found.get("failing", ())))
         covered = None if found["branch_coverage"] is None else float(found["branch_coverage"])
         uncovered = {str(path): [int(line) for line in lines] for path, lines in found["uncovered"].items()}
     except (KeyError, TypeError, ValueError, AttributeError):
         return without_result(done, "its report is malformed")
     problem = "no tests were found" if not counts["collected"] and not counts["errors"] else ""
     return TestReport(
-        **counts, failures=failures, branch_coverage=covered, uncovered=uncovered, problem=problem, **of_run(done)
+        **counts,
+        failures=failures,
+        failing=failing,
+        branch_coverage=covered,
+        uncovered=uncovered,
+        problem=problem,
+        **of_run(done),
     )

@@ -31,7 +31,8 @@ class TestReport:
     errors: int = 0
     skipped: int = 0
     collected: int = 0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[Failure, ...] = ()  # the first of them, with their traces
+    failing: tuple[str, ...] = ()  # the names of all
     branch_coverage: float | None = None
     uncovered: dict[str, list[int]] = field(default_factory=dict)
     output: str = ""  # the tail of what the runner printed

@@ -20,6 +20,8 @@ class TestSetup:
     arguments: tuple[str, ...] = ()  # of the test runner: which folders, which options
     plugins: tuple[str, ...] = ()  # of the test runner, by module name
     environment: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)  # versions of distributions that the repository builds
+    modules: Mapping[str, str] = field(default_factory=dict)  # source of modules that its build would generate
     test_seconds: float = 60.0  # for one test
     suite_seconds: float = 120.0  # for all of them
     known_failures: frozenset[str] = frozenset()

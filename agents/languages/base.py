@@ -14,6 +14,7 @@ from agents.languages.problems import WORKSPACE, Problem
 from agents.languages.symbols import Grammar
 from sandbox.base import Sandbox
 from sandbox.test_report import TestReport
+from sandbox.test_setup import TestSetup
 
 Question = tuple[Any, ...]  # about a name of a library, in the language's own form: hashable, and plain data for JSON
 Call = tuple[str, str, tuple[object, ...]]  # module, function, arguments of plain data
@@ -126,8 +127,11 @@ class Language(Protocol):
         seconds: float,
         measured: bool,
         first_failure: bool = False,
+        setup: TestSetup | None = None,
     ) -> TestReport:
         """Run the tests in /workspace, all or those in `paths`; `measured` asks for coverage.
+
+        `setup` is how this repository's tests are run; None for one that was started here.
 
         Raises SandboxUnavailable when the sandbox broke; everything that the tests do wrong is in the report.
         """

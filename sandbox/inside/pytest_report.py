@@ -6,6 +6,8 @@ Sent as source by `sandbox.pytest_run`; the request comes on standard input. Not
 
 from __future__ import annotations
 
+import importlib.abc
+import importlib.util
 import json
 import os
 import sys
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
-KEEP_FAILURES, KEEP_TRACE, KEEP_MESSAGE = 40, 6000, 600
+KEEP_FAILURES, KEEP_TRACE, KEEP_MESSAGE, KEEP_NAMES = 40, 6000, 600, 5000
 
 
 def clipped(text: str, size: int) -> str:
@@ -27,6 +29,7 @@ class Recorder:
     def __init__(self) -> None:
         self.counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0}
         self.failures: list[dict[str, str]] = []
+        self.failing: list[str] = []
         self.collected = 0
 
     @pytest.hookimpl(wrapper=True)
@@ -40,6 +43,8 @@ class Recorder:
 
     def _keep(self, kind: str, report: Any) -> None:
         self.counts[kind] += 1
+        if len(self.failing) < KEEP_NAMES:
+            self.failing.append(report.nodeid)
         if len(self.failures) < KEEP_FAILURES:
             crash = getattr(report.longrepr, "reprcrash", None)
             traceback = str(report.longrepr)
@@ -60,6 +65,38 @@ class Recorder:
             self.counts["skipped"] += 1
         elif report.when == "call":
             self.counts["passed"] += 1
+
+
+class Generated(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Modules that a build would write into the tree; one that is in the tree comes first."""
+
+    def __init__(self, modules: dict[str, str]) -> None:
+        self.modules = modules
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        return importlib.util.spec_from_loader(name, self) if name in self.modules else None
+
+    def get_source(self, name: str) -> str:
+        return self.modules[name]
+
+
+def lay_out(request: dict[str, Any], scratch: str) -> None:
+    """The repository as it would be installed: its folders, metadata and environment, for child processes too."""
+    roots = [os.path.abspath(folder) for folder in request["python_path"]]
+    site = os.path.join(scratch, "site")
+    for name, version in request["metadata"].items():
+        folder = os.path.join(site, f"{name.replace('-', '_')}-{version}.dist-info")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "METADATA"), "x") as text:
+            text.write(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    if request["metadata"]:
+        roots.append(site)
+    os.environ.update(request["environment"])
+    if roots:
+        sys.path[:0] = roots
+        os.environ["PYTHONPATH"] = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
+    if request["modules"]:
+        sys.meta_path.append(Generated(request["modules"]))
 
 
 def coverage_of(folder: str) -> Any:
@@ -100,6 +137,7 @@ def main() -> int:
     os.dup2(null, 0)
     scratch = request["scratch"]
     os.makedirs(scratch, mode=0o700)
+    lay_out(request, scratch)
     measure = coverage_of(os.path.abspath(request["coverage_of"])) if request["coverage_of"] else None
     recorder = Recorder()
     home = os.getcwd()
@@ -119,6 +157,7 @@ def main() -> int:
         **recorder.counts,
         "collected": recorder.collected,
         "failures": recorder.failures,
+        "failing": recorder.failing,
         "exit_code": code,
         **(measured(measure, scratch) if measure else {"branch_coverage": None, "uncovered": {}}),
     }

@@ -6,6 +6,7 @@ import pytest
 
 from sandbox.base import ExecResult, Sandbox
 from sandbox.pytest_run import run_pytest
+from sandbox.test_setup import TestSetup
 from tests.sandbox.fake_backend import FakeSandbox
 
 CODE = b"def sign(n):\n    if n < 0:\n        return -1\n    if n == 0:\n        return 0\n    return 1\n"
@@ -155,3 +156,37 @@ def test_a_malformed_report_is_no_pass() -> None:
     report = run_pytest(FakeSandbox(answer))
     assert not report.ok
     assert "malformed" in report.problem
+
+
+LAID_OUT = b"""import os, subprocess, sys
+from importlib.metadata import version
+
+import shop
+from shop._version import __version__
+
+def test_installed():
+    assert (shop.NAME, version("web-shop"), __version__, os.environ["MODE"]) == ("src", "1.2", "1.2", "plain")
+
+def test_a_child_process_sees_it_too():
+    code = "import importlib.metadata as m, shop; print(shop.NAME, m.version('web-shop'))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "src 1.2\\n"
+"""
+
+
+def test_a_repository_is_laid_out_as_if_it_were_installed(box: Sandbox) -> None:
+    box.put({"src/shop/__init__.py": b"NAME = 'src'\n", "tests/test_shop.py": LAID_OUT})
+    setup = TestSetup(
+        python_path=("src",),
+        environment={"MODE": "plain"},
+        metadata={"web-shop": "1.2"},
+        modules={"shop._version": "__version__ = '1.2'\n"},
+    )
+    report = run_pytest(box, coverage_of=None, setup=setup)
+    assert (report.passed, report.failed, report.errors) == (2, 0, 0), report.output
+
+
+def test_every_failing_test_is_named_also_where_its_trace_is_not_kept(box: Sandbox) -> None:
+    box.put({"test_x.py": b"import pytest\n@pytest.mark.parametrize('n', range(60))\ndef test_n(n): assert n < 5\n"})
+    report = run_pytest(box, coverage_of=None)
+    assert (report.failed, len(report.failing), len(report.failures)) == (55, 55, 40)
+    assert report.failing[-1] == "test_x.py::test_n[59]"

@@ -14,6 +14,7 @@ from agents.languages.problems import WORKSPACE, Problem
 from sandbox.base import Sandbox
 from sandbox.node_run import run_node_tests
 from sandbox.test_report import TestReport
+from sandbox.test_setup import TestSetup
 
 
 class Node(Language):
@@ -44,6 +45,7 @@ class Node(Language):
         seconds: float,
         measured: bool,
         first_failure: bool = False,
+        setup: TestSetup | None = None,
     ) -> TestReport:
         return run_node_tests(sandbox, paths, seconds=seconds)
 

@@ -21,6 +21,7 @@ from sandbox.base import Sandbox
 from sandbox.package_index.locks import joined
 from sandbox.pytest_run import run_pytest
 from sandbox.test_report import TestReport
+from sandbox.test_setup import TestSetup
 
 _GRAMMAR = Grammar(
     "python",
@@ -86,9 +87,13 @@ class Python(Language):
         seconds: float,
         measured: bool,
         first_failure: bool = False,
+        setup: TestSetup | None = None,
     ) -> TestReport:
-        args = [*(["-x"] if first_failure else []), *paths]
-        return run_pytest(sandbox, args, seconds=seconds, coverage_of="." if measured else None)
+        given = setup.arguments if setup else ()
+        # Named tests stand instead of the folders of the setup; its options hold for them too.
+        words = [word for word in given if word.startswith("-")] if paths else given
+        args = [*(["-x"] if first_failure else []), *words, *paths]
+        return run_pytest(sandbox, args, seconds=seconds, coverage_of="." if measured else None, setup=setup)
 
     def read_tools(self, text: str, root: str = WORKSPACE) -> list[Problem]:
         return read_pytest(text, root) or read_python(text, root) if is_pytest(text) else read_unittest(text, root)

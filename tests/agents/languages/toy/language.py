@@ -11,6 +11,7 @@ from agents.languages.base import Language, PromptWords
 from agents.languages.problems import Problem
 from sandbox.base import Sandbox
 from sandbox.test_report import NO_REPORT, Failure, TestReport
+from sandbox.test_setup import TestSetup
 
 INSIDE = Path(__file__).with_name("inside.py")
 LINE = re.compile(r"\w+( \w+)* = \w+ [-+*] \w+|\w+( \d+)* is -?\d+")
@@ -40,6 +41,7 @@ class Toy(Language):
         seconds: float,
         measured: bool,
         first_failure: bool = False,
+        setup: TestSetup | None = None,
     ) -> TestReport:
         """Run the interpreter on all expectations."""
         done = sandbox.exec(["python3", "-c", INSIDE.read_text()], seconds=seconds)
