@@ -10,6 +10,7 @@ from projects.errors import (
     LimitReached,
     LostRace,
     NotAllowed,
+    NotFound,
     ProjectsError,
     StaleVersion,
     TooManyTries,
@@ -17,6 +18,7 @@ from projects.errors import (
 
 STATUS: dict[type[ProjectsError], int] = {
     NotAllowed: 403,
+    NotFound: 404,
     StaleVersion: 409,
     LostRace: 409,
     IllegalMove: 409,

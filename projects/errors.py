@@ -33,6 +33,10 @@ class BadInput(ProjectsError):
     """What was given cannot be used; the text names it and the way out."""
 
 
+class NotFound(ProjectsError):
+    """What was named does not exist, or not yet."""
+
+
 class LimitReached(ProjectsError):
     """A budget (retries, iterations, tokens, time) is used up."""
 

@@ -27,7 +27,7 @@ EXPLAINED_ONCE = ("as_json", "user")  # --json and --as: the page explains them 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 # What each right of projects/services/accounts/rights.py lets a member do.
 RIGHTS = {
-    "project.view": "see the project",
+    "project.view": "see the project, clone and download its code",
     "project.edit": "change its settings",
     "member.edit": "add and remove members",
     "document.upload": "upload documents",

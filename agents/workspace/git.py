@@ -19,8 +19,8 @@ _SAFE = [word for setting in _SETTINGS.split() for word in ("-c", setting)]
 # What the product needs of git. None of it talks to another machine: there is no way to push, fetch or clone here.
 VERBS = frozenset(
     (
-        "add cat-file checkout cherry-pick clean commit commit-tree diff init log ls-tree merge reset rev-parse show"
-        " status worktree write-tree"
+        "add blame bundle cat-file checkout cherry-pick clean commit commit-tree diff for-each-ref format-patch"
+        " http-backend init log ls-tree merge notes reset rev-parse show status update-ref worktree write-tree"
     ).split()
 )
 
@@ -60,6 +60,24 @@ def _run(folder: Path, argv: Sequence[str], *, check: bool, given: bytes | None)
     if check and ended.returncode:
         raise GitError(f"git {argv[0]} failed in {folder.name}: {_text(ended.stderr or ended.stdout).strip()[-500:]}")
     return ended
+
+
+def start_git(folder: Path, *argv: str, **settings: str) -> subprocess.Popen[bytes]:
+    """Start one git command whose input and output are pipes; `settings` are further environment variables.
+
+    Raises GitError for a verb not in VERBS. The caller ends the process.
+    """
+    if not argv or argv[0] not in VERBS:
+        raise GitError(f"git {argv[0] if argv else ''} is not among the commands the product uses")
+    return subprocess.Popen(
+        ["git", *_SAFE, *argv],
+        cwd=folder,
+        env={**_environment(), **settings},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        process_group=0,  # so that it can be ended with everything it started
+    )
 
 
 def _text(said: bytes) -> str:

@@ -40,15 +40,22 @@ def _token(request: HttpRequest) -> ApiToken | JsonResponse:
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not text.strip():
         return problem(401, NO_TOKEN, **{"WWW-Authenticate": "Bearer"})
-    token = api_tokens.find(text.strip())
-    if token is not None:
-        return token
     try:
-        throttle.begin("token", "", address.of(request))
+        token = find_token(text.strip(), request)
     except TooManyTries as wait:
         return problem(429, str(wait), **{"Retry-After": str(wait.seconds)})
+    if token is not None:
+        return token
     words = "This token does not work: it is wrong, revoked or expired, or its owner cannot sign in."
     return problem(401, words, **{"WWW-Authenticate": 'Bearer error="invalid_token"'})
+
+
+def find_token(text: str, request: HttpRequest) -> ApiToken | None:
+    """The working token of this text; wrong ones are counted by address. Raises TooManyTries."""
+    token = api_tokens.find(text)
+    if token is None:
+        throttle.begin("token", "", address.of(request))
+    return token
 
 
 def _body(request: HttpRequest) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dashboard.forms import DocumentForm, MemberForm, ProjectForm
 from dashboard.pages import page, show
 from dashboard.refusals import status_of
 from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.views.code import ways_out
 from dashboard.views.system import setup_facts
 from projects.errors import BadInput, ProjectsError
 from projects.models import Approval, Plan, Project, RequirementDocument, Run
@@ -130,6 +131,7 @@ def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         "totals": runs.totals(latest[0]) if latest else None,
         "planning": planning,
         "next": _next_step(document, plan, latest, planning),
+        **ways_out(request, project),
     }
     return show(request, "pages/project.html", context)
 

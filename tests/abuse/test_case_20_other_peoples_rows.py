@@ -6,6 +6,7 @@ asked for by each kind of person, and each answer is undone before the next.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,11 +25,12 @@ from projects.models import Approval, Membership, Project
 from projects.services.accounts import api_tokens
 from projects.services.work import approval_requests
 from tests.dashboard import permissions as table
-from tests.dashboard.story import Story, tell
+from tests.dashboard.story import Story, add_code, tell
 from tests.e2e.serve import session_of
 from tests.factories import make_finding, make_user
 
 pytestmark = pytest.mark.django_db
+FROM_GIT = "application/x-git-upload-pack-request"
 
 
 @dataclass
@@ -55,10 +57,15 @@ class World:
         known = {"HASH": self.story.waiting_plan.content_hash, "VIEWER": str(self.rows["viewer"].pk)}
         data = {k: known.get(v, v) if isinstance(v, str) else v for k, v in row.data.items()}
         address, verb = reverse(row.name, args=args), (method or row.method).lower()
-        if not row.name.startswith("api-"):
+        if not row.by_token:
             return getattr(self.client(person, **how), verb)(address, data)
         token = self.tokens.get(person, "") if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if row.name.startswith("git-"):
+            headers = {"Authorization": f"Basic {b64encode(f'git:{token}'.encode()).decode()}"} if token else {}
+            more = {} if verb == "get" else {"content_type": FROM_GIT}
+            data = data if verb == "get" else b"0000"
+            return getattr(self.client("anonymous", **how), verb)(address, data, headers=headers, **more)
         more = {} if verb == "get" else {"content_type": "application/json"}
         return getattr(self.client("anonymous", **how), verb)(address, data, headers=headers, **more)
 
@@ -67,6 +74,7 @@ class World:
 def world(enqueued: list[Any], settings: Any) -> World:
     settings.API_PER_MINUTE = 10**6
     story = tell()
+    add_code(story)
     other = story.waiting_plan.project
     people = {"ada": story.owner, "root": make_user("root", superuser=True), "stranger": make_user("stranger")}
     for role in table.ROLES:
@@ -129,7 +137,7 @@ def test_everybody_gets_exactly_what_the_table_says(world: World, person: str) -
             answer = world.ask(row, person)
             if answer.status_code != row.expected(person):
                 wrong.append(f"{row}: {answer.status_code}, the table says {row.expected(person)}")
-            if person == "anonymous" and row.who == table.MEMBERS and not row.name.startswith("api-"):
+            if person == "anonymous" and row.who == table.MEMBERS and not row.by_token:
                 assert answer["Location"].startswith("/sign-in"), row
             if person == "stranger" and answer.status_code == 404:
                 assert b"Todo API" not in answer.content, row
@@ -157,9 +165,12 @@ def test_a_number_nobody_has_is_answered_like_somebody_elses(world: World) -> No
             for number in (999_999, 10**17, 10**18 - 1):
                 address = reverse(row.name, args=[number, *row.args[1:]])
                 how: dict[str, Any] = {}
-                if row.name.startswith("api-"):
+                if row.by_token:
+                    kind = (
+                        "application/json" if row.name.startswith("api-") else "application/x-git-upload-pack-request"
+                    )
                     how = {"headers": {"Authorization": f"Bearer {world.tokens['root']}"}}
-                    how |= {"content_type": "application/json"} if row.method == "POST" else {}
+                    how |= {"content_type": kind} if row.method == "POST" else {}
                 assert getattr(world.client("root"), row.method.lower())(address, **how).status_code == 404, row
 
 
@@ -215,18 +226,18 @@ def test_evidence_is_not_changed_in_the_back_office_either(world: World, kind: s
 
 def test_a_post_that_no_page_of_ours_sent_is_refused(world: World) -> None:
     for row in table.TABLE:
-        if row.method == "POST" and not row.name.startswith("api-"):
+        if row.method == "POST" and not row.by_token:
             with undone():
                 assert world.ask(row, "ada", enforce_csrf_checks=True).status_code == 403, row
 
 
 def test_a_cookie_does_not_open_the_api(world: World) -> None:
     for row in table.TABLE:
-        if row.name.startswith("api-"):
+        if row.by_token:
             args = [world.rows[arg].pk if arg in world.rows else arg for arg in row.args]
             answer = getattr(world.client("root"), row.method.lower())(reverse(row.name, args=args))
             assert answer.status_code == 401, row
-            assert answer["WWW-Authenticate"] == "Bearer"
+            assert answer["WWW-Authenticate"].startswith("Bearer" if row.name.startswith("api-") else "Basic realm=")
 
 
 @pytest.mark.parametrize("scope", list(api_tokens.SCOPES))
@@ -236,8 +247,8 @@ def test_a_token_does_what_its_scope_says_and_no_more(world: World, scope: str) 
     _, token = api_tokens.make_token(world.story.owner, name="one", scopes=[scope], days=1)
     needs = {"api-projects": "write", "api-documents": "write", "api-approval": "approve"}
     for row in table.TABLE:
-        if row.name.startswith("api-"):
-            wanted = "read" if row.method == "GET" else needs.get(row.name, "run")
+        if row.by_token:
+            wanted = "read" if row.method == "GET" or row.name.startswith("git-") else needs.get(row.name, "run")
             with undone():
                 answer = world.ask(row, "ada", token=token)
                 assert answer.status_code == (row.expected("ada") if wanted == scope else 403), row

@@ -33,8 +33,8 @@ NOBODY: frozenset[str] = frozenset()
 class Row:
     """One thing that can be asked for: where, how, with what, and who gets `ok`.
 
-    Everybody else gets: anonymous the sign-in (401 from the API), a stranger 404, a member whose role does not reach
-    403. `but` names the exceptions.
+    Everybody else gets: anonymous the sign-in (401 from the API and for git), a stranger 404, a member whose role does
+    not reach 403. `but` names the exceptions.
     """
 
     name: str
@@ -52,8 +52,13 @@ class Row:
         if person in self.who:
             return self.ok
         if person == "anonymous":
-            return 401 if self.name.startswith("api-") else 302
+            return 401 if self.by_token else 302
         return 404 if person == "stranger" else 403
+
+    @property
+    def by_token(self) -> bool:
+        """Whether programs ask for it, with a token: the API, and git."""
+        return self.name.startswith(("api-", "git-"))
 
     def __str__(self) -> str:
         return f"{self.method} {self.name} {' '.join(self.args)} {sorted(self.data)}"
@@ -145,6 +150,9 @@ TABLE: list[Row] = [
         requirements="FR-01, FR-02",
         hash="HASH",
     ),
+    _see("project-download", "project", "zip"),
+    _see("project-download", "project", "tar.gz"),
+    _see("project-download", "project", "bundle"),
     _see("run", "run"),
     _see("run-event", "run", "1"),
     _see("run-chunk", "run", "0"),
@@ -159,6 +167,7 @@ TABLE: list[Row] = [
     _see("task-tokens", "stuck"),
     _see("task", "stuck"),
     _see("task-best", "stuck"),
+    _see("task-patch", "done"),
     _do("task-limit", SETTERS, "stuck", limit="max_retries", value="7"),
     _do("task-retry", DEVELOPERS, "stuck", note="again"),
     _do("task-skip", DEVELOPERS, "stuck", reason="later"),
@@ -179,6 +188,9 @@ TABLE: list[Row] = [
     Row("audit-site-verify", "POST", ROOT, but=NO_ROOT),
     Row("audit-site-export", "GET", ROOT, args=("csv",), but=NO_ROOT),
     Row("audit-site-signed", "GET", ROOT, args=("jsonl",), but=NO_ROOT),
+    # --- git, with a token as the password ---
+    Row("git-refs", "GET", MEMBERS, args=("project",), data={"service": "git-upload-pack"}),
+    Row("git-upload-pack", "POST", MEMBERS, args=("project",)),
     # --- the API, with a token of that person that has every scope ---
     _any("api-me"),
     _any("api-projects"),

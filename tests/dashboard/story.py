@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from projects.engine.paths import repository_of
 from projects.models import Approval, Finding, Plan, Project, RequirementDocument, Run, Task
 from projects.services.planning import plans
 from projects.services.work import approval_requests, attempts, findings, tasks
@@ -394,6 +395,30 @@ def _loop(run: Run, task: Task) -> None:
         },
         **say,
     )
+
+
+CODE = {
+    "README.md": "# Todo API\n\nKeeps *to-dos*.\n\n<script>alert(1)</script>\n",
+    "app/__init__.py": "",
+    "app/todos.py": '"""To-dos."""\n\n\ndef add(title: str) -> str:\n    if not title:\n'
+    '        raise ValueError("a to-do needs a title")\n    return title\n',
+    "tests/test_todos.py": 'from app.todos import add\n\n\ndef test_add() -> None:\n    assert add("a") == "a"\n',
+}
+
+
+def add_code(story: Story, files: dict[str, str] = CODE) -> str:
+    """Give the story's project a repository in which T-01 is merged; returns the commit."""
+    repository = repository_of(story.project)
+    base = repository.ensure(story.project.name)
+    tree = repository.worktree(f"run-{story.run.pk}-T-01", base)
+    tree.write(files)
+    thought = story.run.events.filter(task=story.done, type="thought").latest("seq")
+    trailers = {"Task": "T-01", "Requirement": "FR-01", "Run": str(story.run.pk), "Event": str(thought.seq)}
+    commit = tree.commit(base, "Write the list", "A to-do has a title.", trailers)
+    repository.fast_forward(commit)
+    Task.objects.filter(pk=story.done.pk).update(commit=commit)
+    story.done.refresh_from_db()
+    return commit
 
 
 def second_version(story: Story) -> Plan:

@@ -107,6 +107,29 @@ def do_story() -> dict[str, Any]:
     }
 
 
+def do_code(megabytes: int = 0) -> dict[str, Any]:
+    """A repository for the story's project, with as much data as is asked for; and tokens of people for git."""
+    import random
+
+    from projects.services.accounts import api_tokens
+    from tests.dashboard.story import CODE, add_code
+    from tests.factories import make_user
+
+    story = KEPT[0]
+    noise = random.Random(1)
+    lines = (noise.randbytes(500).hex() for _ in range(megabytes * 1_000))
+    commit = add_code(story, {**CODE, **({"data/noise.txt": "\n".join(lines)} if megabytes else {})})
+    people = {
+        "ada": story.owner,
+        "victor": make_user("victor", role="viewer", project=story.project),
+        "stranger": make_user("stranger"),
+    }
+    scopes = {"ada": ["read"], "victor": ["read"], "stranger": ["read"]}
+    made = {n: api_tokens.make_token(u, name="git", scopes=scopes[n], days=1)[1] for n, u in people.items()}
+    _, made["writer"] = api_tokens.make_token(story.owner, name="no reader", scopes=["write"], days=1)
+    return {"commit": commit, "tokens": made}
+
+
 def do_lessons() -> dict[str, Any]:
     """One lesson in each state."""
     import time

@@ -1,0 +1,105 @@
+"""aiswe project …: what was built goes out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import click
+
+from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import CliError, WrongUse
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("project")
+@click.option("--commit", default="", help="A branch or commit; the base branch by default.")
+@click.option("--output", "-o", "target", type=FILE, required=True, help="File to write: .zip, .tar.gz or .bundle.")
+@output.json_option
+def export(project: str, commit: str, target: Path) -> None:
+    """Write the code of PROJECT (its short name) to a file: the files of a commit, or with .bundle its history too."""
+    django.start()
+    from projects.services.delivery import downloads
+
+    form = next((form for form in downloads.FORMATS if target.name.endswith(f".{form}")), None)
+    if form is None:
+        raise WrongUse(
+            f"{target.name} says no format.", f"End the name with .{', .'.join(downloads.FORMATS[:-1])} or .bundle."
+        )
+    found = django.project(project)
+    sha = downloads.commit_of(found, commit)
+    draft = target.with_name(f".{target.name}.part")
+    try:
+        with draft.open("wb") as sink:
+            for piece in downloads.download(found, form, commit).pieces:
+                sink.write(piece)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+    size = target.stat().st_size
+    document = {"project": found.slug, "commit": sha, "file": str(target), "format": form, "bytes": size}
+    output.answer(document, f"{target}: commit {sha[:10]}, {size:,} bytes")
+
+
+@click.command()
+@click.argument("project")
+@click.argument("folder", type=FOLDER)
+@output.json_option
+def clone(project: str, folder: Path) -> None:
+    """Clone PROJECT (its short name) into FOLDER, with the attestations of its merges."""
+    django.start()
+    from projects.services.delivery import downloads
+
+    if folder.exists() and any(folder.iterdir()):
+        raise WrongUse(f"{folder} is not empty.", "Name a new folder.")
+    found = django.project(project)
+    source = str(downloads.git_dir_of(found).resolve())
+    # As a person's own command would be: their settings count, and what they may not read they do not get.
+    _git("clone", "-q", "--no-hardlinks", "--", source, str(folder))
+    _git("-C", str(folder), "fetch", "-q", "origin", "+refs/notes/aiswe:refs/notes/aiswe", check=False)
+    head = _git("-C", str(folder), "rev-parse", "HEAD").strip()
+    output.answer({"project": found.slug, "folder": str(folder), "head": head}, f"{folder}: commit {head[:10]}")
+
+
+@click.command()
+@click.argument("project")
+@click.argument("task")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--run", type=int, help="The run it was built in; the newest that merged it by default.")
+@output.json_option
+def take(project: str, task: str, folder: Path, run: int | None) -> int:
+    """Apply the commit of one merged TASK of PROJECT to your own checkout in FOLDER, with `git am --3way`.
+
+    On a conflict git says what to do, and the exit code is 1; `git am --abort` there takes it back.
+    """
+    django.start()
+    from projects.models import Task
+    from projects.services.delivery import downloads
+
+    found = django.project(project)
+    rows = Task.objects.filter(run__project=found, key=task).exclude(commit="").order_by("-run")
+    row = rows.filter(run=run).first() if run is not None else rows.first()
+    if row is None:
+        raise WrongUse(f"{found.slug} has no merged task {task!r}.", f"`aiswe project state {found.slug}` lists them.")
+    patch = b"".join(downloads.patch_of(row).pieces)
+    done = subprocess.run(["git", "-C", str(folder), "am", "--3way"], input=patch, capture_output=True)
+    document = {"project": found.slug, "task": row.key, "run": row.run_id, "commit": row.commit, "folder": str(folder)}
+    ok = done.returncode == 0
+    words = (done.stdout if ok else done.stderr + done.stdout).decode("utf-8", "replace").strip()
+    return output.answer({**document, "applied": ok, "git": words}, words or f"{row.key} is applied.", ok=ok)
+
+
+def _git(*argv: str, check: bool = True) -> str:
+    ended = subprocess.run(
+        ["git", *argv], capture_output=True, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"}, stdin=subprocess.DEVNULL
+    )
+    if check and ended.returncode:
+        raise CliError(f"git failed: {ended.stderr.decode('utf-8', 'replace').strip()[-500:]}")
+    return ended.stdout.decode("utf-8", "replace")
+
+
+COMMANDS = (export, clone, take)

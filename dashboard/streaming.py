@@ -1,0 +1,45 @@
+"""Answers that are sent while they are made, from blocking code, under the asynchronous server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+
+from django.http import StreamingHttpResponse
+
+from projects.services.delivery.downloads import Download
+
+
+class Pieces:
+    """What `read` returns until it is empty, read in threads; Django calls `close` at the end or when nobody listens.
+
+    A plain iterator would be read to its end before the first byte is sent.
+    """
+
+    def __init__(self, read: Callable[[], bytes], close: Callable[[], None]) -> None:
+        self._read, self.close = read, close
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while piece := await asyncio.to_thread(self._read):
+            yield piece
+
+
+def _reader(pieces: Iterator[bytes]) -> Callable[[], bytes]:
+    def read() -> bytes:
+        # An empty piece in the middle is not the end.
+        return next((piece for piece in pieces if piece), b"")
+
+    return read
+
+
+def attachment(file: Download) -> StreamingHttpResponse:
+    """A download; a browser never shows it as a page of this site."""
+
+    def close() -> None:
+        try:
+            file.pieces.close()  # type: ignore[attr-defined]  # they come from generators
+        except ValueError:  # a thread is still in it; the generator is closed when that thread lets go of it
+            return
+
+    headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "X-Content-Type-Options": "nosniff"}
+    return StreamingHttpResponse(Pieces(_reader(file.pieces), close), content_type=file.type, headers=headers)

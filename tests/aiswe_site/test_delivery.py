@@ -1,0 +1,91 @@
+"""`aiswe project export|clone|take`: what was built goes out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiswe_site.cli import django as cli_django
+from aiswe_site.cli.app import run
+from tests.dashboard.story import CODE, Story, add_code, tell
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def story(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]) -> Story:
+    """Django is there already; the data folder is the test's own."""
+    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    settings.AISWE_HOME = tmp_path / "home"
+    told = tell()
+    add_code(told)
+    return told
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    code = run([*words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def checkout(folder: Path, files: dict[str, str]) -> Path:
+    """A person's own repository."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    git = ["git", "-C", str(folder), "-c", "user.name=Eve", "-c", "user.email=eve@example.org"]
+    for argv in (["init", "-q"], ["config", "user.name", "Eve"], ["config", "user.email", "e@example.org"]):
+        subprocess.run([*git, *argv], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "Mine"], check=True)
+    return folder
+
+
+def test_a_commit_is_written_as_a_zip_or_a_bundle(
+    story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out.zip"
+    code, found = answer(capsys, "project", "export", story.project.slug, "-o", str(target))
+    assert (code, found["commit"], found["bytes"]) == (0, story.done.commit, target.stat().st_size)
+    archive = zipfile.ZipFile(target)
+    assert {name: archive.read(name).decode() for name in CODE} == CODE
+    bundle = tmp_path / "out.bundle"
+    assert answer(capsys, "project", "export", story.project.slug, "--commit", "main", "-o", str(bundle))[0] == 0
+    subprocess.run(["git", "clone", "-q", str(bundle), str(tmp_path / "cloned")], check=True)
+    assert (tmp_path / "cloned" / "README.md").read_text() == CODE["README.md"]
+
+
+def test_a_refused_export_leaves_no_file(story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slug = story.project.slug
+    assert answer(capsys, "project", "export", slug, "-o", str(tmp_path / "x.rar"))[0] == 2
+    code, found = answer(capsys, "project", "export", slug, "--commit", "nowhere", "-o", str(tmp_path / "x.zip"))
+    assert (code, "nowhere" in found["error"]) == (1, True)
+    other = story.waiting_plan.project.slug
+    assert "no code yet" in answer(capsys, "project", "export", other, "-o", str(tmp_path / "y.zip"))[1]["error"]
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def test_a_clone_goes_into_a_new_folder_only(story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "cloned"
+    code, found = answer(capsys, "project", "clone", story.project.slug, str(target))
+    assert (code, found["head"]) == (0, story.done.commit)
+    assert (target / "app" / "todos.py").read_text() == CODE["app/todos.py"]
+    assert answer(capsys, "project", "clone", story.project.slug, str(target))[0] == 2
+
+
+def test_one_task_is_taken_over_into_a_checkout_of_ones_own(
+    story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = checkout(tmp_path / "mine", {"README.md": f"# {story.project.name}\n", "own.txt": "mine\n"})
+    code, found = answer(capsys, "project", "take", story.project.slug, "T-01", str(mine))
+    assert (code, found["applied"], found["commit"]) == (0, True, story.done.commit)
+    assert (mine / "app" / "todos.py").read_text() == CODE["app/todos.py"]
+    assert (mine / "own.txt").read_text() == "mine\n"
+    other = checkout(tmp_path / "other", {"app/todos.py": "another = 1\n"})
+    code, found = answer(capsys, "project", "take", story.project.slug, "T-01", str(other))
+    assert (code, found["applied"]) == (1, False)
+    assert answer(capsys, "project", "take", story.project.slug, "T-02", str(mine))[0] == 2
