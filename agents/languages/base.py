@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agents.languages.layouts import Reader, RepositoryLayout
 from agents.languages.problems import WORKSPACE, Problem
 from agents.languages.symbols import Grammar
 from sandbox.base import Sandbox
@@ -118,6 +119,10 @@ class Language(Protocol):
         return source, []
 
     # Running
+
+    def layout(self, paths: Sequence[str], read: Reader) -> RepositoryLayout | None:
+        """How a repository with these files is laid out, read as data; None when that cannot be told."""
+        return None
 
     def run_tests(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from agents.languages.base import Language, PromptWords, Question
 from agents.languages.problems import WORKSPACE, Problem
 from agents.languages.python import look_up, modules, packages, text
+from agents.languages.python.layout import layout_of
 from agents.languages.python.measure import coverage_of
 from agents.languages.python.mutants import mutants_of
 from agents.languages.python.pip_output import read_pip
@@ -66,6 +67,7 @@ class Python(Language):
     mutants = staticmethod(mutants_of)
     calls_of = staticmethod(calls_of)
     behaviour = staticmethod(behaviour)
+    layout = staticmethod(layout_of)
     read_failure = staticmethod(read_block)
     listed = staticmethod(packages.listed)
     needs = staticmethod(packages.needs_of)
