@@ -10,7 +10,9 @@ from csp.constants import NONCE, NONE, SELF
 
 from agents.llm.registry import model_servers
 from aiswe_site.configuration import load
-from aiswe_site.database import database
+from aiswe_site.database import SQLITE, database
+from aiswe_site.running.home import keep_database_private, keep_private
+from projects.key_files import kept_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 config = load()
@@ -18,20 +20,11 @@ config = load()
 # Everything the product writes lies below this folder; nothing else is touched.
 AISWE_HOME = Path(config.HOME or BASE_DIR / ".aiswe").expanduser().resolve()
 AISWE_HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
+keep_private(AISWE_HOME, 0o700)
 (AISWE_HOME / "logs").mkdir(exist_ok=True)
 
-
-def kept_secret(name: str) -> str:
-    """A random secret made at first start and kept in a file only its owner can read."""
-    path = AISWE_HOME / name
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(48))
-    return path.read_text().strip()
-
-
 DEBUG = config.DEBUG
-SECRET_KEY = config.SECRET_KEY or kept_secret("secret_key")
+SECRET_KEY = config.SECRET_KEY or kept_key(AISWE_HOME / "secret_key", lambda: secrets.token_urlsafe(48), 50)
 SECRET_KEY_FALLBACKS = config.SECRET_KEY_FALLBACKS
 ALLOWED_HOSTS = config.HOSTS
 CSRF_TRUSTED_ORIGINS = config.ORIGINS
@@ -89,6 +82,8 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": database(config.DATABASE_URL, AISWE_HOME)}
+if DATABASES["default"]["ENGINE"] == SQLITE:
+    keep_database_private(Path(DATABASES["default"]["NAME"]))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = config.REDIS_URL  # "" = one process, no services

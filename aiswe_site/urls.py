@@ -24,6 +24,7 @@ def alive(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain")
 
 
+handler500 = "dashboard.views.system.server_error"
 urlpatterns = [
     path("alive", alive, name="alive"),
     # Before the back office's own: those would ask for no second factor and count no wrong tries.

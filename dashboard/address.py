@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
+
+from projects.services.accounts.console_token import is_bound_to_loopback, is_loopback
+
+FORWARDING = ("forwarded", "x-real-ip", "via")
 
 
 def of(request: HttpRequest) -> str:
@@ -19,6 +24,22 @@ def of(request: HttpRequest) -> str:
         if claimed:
             return one_place(claimed)
     return one_place(str(request.META.get("REMOTE_ADDR", "")))
+
+
+def is_this_machine(request: HttpRequest) -> bool:
+    """Whether nobody but a browser on this machine can have asked: server, peer and Host are loopback, no proxy spoke.
+
+    HTTP/1.0 and a server that is configured for other hosts mean a proxy too: one that adds no header of its own.
+    """
+    names = [name.lower() for name in request.headers]
+    if any(name in FORWARDING or name.startswith("x-forwarded") for name in names):
+        return False
+    if getattr(request, "scope", {}).get("http_version") == "1.0":
+        return False
+    if any(not is_loopback(host.lstrip(".")) for host in settings.ALLOWED_HOSTS):
+        return False
+    host = urlsplit(f"//{request.get_host()}").hostname or ""
+    return is_bound_to_loopback() and is_loopback(str(request.META.get("REMOTE_ADDR", ""))) and is_loopback(host)
 
 
 def one_place(text: str) -> str:

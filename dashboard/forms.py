@@ -46,6 +46,18 @@ class FirstAdminForm(forms.Form):
     username = forms.CharField(max_length=150, widget=forms.TextInput(attrs={"autocomplete": "username"}))
     password = password_field("Password", new=True, help_text=RULES_HELP)
     again = password_field("Password again", new=True)
+    token = forms.CharField(
+        label="Set-up token",
+        max_length=200,
+        strip=True,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="The console of the server shows it since its last start.",
+    )
+
+    def __init__(self, *args: Any, needs_token: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not needs_token:
+            del self.fields["token"]
 
     def clean(self) -> dict[str, Any]:
         """Both passwords agree and are not weak."""

@@ -22,6 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.home, name="projects"),
     path("setup", accounts.setup, name="setup"),
     path("sign-in", accounts.SignIn.as_view(), name="sign-in"),
+    path("sign-in/demo", accounts.demo_entry, name="demo-entry"),
     path("sign-in/code", accounts.sign_in_code, name="sign-in-code"),
     path("sign-out", accounts.sign_out, name="sign-out"),
     path("account", account.overview, name="account"),

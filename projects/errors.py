@@ -9,6 +9,10 @@ class OldData(ProjectsError):
     """The database was made by a version whose data this one does not read."""
 
 
+class UnusableKey(ProjectsError):
+    """A key file of this installation holds no complete key."""
+
+
 class IllegalMove(ProjectsError):
     """The state machine has no such move."""
 

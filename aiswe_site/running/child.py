@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 from typing import Any
@@ -42,6 +43,7 @@ def main() -> int:
         return CANNOT_START
     recover()
     register()
+    offer_setup(options.listen_fd)
     threading.Thread(target=ready_sandboxes, name="ready-sandboxes", daemon=True).start()
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     try:
@@ -82,6 +84,18 @@ def register() -> None:
     from projects.services.work import demo
 
     demo.register(DemoPlayer().begin)
+
+
+def offer_setup(listen_fd: int) -> None:
+    """Say where this listens and, while there is no administrator, print the token that makes the first one."""
+    from projects.services.accounts import console_token, users
+
+    with socket.socket(fileno=os.dup(listen_fd)) as listener:
+        console_token.bind(str(listener.getsockname()[0]))
+    if users.needs_first_admin():
+        token = console_token.issue(console_token.SETUP)
+        where = "; not asked for on this machine itself" if console_token.is_bound_to_loopback() else ""
+        print(f"Set-up token (makes the first administrator, once{where}): {token}", file=sys.stderr)  # noqa: T201
 
 
 def warm_up() -> None:

@@ -9,6 +9,8 @@ import contextlib
 import fcntl
 import os
 import signal
+import stat
+import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -23,6 +25,34 @@ class HomeTaken(Exception):
     hint = "Use it, stop it, or choose another folder: AISWE_HOME, for a demo --home."
 
 
+class NotOurs(Exception):
+    """A file of the data folder belongs to another user; the text says which."""
+
+    hint = "Start it as that user, give the folder to this one with chown, or choose another: AISWE_HOME."
+
+
+def keep_private(path: Path, mode: int) -> None:
+    """Take from everyone but the owner what `mode` does not grant; says so, and has nothing to say the next time.
+
+    Raises NotOurs for what belongs to another user.
+    """
+    found = path.stat()
+    if found.st_uid != os.geteuid() and os.geteuid() != 0:
+        raise NotOurs(f"{path} belongs to another user (id {found.st_uid}; this is {os.geteuid()}).")
+    if found.st_mode & 0o777 & ~mode:
+        path.chmod(stat.S_IMODE(found.st_mode) & mode)
+        sys.stderr.write(f"aiswe: {path} could be used by other users of this machine; now only by you.\n")
+
+
+def keep_database_private(path: Path) -> None:
+    """The SQLite file and what SQLite keeps beside it: readable by their owner alone, before a first row is written."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # a missing folder is said where it is opened
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            keep_private(each, 0o600)
+
+
 class Home:
     """The folder named by AISWE_HOME, and where the processes keep their files in it."""
 
@@ -30,6 +60,7 @@ class Home:
         """Makes the folders that are missing."""
         self.path, self.run, self.logs = path, path / "run", path / "logs"
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        keep_private(path, 0o700)
         self.run.mkdir(exist_ok=True)
         self.logs.mkdir(exist_ok=True)
         self.worker_pid_file = self.run / "worker.pid"  # of the child that serves and works, while there is one

@@ -23,8 +23,8 @@ from dashboard.context import THEMES
 from dashboard.forms import CodeForm, FirstAdminForm
 from dashboard.refusals import local_path
 from dashboard.views.account import WRONG_CODE
-from projects.errors import ProjectsError, TooManyTries
-from projects.services.accounts import second_factor, throttle, users
+from projects.errors import NotAllowed, ProjectsError, TooManyTries
+from projects.services.accounts import console_token, second_factor, throttle, users
 from projects.services.accounts.browser_sessions import SessionStore
 from projects.services.audit.notifications import announce_recheck
 from projects.services.audit.sitelog import note
@@ -33,6 +33,13 @@ YEAR = 365 * 24 * 3600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PENDING = "awaits_code"  # in the session of somebody whose password was right and whose code is still to come
 PENDING_FOR = 10 * 60  # seconds
+NOT_PRINTED = (
+    "That is not the set-up token. The console of the server shows it since its last start; without a console, "
+    "`aiswe config admin NAME` on the server makes the administrator."
+)
+USED_LINK = (
+    "This link was used, or the demo was started again since. The console of the demo shows the link that works."
+)
 
 
 def enter(request: HttpRequest, user: Any) -> None:
@@ -156,19 +163,51 @@ def back_office_door(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:
-    """Make the first administrator; this page exists only while nobody can sign in."""
+    """Make the first administrator; this page exists only while nobody can sign in.
+
+    Whoever is not at the machine itself needs the token that its console shows.
+    """
     if not users.needs_first_admin():
         raise Http404("An administrator already exists.")
-    form = FirstAdminForm(request.POST or None)
+    needs_token = not address.is_this_machine(request)
+    form = FirstAdminForm(request.POST or None, needs_token=needs_token)
     if request.method == "POST" and form.is_valid():
         try:
+            given = form.cleaned_data.get("token", "")
+            if needs_token and not console_token.is_right(console_token.SETUP, given, address.of(request)):
+                note(None, "setup.refused", "", {"from": address.of(request)}, outcome="fail")
+                raise NotAllowed(NOT_PRINTED)
             user = users.create_first_admin(form.cleaned_data["username"], form.cleaned_data["password"])
+        except TooManyTries as wait:
+            return told_to_wait(request, "pages/setup.html", form, wait)
         except ProjectsError as refusal:
             form.add_error(None, str(refusal))
         else:
+            console_token.use(console_token.SETUP)
             enter(request, user)
             return redirect("projects")
     return render(request, "pages/setup.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def demo_entry(request: HttpRequest) -> HttpResponse:
+    """Sign in as the demo's viewer with the link on its console, once; a GET uses nothing, for previews send one."""
+    given = request.POST.get("token", "") or request.GET.get("token", "")
+    viewer = get_user_model().objects.filter(username=users.DEMO_VIEWER, is_active=True).first()
+    if viewer is None:
+        raise Http404("This server shows no demo.")
+    if request.method == "GET":
+        return render(request, "pages/demo_entry.html", {"token": given})
+    try:
+        right = console_token.is_right(console_token.DEMO, given, address.of(request))
+    except TooManyTries as wait:
+        return told_to_wait(request, "pages/demo_entry.html", None, wait, token=given)
+    if not (right and console_token.use(console_token.DEMO)):
+        return render(request, "pages/demo_entry.html", {"refusal": USED_LINK}, status=403)
+    enter(request, viewer)
+    return redirect("projects")
 
 
 @login_not_required

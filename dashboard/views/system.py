@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template import loader
+from django.views.defaults import server_error as default_server_error
 
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
@@ -29,6 +33,21 @@ SHORTCUTS = (
     ("Enter", "Open the focused item"),
     ("Esc", "Leave the field"),
 )
+
+
+BUSY_S = 5
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """What broke in any layer, as a page: 503 while the database is locked or away, and the session stays."""
+    error = sys.exc_info()[1]
+    if not isinstance(error, OperationalError) or str(error).startswith("no such"):
+        return default_server_error(request)
+    if hasattr(request, "session"):
+        request.session.modified = False  # storing it would wait for the same lock again
+    busy = HttpResponse(loader.get_template("503.html").render(), status=503)
+    busy["Retry-After"] = str(BUSY_S)
+    return busy
 
 
 def setup_facts() -> dict[str, str]:

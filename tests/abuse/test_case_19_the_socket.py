@@ -95,7 +95,10 @@ def test_who_may_listen_to_which_run_in_which_state(run: Run, kind: str) -> None
     ("origin", "lets_in"),
     [
         ("http://127.0.0.1", True),
-        ("http://localhost:8000", True),
+        ("HTTP://127.0.0.1", True),
+        ("http://127.0.0.1:8000", False),
+        ("http://localhost", False),
+        ("https://127.0.0.1", False),
         ("https://evil.example", False),
         ("null", False),
         ("http://127.0.0.1.evil.example", False),

@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from projects.models import Approval, Membership, Project
-from projects.services.accounts import api_tokens
+from projects.services.accounts import api_tokens, console_token
 from projects.services.work import approval_requests
 from tests.dashboard import permissions as table
 from tests.dashboard.story import Story, add_code, tell
@@ -359,7 +359,9 @@ def test_a_field_the_api_does_not_know_is_refused_by_name(world: World) -> None:
 
 
 def test_nobody_becomes_administrator_by_extra_fields_of_the_set_up(client: Client, django_user_model: Any) -> None:
-    data = {"username": "root", "password": "a long enough passphrase", "again": "a long enough passphrase"}
+    token = console_token.issue(console_token.SETUP)
+    secret = "a long enough passphrase"
+    data = {"username": "root", "password": secret, "again": secret, "token": token}
     client.post("/setup", {**data, "is_superuser": "on"})
     assert django_user_model.objects.get().username == "root"
     assert Client().post("/setup", {**data, "username": "second"}).status_code == 404

@@ -94,5 +94,6 @@ def test_the_first_visit_makes_the_administrator_also_beside_users_made_by_comma
     assert aiswe("project", "new", "Notes", "--prd", str(prd), home=tmp_path / "home").returncode == 0
     with up(tmp_path / "home") as server:
         server.wait_for("the first visit creates the administrator")
+        server.wait_for(r"Set-up token \(makes the first administrator, once; not asked for on this machine itself\)")
         with urllib.request.urlopen(server.address, timeout=WAIT_S) as page:
             assert b"<title>Set up" in page.read()

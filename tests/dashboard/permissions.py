@@ -95,6 +95,8 @@ TABLE: list[Row] = [
     _open("sign-in-code", "POST", 302, data={"code": "123456"}),
     _open("setup", "GET", 404),
     _open("setup", "POST", 404),
+    _open("demo-entry", "GET", 404),
+    _open("demo-entry", "POST", 404),
     _open("preferences", "POST", 302, data={"theme": "dark"}),
     _open("back-office-door", "GET", 403, but={"anonymous": 302}),
     _any("back-office-password"),

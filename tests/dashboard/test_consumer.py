@@ -45,7 +45,7 @@ def tell(run: Run, count: int, type: str = "thought", **more: Any) -> None:
 
 
 def dial(run_id: int, user: Any = None, query: str = "", origin: tuple[bytes, bytes] = ORIGIN) -> WebsocketCommunicator:
-    headers = [origin]
+    headers = [origin, (b"host", b"127.0.0.1")]
     if user is not None:
         headers.append((b"cookie", f"aiswe_session={session_of(user)}".encode()))
     return WebsocketCommunicator(application, f"/ws/runs/{run_id}{query}", headers=headers)

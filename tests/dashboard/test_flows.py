@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from projects.models import Approval, Plan, Project, Run, Task
+from projects.services.accounts import console_token
 from tests.dashboard.story import Story, second_version
 
 pytestmark = pytest.mark.django_db
@@ -23,13 +24,16 @@ def owner(story: Story, client: Client) -> Client:
 
 
 def test_the_first_person_becomes_administrator_and_is_signed_in(client: Client, django_user_model: Any) -> None:
+    token = console_token.issue(console_token.SETUP)
     assert client.get("/sign-in")["Location"] == "/setup"
     weak = client.post("/setup", {"username": "ada", "password": "12345678", "again": "12345678"})
     assert weak.status_code == 422
     assert "too common" in weak.content.decode()
     differ = client.post("/setup", {"username": "ada", "password": "a long passphrase", "again": "another one"})
     assert "differ" in differ.content.decode()
-    good = client.post("/setup", {"username": "ada", "password": "a long passphrase", "again": "a long passphrase"})
+    good = client.post(
+        "/setup", {"username": "ada", "password": "a long passphrase", "again": "a long passphrase", "token": token}
+    )
     assert good["Location"] == "/"
     assert django_user_model.objects.get().is_superuser
     assert client.get("/").status_code == 200

@@ -66,21 +66,19 @@ def show(supervisor: Supervisor) -> int:
     """Serve the page of the demo until stopped."""
     output.note("  Creating the project and an account to watch it with")
     from aiswe_site.demo import story
-    from projects.services.accounts.users import create_first_admin, needs_first_admin
+    from projects.services.accounts import console_token
+    from projects.services.accounts.users import DEMO_VIEWER, create_first_admin, needs_first_admin
 
-    words = "Sign in as before"
-    viewer = None
-    if needs_first_admin():
-        password = secrets.token_urlsafe(12)
-        viewer = create_first_admin("demo", password)
-        words = f"Sign in as demo with the password {password}"
+    viewer = create_first_admin(DEMO_VIEWER, secrets.token_urlsafe(24)) if needs_first_admin() else None
+    token = console_token.issue(console_token.DEMO)
     planning = next(iter(story.open_demos()), None) or story.begin(viewer)
     address = address_of(supervisor.listener)
 
     def ready(first: bool) -> None:
         if first:
             output.say(f"The demo is running: {address}runs/{planning.pk}")
-            output.say(f"{words}. Ctrl-C stops it; --home {supervisor.home.path} continues it.")
+            output.say(f"Sign in as {DEMO_VIEWER} with this link, once: {address}sign-in/demo?token={token}")
+            output.say(f"Ctrl-C stops it; --home {supervisor.home.path} continues it.")
             output.note("The recorded model is writing the plan; the build starts by itself when the plan is approved.")
             threading.Thread(target=announce_build, args=(planning, address), daemon=True).start()
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
-from django.db import transaction
+from django.db import OperationalError, transaction
 
 from projects.models import BrowserSession
 from projects.services.audit.notifications import announce_recheck
@@ -28,6 +29,18 @@ class SessionStore(DatabaseStore):
         pk = str(data.get(SESSION_KEY, ""))
         row.user_id = int(pk) if pk.isdecimal() else None
         return row
+
+    def save(self, must_create: bool = False) -> None:
+        """Store the session. Raises OperationalError when the database cannot be written now.
+
+        Django takes every failed write for a session that was deleted meanwhile, and tells the person so.
+        """
+        try:
+            super().save(must_create)
+        except UpdateError as error:
+            if isinstance(error.__context__, OperationalError):
+                raise error.__context__ from None
+            raise
 
 
 def end_sessions(user: User, *, but: str | None = None) -> int:

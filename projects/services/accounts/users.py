@@ -13,6 +13,8 @@ from projects.errors import BadInput, NotAllowed
 from projects.services.accounts.browser_sessions import end_sessions
 from projects.services.audit.sitelog import note
 
+DEMO_VIEWER = "demo"  # signs in with the link that the demo prints
+
 
 def needs_first_admin() -> bool:
     """Whether nobody can sign in yet. Users without a password (of commands, of the demo) are nobody who could."""

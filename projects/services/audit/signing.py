@@ -9,8 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import os
-import secrets
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -25,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from projects.errors import BadInput
+from projects.key_files import make_once
 
 KEY_FILE = "signing_key.pem"
 
@@ -42,7 +41,7 @@ def private_key(folder: Path | None = None) -> Ed25519PrivateKey:
     """The installation's key, made when there is none. Raises BadInput when others can read it or it is no such key."""
     path = (folder or audit_folder()) / KEY_FILE
     if not path.exists():
-        _make(path)
+        make_once(path, _new_pem())
     if path.stat().st_mode & 0o077:
         raise BadInput(f"{path} can be read by others: `chmod 600` it; if it may have been copied, delete it.")
     try:
@@ -56,20 +55,8 @@ def private_key(folder: Path | None = None) -> Ed25519PrivateKey:
     return key
 
 
-def _make(path: Path) -> None:
-    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-        handle.write(pem)
-        handle.flush()
-        os.fsync(handle.fileno())
-    try:
-        # Of two processes that start at once, the first one's key stays: a link never replaces a file.
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+def _new_pem() -> bytes:
+    return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def public_pem(key: Ed25519PublicKey) -> str:
