@@ -23,10 +23,11 @@ from agents.engine.waiting import OUTAGES, Waiting, WaitReason
 from agents.events.effects import ErrorRaised
 from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailable
 from agents.llm.scripted_server.scenario import ScenarioError
-from agents.workspace.git import GitError
+from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
 from projects.engine import building, planning, sandboxes
 from projects.engine.disk_space import NoRoom
 from projects.engine.owners import is_alive, this_worker
+from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
 from projects.models import Plan, RequirementDocument, Run, Task
@@ -159,6 +160,7 @@ def schedule_run(run_id: int) -> None:
             move_run(run, Run.Status.RUNNING, actor=this_worker())
     ready = tasks.ready_tasks(run.pk)
     if runs.finish_if_done(run.pk):
+        _packed(run)
         return
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
     free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
@@ -179,6 +181,14 @@ def schedule_run(run_id: int) -> None:
                     runs.set_wait(run, None)
         elif run.status == Run.Status.RUNNING and (detail := runs.tasks_for_a_person(run.pk)):
             move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=detail, actor=this_worker())
+
+
+def _packed(run: Run) -> None:
+    """Put the repository's objects together; it serves as well without."""
+    try:
+        repository_of(run.project, run).pack()
+    except GitError as trouble:
+        log.warning("the repository of run %s was not packed: %s", run.pk, trouble)
 
 
 def _moved_after(task: Task, moment: Any) -> bool:
@@ -220,7 +230,7 @@ def _build(task: Task, actor: str, token: int) -> None:
         move_task(task, Task.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token)
     except AWAY as error:
         _back(task, WaitReason.MODEL, str(error), actor, token)
-    except NoRoom as error:
+    except (NoRoom, DiskFull) as error:
         _back(task, WaitReason.DISK_SPACE, str(error), actor, token)
     except IndexUnavailable as error:
         _back(task, WaitReason.PACKAGE_INDEX, str(error), actor, token)
@@ -229,6 +239,9 @@ def _build(task: Task, actor: str, token: int) -> None:
     except DATABASE_AWAY as error:
         log.warning("task %s waits for the database: %s", task.pk, error)
         _back(task, WaitReason.DATABASE, "", actor, token)
+    except RepositoryDamaged as error:
+        # Another try would fail alike, and another task would make it worse: somebody has to look at it first.
+        move_task(task, Task.Status.NEEDS_YOU, wait=WaitReason.REPOSITORY, reason=str(error), actor=actor, token=token)
     except (LLMError, OverBudget, ScenarioError) as error:
         tasks.escalate_task(task, token=token, text=str(error), actor=actor)
     except (ProjectsError, GitError, SandboxError) as error:
@@ -281,6 +294,10 @@ def sweep() -> None:
     tasks.release_dead_owners(is_alive)
     for task in tasks.expired_leases():
         enqueue("projects.jobs.run_task", task.pk)
+    for task in Task.objects.filter(status=Task.Status.NEEDS_YOU, wait_reason=WaitReason.REPOSITORY):
+        with suppress(GitError, ProjectsError):
+            repository_of(task.run.project, task.run).check()
+            move_task(task, Task.Status.READY, reason="the repository can be read again", actor=this_worker())
     waiting = (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.NEEDS_YOU)
     for run in Run.objects.filter(status__in=waiting).select_related("document"):
         if run.kind == Run.Kind.BUILD:

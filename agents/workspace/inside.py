@@ -59,24 +59,25 @@ def _folder(root: Path, parts: list[str], name: str, *, make: bool) -> Iterator[
         os.close(descriptor)
 
 
-def write_inside(root: Path, name: str, content: bytes) -> None:
+def write_inside(root: Path, name: str, content: bytes, mode: int | None = None) -> None:
     """Write a file below `root`, making folders on the way; raises LeavesFolder, and OSError from the disk.
+
+    Without a `mode` the file keeps the one it has.
 
     The file is put in its place whole, so that a hard link's other end keeps what it held.
     """
     *above, last = parts_of(name)
     with _folder(root, above, name, make=True) as folder:
-        mode = 0o644
+        found_mode = 0o644
         with contextlib.suppress(FileNotFoundError):
             found = os.stat(last, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISLNK(found.st_mode):
                 raise LeavesFolder(f"{name} would be reached through a link")
             if stat.S_ISREG(found.st_mode):
-                mode = stat.S_IMODE(found.st_mode)
+                found_mode = stat.S_IMODE(found.st_mode)
         draft = f".{secrets.token_hex(8)}.tmp"
-        opened = os.open(
-            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder
-        )
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        opened = os.open(draft, flags, found_mode if mode is None else mode, dir_fd=folder)
         try:
             with os.fdopen(opened, "wb") as handle:
                 handle.write(content)
@@ -101,3 +102,16 @@ def read_inside(root: Path, name: str) -> bytes | None:
         if refused.errno in _LINK:
             return None
         raise
+
+
+def remove_inside(root: Path, name: str) -> None:
+    """Take a file below `root` away if it is there, and folders that this leaves empty."""
+    *above, last = parts_of(name)
+    with contextlib.suppress(FileNotFoundError), _folder(root, above, name, make=False) as folder:
+        os.unlink(last, dir_fd=folder)
+    for end in range(len(above), 0, -1):
+        try:
+            with _folder(root, above[: end - 1], name, make=False) as folder:
+                os.rmdir(above[end - 1], dir_fd=folder)
+        except (OSError, LeavesFolder):
+            break

@@ -74,7 +74,7 @@ def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
         house_rules=rules_of(project),
         event_log=event_log,
         limits=limits_of(project),
-        repository=repository_of(project),
+        repository=repository_of(project, run),
         provider=lambda persona: provider_for(project, persona),
         runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),
@@ -84,6 +84,17 @@ def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
         guard=guard(),
         **more,
     )
+
+
+def _begin(run: Run) -> None:
+    """See that the repository can be used, and begin the run's branch; a new one is made for a project's first run."""
+    project = run.project
+    begun = bool(run.base_commit) or Run.objects.filter(project=project).exclude(base_commit="").exists()
+    repository = repository_of(project, run)
+    repository.ensure(project.name, new=not begun and not project.source)
+    if not run.base_commit:
+        run.base_commit = repository.begin()
+        Run.objects.filter(pk=run.pk).update(base_commit=run.base_commit)
 
 
 def build(task: Task, *, actor: str, token: int) -> TaskState:
@@ -98,7 +109,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
     label(run)
     event_log = DatabaseEventLog(run, actor=actor, token=token, task=task)
     announce(run, event_log)
-    repository_of(project).ensure(project.name)
+    _begin(run)
     context = task_context(
         run,
         event_log,

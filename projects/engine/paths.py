@@ -6,8 +6,9 @@ from pathlib import Path
 
 from django.conf import settings
 
+from agents.workspace.git import CommitSettings
 from agents.workspace.repository import Repository
-from projects.models import Project
+from projects.models import Project, Run
 
 
 def home() -> Path:
@@ -20,9 +21,16 @@ def repository_path(project: Project) -> Path:
     return home() / "repositories" / project.slug
 
 
-def repository_of(project: Project) -> Repository:
-    """A project's repository with its worktrees."""
-    return Repository(repository_path(project), home() / "worktrees" / project.slug)
+def repository_of(project: Project, run: Run | None = None) -> Repository:
+    """A project's repository with its worktrees: at the branch of a run, or at the base branch."""
+    return Repository(
+        repository_path(project),
+        home() / "worktrees" / project.slug,
+        base=project.base_branch,
+        line=f"aiswe/run-{run.pk}" if run is not None and run.kind == Run.Kind.BUILD else "",
+        updates_base=project.updates_base,
+        settings=CommitSettings(**project.commit_settings),
+    )
 
 
 def scenarios_folder() -> Path:

@@ -21,7 +21,7 @@ from agents.gates.feedback import gate_judged
 from agents.languages.base import NoModule
 from agents.languages.registry import language_of_task
 from agents.memory.base import NoLessons
-from agents.workspace.git import GitError, git
+from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
 from projects.engine.building import task_context
 from projects.engine.disk_space import need_room
@@ -101,7 +101,7 @@ def _need_free(repository: Repository, branch: str) -> None:
     parts = branch.split("/")
     for end in range(1, len(parts) + 1):  # a branch `a` leaves no room for one named `a/b`
         there = "/".join(parts[:end])
-        if not git(repository.root, "rev-parse", "-q", "--verify", f"refs/heads/{there}", check=False).returncode:
+        if repository.has_branch(there):
             raise BadInput(f"A branch named {there!r} already exists: choose another name.")
 
 
@@ -176,7 +176,7 @@ def _branch(ctx: TaskContext, written: Written, branch: str) -> tuple[GateReport
         announcement = EffectAnnounced(summary=f"commits to {branch} …", role="tester", effect="git.commit", base=base)
         with effect(event_log, announcement, key="branch/commit"):
             sha = tree.commit(base, f"Tests for {written.module}", f"{written.passed} tests.", trailers)
-            tree.branch(branch)
+            repository.branch(branch, sha)
     except GitError as refused:
         written.problem = written.problem or str(refused)
         return verdict, False

@@ -131,7 +131,7 @@ def look(run_id: int) -> dict[str, Any]:
     run = Run.objects.get(pk=run_id)
     report = verify_chain(run_id)
     path = repository_path(run.project)
-    log = out(path, "log", "main", "--format=%(trailers:key=Task,valueonly)") if (path / ".git").exists() else ""
+    log = out(path, "log", "main", "--format=%(trailers:key=Task,valueonly)") if path.exists() else ""
     effects = Event.objects.filter(run=run, payload__phase="intent").order_by("seq")
     return {
         "sound": report.ok,

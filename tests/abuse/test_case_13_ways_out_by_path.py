@@ -23,6 +23,7 @@ from agents.replies.paths import BadPath, check_path
 from agents.workspace.git import GitError
 from agents.workspace.inside import read_inside
 from agents.workspace.repository import Worktree
+from agents.workspace.store import Store
 from sandbox.base import PathRefused, Sandbox, SandboxError
 from tests.abuse.traversal import spellings
 
@@ -77,7 +78,7 @@ def test_a_path_in_a_reply_is_refused_or_stays_inside(path: str) -> None:
 def test_nothing_outside_a_worktree_is_opened_for_any_of_them(tmp_path: Path) -> None:
     root = tmp_path / "a" / "b" / "tree"
     root.mkdir(parents=True)
-    tree = Worktree(root)
+    tree = Worktree(root, Store(tmp_path / "none"))
     with watching(root) as outside:
         for path in PATHS:
             with contextlib.suppress(GitError, OSError, UnicodeEncodeError, ValueError):
@@ -96,7 +97,7 @@ def test_links_in_a_worktree_lead_nowhere(tmp_path: Path) -> None:
     (root / "folder").symlink_to(other)
     (root / "file.txt").symlink_to(other / "secret.txt")
     os.link(other / "secret.txt", root / "hard.txt")
-    tree = Worktree(root)
+    tree = Worktree(root, Store(tmp_path / "none"))
     for path in ("folder/secret.txt", "folder/new.txt", "folder/deep/new.txt", "file.txt"):
         with pytest.raises(GitError, match="through a link"):
             tree.write({path: "got out"})
@@ -132,7 +133,7 @@ def test_a_folder_that_turns_into_a_link_again_and_again_is_never_followed(tmp_p
         read = []
         for _ in range(400):
             with contextlib.suppress(GitError, OSError):
-                Worktree(root).write({"place/x.txt": "got out"})
+                Worktree(root, Store(tmp_path / "none")).write({"place/x.txt": "got out"})
             with contextlib.suppress(OSError):
                 read.append(read_inside(root, "place/x.txt"))
             with contextlib.suppress(OSError):

@@ -1,12 +1,13 @@
 """Generated code that fills the disk, the memory, the process table or the log: a failed attempt with its reason."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 
 from agents.repair.feedback import trace_text
+from agents.workspace.objects import object_name
+from agents.workspace.store import LINK, Entry
 from projects.engine import building, paths
 from projects.models import Attempt, Event, Run, Task
 from projects.services.audit.events import event_blobs
@@ -119,14 +120,16 @@ def test_a_link_in_the_repository_is_not_written_through(still, tmp_path, monkey
     target = tmp_path / "elsewhere"
     target.mkdir()
 
-    def with_links(project):
-        repository = paths.repository_of(project)
-        repository.ensure(project.name)
-        if not (repository.root / "folder").is_symlink():
-            (repository.root / "folder").symlink_to(target)
-            (repository.root / "calc.py").symlink_to(target / "calc.py")
-            for words in (["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "links"]):
-                subprocess.run(["git", *words], cwd=repository.root, check=True)
+    def with_links(project, run=None):
+        repository = paths.repository_of(project, run)
+        base = paths.repository_of(project).ensure(project.name)
+        if "folder" not in repository.files(base):
+            entries = dict(repository.store.listing(base).entries)
+            for name, to in (("folder", target), ("calc.py", target / "calc.py")):
+                repository.store.write_blobs([str(to).encode()])
+                entries[name] = Entry(LINK, object_name("blob", str(to).encode()))
+            sha = repository.store.commit(repository.store.write_tree(entries), base, "links\n")
+            paths.repository_of(project).fast_forward(sha)
         return repository
 
     monkeypatch.setattr(building, "repository_of", with_links)

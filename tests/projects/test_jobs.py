@@ -111,7 +111,11 @@ def test_an_approved_plan_becomes_merged_code_with_a_sound_chain(tmp_path, drive
     folder = paths.repository_path(project)
     log = subprocess.run(["git", "log", "--format=%B"], cwd=folder, capture_output=True, text=True).stdout
     assert f"Run: {run.pk}" in log
-    assert (folder / "calc1.py").exists()
+    line = paths.repository_of(project, run)
+    assert line.read(line.head(), "calc1.py")
+    assert line.head() == line.base_head()
+    assert line.line == f"aiswe/run-{run.pk}"
+    assert Run.objects.get(pk=run.pk).base_commit == line.store.parent(line.store.parent(line.head()))
     seqs = list(Event.objects.filter(run=run).order_by("seq").values_list("seq", flat=True))
     assert seqs == list(range(1, len(seqs) + 1))
 

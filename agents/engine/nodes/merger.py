@@ -1,28 +1,31 @@
-"""Commit and merge: one at a time per run, on top of what others merged, with the whole suite run again."""
+"""Commit and merge: one at a time per run, on top of what others merged, and only the very tree that was tested."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.packages import lock_files
 from agents.engine.nodes.verify import run_tests, write_candidate
 from agents.engine.state import TaskState, key_of, updated
-from agents.events.effects import CommitMade, EffectAnnounced, MergeDone
+from agents.events.effects import CommitMade, EffectAnnounced, MergeDone, SystemNotice
 from agents.languages.registry import languages
+from agents.workspace.repository import Worktree
 
 
-def _commit(state: TaskState, ctx: TaskContext, base: str, name: str) -> str:
+def _commit(state: TaskState, ctx: TaskContext, base: str, name: str, tested: str = "") -> str:
     task, key = state["task"], key_of(state, name)
     announcement = EffectAnnounced(summary=f"commits {task['title']} …", role="coder", effect="git.commit", base=base)
     with effect(ctx.event_log, announcement, key=key, attempt=state["counters"]["attempt"]):
-        sha = _committed(state, ctx, base)
+        sha = _committed(state, ctx, base, tested)
     made = CommitMade(summary=f"commit {sha[:10]} {task['title']}", sha=sha, base=base)
     ctx.event_log.emit(made, attempt=state["counters"]["attempt"], key=key)
     return sha
 
 
 def _forward(state: TaskState, ctx: TaskContext, sha: str) -> None:
-    """Move main; _recorded() writes the outcome."""
+    """Move the run's branch; _recorded() writes the outcome."""
     announcement = EffectAnnounced(summary=f"merges {sha[:10]} …", effect="git.merge", sha=sha)
     with effect(ctx.event_log, announcement, key=_merged_key(state), attempt=state["counters"]["attempt"]):
         ctx.repository.fast_forward(sha)
@@ -32,7 +35,7 @@ def _merged_key(state: TaskState) -> str:
     return f"{state['task']['key']}/merged"
 
 
-def _committed(state: TaskState, ctx: TaskContext, base: str) -> str:
+def _committed(state: TaskState, ctx: TaskContext, base: str, tested: str) -> str:
     task = state["task"]
     head = ctx.event_log.head()
     keys = ", ".join(requirement["key"] for requirement in task.get("requirements", []))
@@ -43,13 +46,25 @@ def _committed(state: TaskState, ctx: TaskContext, base: str) -> str:
         "Event": str(head.seq),
         "Audit-Head": head.hash,
     }
+    tree = _with_locks(state, ctx, base)
+    return tree.commit(base, task["title"], task.get("expects", ""), trailers, tested=tested)
+
+
+def _with_locks(state: TaskState, ctx: TaskContext, base: str) -> Worktree:
+    """The worktree as it will be committed: the candidate, and the lock files of its packages."""
     tree = write_candidate(updated(state, {"base": base}), ctx)
     for name, text in lock_files(state, ctx, base).items():
         if text is None:
             tree.remove(name)
         else:
             tree.write({name: text})
-    return tree.commit(base, task["title"], task.get("expects", ""), trailers)
+    return tree
+
+
+def _tested(state: TaskState, ctx: TaskContext, base: str, name: str) -> dict[str, Any]:
+    """The report of the tests of the tree that will be committed; they run again unless they ran on that very tree."""
+    tree, report = _with_locks(state, ctx, base), state["candidate"]["report"]
+    return report if report.get("tree") == tree.tree(base) else run_tests(state, ctx, tree, name)
 
 
 def merge(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
@@ -68,13 +83,18 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
     task = state["task"]
     done = ctx.repository.merged(ctx.run, task["key"])
     if done:  # killed after the merge, before its checkpoint
+        ctx.repository.follow()
         return _recorded(state, ctx, done)
     main = ctx.repository.head()
-    sha = _commit(state, ctx, state["base"], "commit")
     if main == state["base"]:
+        report = _tested(state, ctx, main, "with-locks")
+        if not report.get("ok"):
+            return _broken(state, report)
+        sha = _commit(state, ctx, main, "commit", report["tree"])
         _forward(state, ctx, sha)
         return _recorded(state, ctx, sha)
-    replay = ctx.repository.open(ctx.worktree_name).replay(sha, main)
+    sha = _commit(state, ctx, state["base"], "commit")  # only to be put on top of what was merged meanwhile
+    replay = ctx.repository.replay(sha, main)
     # Locks are written anew with the commit: two tasks that both added packages are no conflict.
     locks = {language.lock for language in languages()}
     conflicts = [path for path in replay.conflicts if path not in locks]
@@ -95,14 +115,18 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
         marked = {path: replay.files.get(path, "") for path in conflicts}
         return updated(changed, {"candidate": {"conflict": marked}, "verdict": "conflict"})
     rebased = updated(state, changed)
-    report = run_tests(rebased, ctx, write_candidate(rebased, ctx), "after-rebase")
+    report = _tested(rebased, ctx, main, "after-rebase")
     if not report.get("ok"):
-        signatures = [*state["history"]["signatures"], report["signature"]]
-        failed: TaskState = {"candidate": {"report": report}, "history": {"signatures": signatures}, "verdict": "fail"}
-        return updated(changed, failed)
-    sha = _commit(rebased, ctx, main, "commit-rebased")
+        return updated(changed, _broken(state, report))
+    sha = _commit(rebased, ctx, main, "commit-rebased", report["tree"])
     _forward(state, ctx, sha)
     return updated(changed, _recorded(state, ctx, sha, rebased=True))
+
+
+def _broken(state: TaskState, report: dict[str, Any]) -> TaskState:
+    """The suite fails on what would have been committed."""
+    signatures = [*state["history"]["signatures"], report["signature"]]
+    return {"candidate": {"report": report}, "history": {"signatures": signatures}, "verdict": "fail"}
 
 
 def _recorded(state: TaskState, ctx: TaskContext, sha: str, *, rebased: bool = False) -> TaskState:
@@ -114,4 +138,7 @@ def _recorded(state: TaskState, ctx: TaskContext, sha: str, *, rebased: bool = F
         conflict=[],
     )
     ctx.event_log.emit(done, attempt=state["counters"]["attempt"], key=_merged_key(state))
+    if left := ctx.repository.base_left():
+        notice = SystemNotice(summary=f"The base branch stays: {left}", text=left)
+        ctx.event_log.emit(notice, key=f"{_merged_key(state)}/base")
     return {"candidate": {"commit": sha}, "verdict": "merged"}

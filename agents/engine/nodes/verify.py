@@ -114,10 +114,12 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
         announcement = CommandRan(summary=f"{' '.join(argv)} …", effect="command", argv=argv)
         with effect(ctx.event_log, announcement, key=key, attempt=number):
             sandbox.mirror(tree.path)
+            tested = tree.tree(state["base"])
             found = language.run_tests(sandbox, seconds=TEST_SECONDS, measured=True)
         report = asdict(found) | {
             "compiles": True,
             "ok": found.ok,
+            "tree": tested,
             "failures": [asdict(failure) for failure in found.failures],
         }
         ctx.event_log.emit(command_ran(argv, found, sandbox.backend), attempt=number, key=key)

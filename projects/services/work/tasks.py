@@ -65,7 +65,8 @@ def ready_tasks(run_id: int) -> list[Task]:
                 Approval.objects.filter(run=run, status=Approval.Status.PENDING).values_list("task_id", flat=True)
             )
             for task in tasks:
-                if task.status == Task.Status.NEEDS_YOU and task.pk not in asked:
+                unasked = task.pk not in asked and task.wait_reason != WaitReason.REPOSITORY
+                if task.status == Task.Status.NEEDS_YOU and unasked:
                     move_task(task, Task.Status.READY, reason="answered")
                 _settle_waiting(task, culprits)
     return [task for task in tasks if task.status == Task.Status.READY]

@@ -41,8 +41,8 @@ def log(bench):
 def test_code_that_passes_is_merged_with_its_trailers(bench):
     final = bench.run()
     assert final["verdict"] == "merged"
-    assert (bench.repository.root / "calc.py").exists()
-    assert (bench.repository.root / "tests" / "test_calc.py").exists()
+    assert bench.merged("calc.py")
+    assert bench.merged("tests/test_calc.py")
     for trailer in ("Task: T-01", "Requirement: FR-01", "Run: 1", "Event: ", "Audit-Head: "):
         assert trailer in log(bench)
     assert bench.task_store.attempts[1]["outcome"] == "passed"
@@ -96,7 +96,7 @@ def test_a_wrong_test_is_found_by_arguing_from_the_requirement(bench):
     (judged,) = bench.event_log.of("adjudication")
     assert judged["payload"]["verdict"] == "test"
     assert "FR-01" in judged["payload"]["reason"]
-    assert "== 5" in (bench.repository.root / "tests" / "test_calc.py").read_text()
+    assert "== 5" in bench.merged("tests/test_calc.py")
 
 
 def test_what_a_person_says_reaches_the_coder_once(bench):
@@ -112,7 +112,7 @@ def test_the_coder_may_not_change_a_test(bench):
     cheat = GOOD + code("tests/test_calc.py", "def test_sum():\n    assert True")
     bench.replies |= {"coder-code": cheat, "coder-again": GOOD}
     assert bench.run()["verdict"] == "merged"
-    assert "add(2, 3) == 5" in (bench.repository.root / "tests" / "test_calc.py").read_text()
+    assert "add(2, 3) == 5" in bench.merged("tests/test_calc.py")
 
 
 def test_what_never_passes_is_escalated_after_exactly_the_allowed_repairs(bench):
@@ -226,8 +226,8 @@ def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
 
     bench.gates = gates
     assert bench.run()["verdict"] == "merged"
-    assert (repository.root / "app.py").read_text() == "PARTS = ['calc', 'other']\n"
-    assert (repository.root / "extra.py").exists()
+    assert repository.read(repository.head(), "app.py") == "PARTS = ['calc', 'other']\n"
+    assert repository.read(repository.head(), "extra.py")
     assert bench.event_log.of("git.merge")[0]["outcome"] == "conflict"
 
 

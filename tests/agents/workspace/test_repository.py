@@ -32,9 +32,11 @@ def test_a_new_repository_has_one_commit_and_making_it_again_changes_nothing(rep
 
 
 def test_half_a_repository_left_by_a_crash_is_made_anew(tmp_path):
-    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / ".repo.new" / "objects").mkdir(parents=True)  # it has its name only when it is whole
+    (tmp_path / "repo").mkdir()
     made = Repository(tmp_path / "repo", tmp_path / "trees")
     assert made.ensure("Chores") == made.head()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["repo", "trees"]
 
 
 def test_a_commit_carries_its_trailers_and_reaches_main_by_fast_forward(repository):
@@ -44,7 +46,7 @@ def test_a_commit_carries_its_trailers_and_reaches_main_by_fast_forward(reposito
     assert repository.head() == sha
     assert repository.merged("7", "T-01") == sha
     assert repository.merged("8", "T-01") == ""
-    assert (repository.root / "a" / "b.py").read_text() == "x = 1\n"
+    assert repository.read(sha, "a/b.py") == "x = 1\n"
     shown = subprocess.run(["git", "log", "-1", "--format=%B"], cwd=repository.root, capture_output=True, text=True)
     assert "Audit-Head: " + "ab" * 32 in shown.stdout
 
@@ -61,7 +63,7 @@ def test_main_does_not_move_to_a_commit_that_is_not_its_descendant(repository):
     start = repository.head()
     repository.fast_forward(commit(repository, "t1", {"a.py": "1\n"}))
     stray = commit(repository, "t2", {"b.py": "2\n"}, base=start)
-    with pytest.raises(GitError, match="merge"):
+    with pytest.raises(GitError, match="does not build on"):
         repository.fast_forward(stray)
 
 
@@ -69,7 +71,7 @@ def test_a_change_is_replayed_on_what_others_merged(repository):
     start = repository.head()
     repository.fast_forward(commit(repository, "t1", {"a.py": "1\n"}))
     mine = commit(repository, "t2", {"b.py": "2\n"}, base=start)
-    replay = repository.open("t2").replay(mine, repository.head())
+    replay = repository.replay(mine, repository.head())
     assert replay.conflicts == ()
     assert replay.files == {"b.py": "2\n"}
 
@@ -78,26 +80,29 @@ def test_lines_that_both_sides_changed_come_back_with_markers(repository):
     start = repository.head()
     repository.fast_forward(commit(repository, "t1", {"app.py": "routes = [a]\n"}))
     mine = commit(repository, "t2", {"app.py": "routes = [b]\n", "b.py": "2\n"}, base=start)
-    replay = repository.open("t2").replay(mine, repository.head())
+    replay = repository.replay(mine, repository.head())
     assert replay.conflicts == ("app.py",)
     assert "<<<<<<<" in replay.files["app.py"]
     assert replay.files["b.py"] == "2\n"
-    # the tree is clean again, so the next step starts from the newer main
-    assert (repository.open("t2").path / "app.py").read_text() == "routes = [a]\n"
+    # nothing was touched by it
+    assert (repository.open("t2").path / "app.py").read_text() == "routes = [b]\n"
+    assert repository.read(repository.head(), "app.py") == "routes = [a]\n"
 
 
 def test_a_merge_interrupted_by_a_kill_is_finished_by_the_next(repository):
     sha = commit(repository, "t1", {"a.py": "1\n"})
-    (repository.root / ".git" / "index.lock").touch()
-    (repository.root / "README.md").write_text("half written")
+    (repository.worktrees / ".writing").write_text('["refs/heads/main", "HEAD"]')
+    for name in ("refs/heads/main.lock", "HEAD.lock"):
+        (repository.root / name).touch()
     repository.fast_forward(sha)
-    assert (repository.root / "README.md").read_text() == "# Chores\n"
+    assert repository.head() == sha
+    assert not list(repository.root.rglob("*.lock"))
 
 
 def test_hooks_and_monitors_in_the_repository_are_never_run(repository, tmp_path):
     flag = tmp_path / "flag"
     script = f"#!/bin/sh\ntouch {flag}\n"
-    hooks = repository.root / ".git" / "hooks"
+    hooks = repository.root / "hooks"
     hooks.mkdir(exist_ok=True)
     for hook in ("pre-commit", "post-commit", "post-checkout", "post-merge", "reference-transaction"):
         (hooks / hook).write_text(script)
@@ -105,7 +110,7 @@ def test_hooks_and_monitors_in_the_repository_are_never_run(repository, tmp_path
     monitor = tmp_path / "monitor"
     monitor.write_text(script)
     monitor.chmod(0o755)
-    with (repository.root / ".git" / "config").open("a") as config:
+    with (repository.root / "config").open("a") as config:
         config.write(f"[core]\n\tfsmonitor = {monitor}\n")
     repository.fast_forward(commit(repository, "t1", {"a.py": "1\n"}))
     repository.open("t1").diff(repository.head())
@@ -142,17 +147,24 @@ def test_content_that_looks_like_a_diff_does_not_split_one(repository):
     }
 
 
-def test_an_interrupted_replay_leaves_nothing_behind(repository):
+@pytest.mark.parametrize("other", ["removed", "added", "program"])
+def test_a_replay_keeps_what_either_side_did_to_a_file(repository, other):
+    repository.fast_forward(commit(repository, "t1", {"app.py": "1\n2\n3\n", "old.py": "o\n"}))
     start = repository.head()
-    repository.fast_forward(commit(repository, "t1", {"app.py": "routes = [a]\n"}))
-    mine = commit(repository, "t2", {"app.py": "routes = [b]\n"}, base=start)
-    tree = repository.worktree("t2", repository.head())
-    subprocess.run(
-        ["git", "cherry-pick", mine], cwd=tree.path, capture_output=True
-    )  # killed with a conflict in the tree
-    tree = repository.worktree("t2", repository.head())
-    assert tree.changes(repository.head()) == []
-    assert tree.replay(mine, repository.head()).conflicts == ("app.py",)
+    tree = repository.worktree("t1", start)
+    match other:
+        case "removed":
+            tree.remove("old.py")
+        case "added":
+            tree.write({"both.py": "a\n"})
+        case "program":
+            (tree.path / "app.py").chmod(0o755)
+    repository.fast_forward(tree.commit(start, "Theirs", "", {}))
+    mine = commit(repository, "t2", {"app.py": "1\n2\n4\n", "both.py": "b\n"}, base=start)
+    replay = repository.replay(mine, repository.head())
+    assert replay.conflicts == (("both.py",) if other == "added" else ())
+    assert replay.files["app.py"] == "1\n2\n4\n"
+    assert ("<<<<<<<" in replay.files["both.py"]) == (other == "added")
 
 
 def test_removing_a_worktree_twice_is_harmless(repository):

@@ -168,7 +168,7 @@ def test_reading_a_commit_starts_git_once_and_packed_files_are_read_too(reposito
 def test_an_object_that_is_not_what_its_name_says_is_not_believed(repository):
     base = repository.head()
     name = repository.blobs(base)["README.md"].hash
-    place = repository.root / ".git" / "objects" / name[:2] / name[2:]
+    place = repository.root / "objects" / name[:2] / name[2:]
     place.chmod(0o644)
     assert loose_blob(repository.root, name) == b"# Chores\n"
     for bad in (zlib.compress(b"blob 3\0bad"), b"not zlib", b"", place.read_bytes()[:-3]):

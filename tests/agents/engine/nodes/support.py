@@ -181,6 +181,10 @@ class Bench:
     def repository(self) -> Repository:
         return Repository(self.folder / "repo", self.folder / "trees")
 
+    def merged(self, path: str) -> str:
+        """A file as it was merged; "" when there is none."""
+        return self.repository.read(self.repository.head(), path) or ""
+
     @contextmanager
     def context(self) -> Iterator[TaskContext]:
         scenario = self.folder / "scenario"

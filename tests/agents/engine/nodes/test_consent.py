@@ -59,7 +59,7 @@ def test_a_no_sends_the_coder_back_to_do_without_it(bench: Bench) -> None:
         bench.run()
     bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "rejected"
     assert bench.run()["verdict"] == "merged"
-    assert "subprocess" not in (bench.repository.root / "calc.py").read_text()
+    assert "subprocess" not in bench.merged("calc.py")
 
 
 def test_a_coder_who_does_not_do_without_it_is_not_asked_for_ever(bench: Bench) -> None:
