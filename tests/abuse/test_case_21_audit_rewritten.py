@@ -187,5 +187,5 @@ def test_a_database_put_back_from_a_backup_is_found(tmp_path: Any) -> None:
     report = verify_run(run.pk)
     assert (report.ok, report.first_bad_seq, report.events) == (False, 6, 5)
     assert "older copy" in report.problem
-    shutil.rmtree(tmp_path / "audit")  # without the file outside nothing speaks against it: that is why it is kept
-    assert verify_run(run.pk).ok
+    shutil.rmtree(tmp_path / "audit")
+    assert "is missing" in verify_run(run.pk).problem, "the site's trail knows that heads were noted"

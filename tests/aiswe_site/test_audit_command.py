@@ -16,7 +16,7 @@ from projects.engine.paths import repository_of
 from projects.models import Event, Run
 from projects.services.audit.sitelog import note
 from tests.aiswe_site.running import REPOSITORY
-from tests.factories import bare_run
+from tests.factories import bare_run, make_user
 from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ def test_all_trails_are_proven_at_once(a_run: Run, capsys: pytest.CaptureFixture
     code, found = answer(capsys, "audit", "verify")
     assert (code, found["ok"], found["missing"], found["heads"]["lines"]) == (0, True, [], 2)
     assert [(row["run"], row["ok"], row["anchors"]) for row in found["runs"]] == [(a_run.pk, True, 1)]
-    assert (found["site"]["events"], found["site"]["anchors"]) == (1, 1)
+    assert (found["site"]["events"], found["site"]["anchors"]) == (2, 1)
 
 
 def test_the_first_bad_row_is_named(a_run: Run, unguarded: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,3 +136,11 @@ def test_the_sites_trail_can_be_exported_too(a_run: Run, capsys: pytest.CaptureF
 def test_wrong_use_is_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", *words]) == 2
     assert capsys.readouterr().err
+
+
+def test_an_edited_role_is_named(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(capsys, "audit", "verify")[1]["decisions"] == []
+    a_run.project.memberships.create(user=make_user("mallory"), role="security")
+    code, found = answer(capsys, "audit", "verify")
+    assert (code, found["ok"], len(found["decisions"])) == (1, False, 1)
+    assert "mallory is security" in found["decisions"][0]["problem"]

@@ -15,6 +15,7 @@ from aiswe_site.cli.problems import WrongUse
 if TYPE_CHECKING:
     from projects.services.audit.chain import ChainReport
     from projects.services.audit.checkpoints import Anchor, Heads
+    from projects.services.audit.decisions import Difference
 
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SITE = "site"
@@ -39,39 +40,45 @@ def verify(run: int | None, head: str | None, file: Path | None, key: Path | Non
     """Recompute every hash of run RUN, or of all runs and the site's own trail; exit code 1 when anything is wrong.
 
     The result is compared with what is stored outside the database: the file of heads, and the Audit-Head of the
-    commits. The first bad row is named.
+    commits. The first bad row is named. Approvals, dispositions, plans, states and roles are compared with the trails.
     """
     django.start()
     from projects.services.audit import signing
     from projects.services.audit.checkpoints import read_heads
+    from projects.services.audit.decisions import snapshot
 
     if head is not None and run is None:
         raise WrongUse("--head belongs to one run.", "Name the run: `aiswe audit verify RUN --head HASH`.")
     noted = read_heads(file, signing.read_public(key.read_text(encoding="utf-8", errors="replace")) if key else None)
-    return _one(run, head, noted) if run is not None else _all(noted)
+    with snapshot():
+        return _one(run, head, noted) if run is not None else _all(noted)
 
 
 def _one(run: int, head: str | None, noted: Heads) -> int:
     from projects.models import Run
+    from projects.services.audit.decisions import differences
 
     django.row(Run, run, "run")
     report = _report(run, noted, head)
-    document = {"run": run, **asdict(report), "heads": _heads(noted)}
+    differ = differences(run)
+    document = {"run": run, **asdict(report), "heads": _heads(noted), "decisions": [asdict(each) for each in differ]}
 
     def people() -> None:
         _say(f"run {run}", report)
+        _say_decisions(differ)
         _say_heads(noted)
 
-    return output.answer(document, people, ok=report.ok and noted.ok)
+    return output.answer(document, people, ok=report.ok and noted.ok and not differ)
 
 
 def _all(noted: Heads) -> int:
     from projects.models import Run
     from projects.services.audit.chain import missing_runs, verify_site
+    from projects.services.audit.decisions import differences
 
     reports = {run: _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
-    site, gone = verify_site(noted), missing_runs(noted)
-    ok = noted.ok and site.ok and not gone and all(report.ok for report in reports.values())
+    site, gone, differ = verify_site(noted), missing_runs(noted), differences()
+    ok = noted.ok and site.ok and not gone and not differ and all(report.ok for report in reports.values())
 
     def people() -> None:
         for run, report in reports.items():
@@ -79,6 +86,7 @@ def _all(noted: Heads) -> int:
         _say("the site's trail", site)
         for trail in gone:
             output.say(f"✕ {trail.replace(':', ' ')} was recorded outside the database and is missing from it.")
+        _say_decisions(differ)
         _say_heads(noted)
 
     document = {
@@ -86,6 +94,7 @@ def _all(noted: Heads) -> int:
         "runs": [{"run": run, **asdict(report)} for run, report in reports.items()],
         "site": asdict(site),
         "missing": gone,
+        "decisions": [asdict(each) for each in differ],
         "heads": _heads(noted),
     }
     return output.answer(document, people, ok=ok)
@@ -128,6 +137,11 @@ def _say(name: str, report: ChainReport) -> None:
     for intent in report.intents[:20]:
         fate = "its outcome is unknown; it was started again later" if intent.again else "no outcome is on record yet"
         output.say(f"  ! event {intent.seq} announced “{intent.summary}”: {fate}.")
+
+
+def _say_decisions(differ: list[Difference]) -> None:
+    for each in differ:
+        output.say(f"✕ {each.row}: {each.problem}.")
 
 
 def _say_heads(noted: Heads) -> None:

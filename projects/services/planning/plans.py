@@ -17,6 +17,7 @@ from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import can, require
 from projects.services.audit.canonical import clean_json, clean_text
 from projects.services.audit.events import emit
+from projects.services.audit.sitelog import note
 from projects.services.planning.plan_rules import examine, odd_problems
 from projects.services.work.approval_requests import ask, close_approval, close_questions
 from projects.services.work.locks import lock_project, lock_run
@@ -199,6 +200,8 @@ def _approve(plan: Plan, run: Run | None, *, by: User | None, reason: str) -> No
     _answer(plan, Approval.Status.APPROVED, by=by, reason=reason)
     text = f"{actor} approved plan v{plan.version}" + (f" · {reason}" if reason else "")
     _tell(run, plan, PlanApproved, text, actor, "ok")
+    if run is None:
+        note(actor, "plan.approved", str(plan), {"plan": plan.pk, "hash": plan.content_hash})
 
 
 def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
@@ -223,6 +226,8 @@ def ask_for_changes(plan: Plan, *, by: User, comment: str) -> Plan:
         _answer(current, Approval.Status.REJECTED, by=by, reason=comment)
         text = f"{by.get_username()} asked for changes to plan v{current.version} · {comment}"
         _tell(run, current, PlanRejected, text, by.get_username(), "fail")
+        if run is None:
+            note(by, "plan.rejected", str(current), {"plan": current.pk, "hash": current.content_hash})
         if can(by, current.project, "run.start"):
             start_planning(current.document, by=by)
     plan.refresh_from_db()

@@ -14,6 +14,7 @@ from projects.errors import LostRace
 from projects.models import Approval, Project, Run, Task
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.audit.events import emit
+from projects.services.audit.sitelog import note
 from projects.services.work.locks import lock_project, lock_run
 
 
@@ -94,6 +95,9 @@ def close_approval(approval: Approval, status: str, *, by: Any = None, reason: s
             )
             actor = by.get_username() if by is not None else ""
             emit(approval.run_id, decided, actor=actor, task_id=approval.task_id)
+        else:
+            said = {"approval": approval.pk, "answer": str(status), "reason": clean_reason}
+            note(by, "approval.decided", approval.title, said)
     approval.status, approval.reason, approval.decided_at, approval.decided_by = status, clean_reason, now, by
 
 

@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from projects import jobs
+from projects.errors import BadInput
 from projects.models import Run
 from projects.services.audit import signing
 from projects.services.audit.chain import missing_runs, verify_run, verify_site
@@ -158,3 +159,59 @@ def test_the_clock_notes_them_and_a_full_disk_is_logged(monkeypatch, caplog):
     assert read_heads().ok
     jobs.note_heads()
     assert read_heads().lines == 2
+
+
+def test_a_file_that_is_gone_or_cut_is_found(home):
+    run = a_run()
+    note_heads()
+    emit(run.pk, "cmd", summary="more")
+    note_heads()
+    assert read_heads().ok
+    path = heads_path()
+    whole = path.read_bytes()
+    path.unlink()
+    assert "is missing" in read_heads().problem
+    path.write_bytes(whole[: whole.rindex(b"\n", 0, -1) + 1])
+    assert "deleted or cut off" in read_heads().problem
+    with pytest.raises(BadInput, match="lost lines"):
+        note_heads()
+    path.write_bytes(whole)
+    assert read_heads().ok
+
+
+def test_the_count_beside_the_file_may_not_go_or_change(home):
+    a_run()
+    note_heads()
+    beside = heads_path().with_name("heads.jsonl.count")
+    kept = beside.read_text()
+    beside.write_text(kept.replace('"lines":1', '"lines":0'))
+    assert "was changed" in read_heads().problem
+    beside.unlink()
+    assert not read_heads().ok
+    beside.write_text("[]")
+    assert not read_heads().ok
+    beside.write_text(kept)
+    assert read_heads().ok
+
+
+def test_file_and_count_deleted_together_are_found_by_the_sites_trail(home):
+    a_run()
+    note_heads()
+    for path in (heads_path(), heads_path().with_name("heads.jsonl.count")):
+        path.unlink()
+    assert "the site's trail counted 1" in read_heads().problem
+
+
+def test_counting_does_not_make_the_trail_grow_by_itself():
+    a_run()
+    assert [note_heads() for _ in range(4)] == [1, 0, 0, 0]
+
+
+def test_a_copy_kept_elsewhere_may_be_shorter(tmp_path):
+    run = a_run()
+    note_heads()
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(heads_path().read_bytes())
+    emit(run.pk, "cmd", summary="more")
+    note_heads()
+    assert read_heads(copy).ok
