@@ -18,8 +18,13 @@ FUTURE = "from __future__ import annotations\n"
 
 
 @functools.cache
+def joined(*parts: str) -> str:
+    """Modules of `sandbox/inside` as one Python program."""
+    folder = Path(__file__).with_name("inside")
+    texts = [(folder / f"{part}.py").read_text().replace(FUTURE, "") for part in parts]
+    return FUTURE + FROM_EACH_OTHER.sub("", "\n".join(texts))
+
+
 def agent_source() -> str:
     """The agent as one Python program."""
-    folder = Path(__file__).with_name("inside")
-    texts = [(folder / f"{part}.py").read_text().replace(FUTURE, "") for part in PARTS]
-    return FUTURE + FROM_EACH_OTHER.sub("", "\n".join(texts))
+    return joined(*PARTS)

@@ -60,6 +60,9 @@ class ExecResult:
     truncated: bool = False
     timed_out: bool = False
     out_of_memory: bool = False
+    starved: bool = False  # it timed out because the machine had no CPU for it
+    cpu_seconds: float = 0.0  # of all its processes
+    report: str = ""  # what a script wrote to its report (sandbox.warm.WarmSandbox.run_script)
 
     @property
     def ok(self) -> bool:

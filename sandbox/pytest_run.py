@@ -6,14 +6,15 @@ import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from sandbox.base import ExecResult, Sandbox
-from sandbox.test_report import Failure, TestReport, of_run, without_result
+from sandbox.agent import joined
+from sandbox.base import ExecResult, Sandbox, SandboxError
+from sandbox.test_report import Failure, Hang, TestReport, of_run, without_result
 from sandbox.test_setup import TestSetup
 
-INSIDE = Path(__file__).parent / "inside" / "pytest_report.py"
+PARTS = ("pytest_checks", "pytest_report")
+PROBED = ["first", "last"]  # when the checks of the run itself are made
 
 
 @runtime_checkable
@@ -23,7 +24,7 @@ class RunsScripts(Protocol):
     def run_script(
         self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
     ) -> ExecResult:
-        """Run Python source."""
+        """Run Python source; what it writes to its report comes back with the result."""
 
 
 def run_pytest(
@@ -34,53 +35,116 @@ def run_pytest(
     coverage_of: str | None = ".",
     setup: TestSetup | None = None,
 ) -> TestReport:
-    """Run pytest in /workspace; `coverage_of` is the folder whose code is measured (None: do not measure).
+    """Run pytest in /workspace: the tests of the setup, or those that `args` name; `args` may hold options as well.
 
-    Raises SandboxUnavailable when the sandbox broke; everything that the tests do wrong is in the report.
+    `seconds` (None: the setup's) limits the run; time that the machine gave it no CPU does not count. `coverage_of` is
+    the folder whose code is measured (None: do not measure). Raises SandboxUnavailable when the sandbox broke;
+    everything that the tests do wrong is in the report.
     """
-    scratch = f"/tmp/{secrets.token_hex(16)}"  # noqa: S108 - inside the sandbox
-    known = asdict(setup or TestSetup())
-    given = {name: known[name] for name in ("python_path", "environment", "metadata", "modules")}
-    request = json.dumps({"args": list(args), "coverage_of": coverage_of, "scratch": scratch, **given}).encode()
-    source = INSIDE.read_text()
-    if isinstance(sandbox, RunsScripts):
-        done = sandbox.run_script(source, seconds=seconds, stdin=request)
-    else:
-        done = sandbox.exec(["python", "-c", source], seconds=seconds, stdin=request)
-    read = sandbox.exec(["cat", f"{scratch}/report.json"], seconds=30)
-    sandbox.exec(["rm", "-rf", scratch], seconds=30)
-    found = _parsed(read.out) if read.ok and not read.truncated else None
-    return _report(done, found)
+    setup, token = setup or TestSetup(), secrets.token_hex(16)
+    limit = seconds if seconds is not None else setup.suite_seconds
+    known = asdict(setup)
+    request = {
+        "token": token,
+        "arguments": [*setup.arguments],
+        "options": [word for word in args if word.startswith("-")],
+        "paths": [word for word in args if not word.startswith("-")],
+        **{
+            name: known[name]
+            for name in ("python_path", "plugins", "environment", "metadata", "modules", "test_seconds")
+        },
+        "coverage_of": coverage_of,
+    }
+    if not isinstance(sandbox, RunsScripts):
+        raise SandboxError(f"the {sandbox.backend} sandbox cannot run test scripts")
+    done = sandbox.run_script(joined(*PARTS), seconds=limit, stdin=json.dumps(request).encode())
+    return read_report(done, token)
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def read_report(done: ExecResult, token: str) -> TestReport:
+    """The report of a run, from the lines that came through its pipe."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    foreign = False
+    for line in done.report.splitlines():
+        mark, _, text = line.partition(" ")
+        try:
+            row = json.loads(text)
+            rows.setdefault(row["kind"], []).append(row)
+        except (ValueError, RecursionError, TypeError, KeyError):
+            foreign = foreign or done.exit_code is not None  # killed in the middle of a line
+            continue
+        foreign = foreign or mark != token
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _report(done: ExecResult, found: dict[str, Any] | None) -> TestReport:
-    if done.timed_out or found is None or found.get("exit_code") != done.exit_code:
-        return without_result(done)
-    try:
-        failures = tuple(Failure(str(f["nodeid"]), str(f["message"]), str(f["traceback"])) for f in found["failures"])
-        counts: dict[str, Any] = {
-            name: int(found[name]) for name in ("passed", "failed", "errors", "skipped", "collected")
-        }
-        failing = tuple(map(str, found.get("failing", ())))
-        covered = None if found["branch_coverage"] is None else float(found["branch_coverage"])
-        uncovered = {str(path): [int(line) for line in lines] for path, lines in found["uncovered"].items()}
+        return _read(done, rows, foreign)
     except (KeyError, TypeError, ValueError, AttributeError):
         return without_result(done, "its report is malformed")
-    problem = "no tests were found" if not counts["collected"] and not counts["errors"] else ""
-    return TestReport(
-        **counts,
-        failures=failures,
-        failing=failing,
-        branch_coverage=covered,
-        uncovered=uncovered,
-        problem=problem,
-        **of_run(done),
+
+
+def _read(done: ExecResult, rows: dict[str, list[dict[str, Any]]], foreign: bool) -> TestReport:
+    failed = [row for row in rows.get("fail", ()) if row["when"] == "call"]
+    errors = [row for row in rows.get("fail", ()) if row["when"] != "call"] + rows.get("collect", [])
+    passed, wrong = {row["id"] for row in rows.get("pass", ())}, {row["id"] for row in failed}
+    skips = {row["id"]: str(row["reason"]) for row in rows.get("skip", ())}
+    collected = [str(nodeid) for row in rows.get("collected", ()) for nodeid in row["ids"]]
+    outcomes = {nodeid: "deselected" for row in rows.get("deselected", ()) for nodeid in row["ids"]}
+    for ids, outcome in (
+        (passed, "passed"),
+        (skips, "skipped"),
+        ({row["id"] for row in errors}, "error"),
+        (wrong, "failed"),
+    ):
+        outcomes |= dict.fromkeys(map(str, ids), outcome)
+    hangs = tuple(
+        Hang(str(row["id"]), tuple(map(str, row["frames"])), float(row["seconds"]), float(row["cpu"]))
+        for row in rows.get("hang", ())
     )
+    found: dict[str, Any] = {
+        "passed": len(passed - wrong),
+        "failed": len(wrong),
+        "errors": len(errors),
+        "skipped": len(skips.keys() - wrong),
+        "collected": len(collected),
+        "failing": tuple(str(row["id"]) for row in [*rows.get("collect", ()), *rows.get("fail", ())]),
+        "failures": tuple(_failure(row) for row in [*rows.get("fail", ()), *rows.get("collect", ())] if row["message"]),
+        "outcomes": outcomes,
+        "skips": skips,
+        "hangs": hangs,
+        "hooks": tuple(str(name) for row in rows.get("probe", ())[-1:] for name in row["hooks"]),
+    }
+    ends = rows.get("end", [])
+    if done.timed_out or len(ends) != 1 or ends[0]["exit_code"] != done.exit_code:
+        return without_result(done, **found)
+    (end,) = ends
+    covered = None if end["branch_coverage"] is None else float(end["branch_coverage"])
+    uncovered = {str(path): [int(line) for line in lines] for path, lines in end["uncovered"].items()}
+    problem = "no tests were found" if not collected and not errors else ""
+    silent = [nodeid for nodeid in collected if nodeid not in outcomes]
+    if not problem and silent and end["exit_code"] == 0:
+        problem = f"{len(silent)} tests were collected and gave no result, the first is {silent[0]}"
+    void = "" if problem or not collected else _void(rows, end, foreign)
+    return TestReport(**found | of_run(done), branch_coverage=covered, uncovered=uncovered, problem=problem, void=void)
+
+
+def _failure(row: dict[str, Any]) -> Failure:
+    where = f"{row['id']} ({row['when']})" if row["when"] in ("setup", "teardown") else str(row["id"])
+    return Failure(where, str(row["message"]), str(row["traceback"]))
+
+
+def _void(rows: dict[str, list[dict[str, Any]]], end: dict[str, Any], foreign: bool) -> str:
+    """Why the run proves nothing; "" when its own checks held."""
+    probes = rows.get("probe", [])
+    lies = [lie for row in probes for lie in row["lies"]]
+    changed = sorted({name for row in probes for name in row["changed"]})
+    if foreign:
+        return "something beside the test runner wrote to its report"
+    if [row["place"] for row in probes] != PROBED and end["exit_code"] in (0, 1):
+        return "the checks before and after the tests did not both run"
+    if lies:
+        return f"asserts do not tell the truth in this run: {lies[0]}"
+    if changed:
+        return f"the test tools were changed while the tests ran: {', '.join(changed[:5])}"
+    if end["rewritten"]:
+        return f"files were changed while the tests ran: {', '.join(end['rewritten'][:5])}"
+    if len(rows.get("collected", ())) > 1:
+        return "the tests were collected more than once"
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +22,22 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Hang:
+    """A test that reached its time limit: where it stood, innermost frame of the project first."""
+
+    nodeid: str
+    frames: tuple[str, ...]  # "path:line in function"
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
 class TestReport:
-    """What a test run showed. `branch_coverage` is in percent of lines and branches, None when nothing was measured."""
+    """What a test run showed. `branch_coverage` is in percent of lines and branches, None when nothing was measured.
+
+    `void` says why nothing is proven, whatever the counts: the checks of the run itself failed, or the machine did.
+    `outcomes` are passed, failed, error, skipped or deselected by node id, for runners that tell them.
+    """
 
     __test__ = False  # its name begins like a test class
 
@@ -38,26 +53,35 @@ class TestReport:
     output: str = ""  # the tail of what the runner printed
     exit_code: int | None = None
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     timed_out: bool = False
+    starved: bool = False  # it timed out because the machine had no CPU for it
     out_of_memory: bool = False
     problem: str = ""  # why there is no proper result, in words
+    void: str = ""
+    hangs: tuple[Hang, ...] = ()
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    skips: Mapping[str, str] = field(default_factory=dict)  # node id -> where and why
+    hooks: tuple[str, ...] = ()  # that files of the project added to the runner: "path: name"
 
     @property
     def ok(self) -> bool:
         """True when at least one test ran and passed, and none failed; no tests at all is not a pass."""
-        return not self.problem and self.exit_code == 0 and self.passed > 0 and not self.failed and not self.errors
+        ran = self.exit_code == 0 and self.passed > 0
+        return ran and not (self.problem or self.void or self.failed or self.errors)
 
 
 def of_run(done: ExecResult) -> dict[str, Any]:
     """What every report takes from the command itself."""
     output = (done.out + ("\n" + done.err if done.err.strip() else ""))[-TAIL:]
-    return {"output": output, "seconds": done.seconds, "exit_code": done.exit_code, "out_of_memory": done.out_of_memory}
+    same = ("seconds", "cpu_seconds", "exit_code", "out_of_memory", "starved")
+    return {"output": output, **{name: getattr(done, name) for name in same}}
 
 
-def without_result(done: ExecResult, why: str = "") -> TestReport:
+def without_result(done: ExecResult, why: str = "", **found: Any) -> TestReport:
     """The report of a run that ended before it could report, or whose report is not usable."""
     if done.timed_out:
         problem = f"the tests did not end within {done.seconds:.0f} s"
-        return TestReport(**of_run(done) | {"exit_code": None}, timed_out=True, problem=problem)
+        return TestReport(**of_run(done) | found | {"exit_code": None}, timed_out=True, problem=problem)
     why = why or ("out of memory" if done.out_of_memory else f"exit code {done.exit_code}")
-    return TestReport(**of_run(done), problem=f"{NO_REPORT} ({why})")
+    return TestReport(**of_run(done) | found, problem=f"{NO_REPORT} ({why})")

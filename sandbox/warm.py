@@ -14,7 +14,10 @@ from sandbox.paths import checked_folder, checked_path, regular_files
 from sandbox.wire import Channel
 
 FILES_SECONDS = 60.0
+WALL_FACTOR = 20.0  # sandbox.inside.commands gives up a command that got no CPU for so many times its limit
+SILENT_SECONDS = 60.0  # between two signs of life of the agent while a command runs
 GRACE_SECONDS = 10.0  # beyond a command's own limit: the agent's time to kill and collect everything
+MAX_REPORT = 32 * 1024 * 1024  # of a script
 MAX_GET = 64 * 1024 * 1024
 MAX_MIRROR = 256 * 1024 * 1024
 MEMORY_WORDS = ("MemoryError", "std::bad_alloc", "Cannot allocate memory", "heap out of memory")
@@ -90,14 +93,18 @@ class WarmSandbox:
             self.close()
             raise SandboxUnavailable(f"the sandbox did not start: {reason or error}") from None
 
-    def _ask(self, head: dict[str, Any], body: bytes, seconds: float, max_body: int) -> tuple[dict[str, Any], bytes]:
+    def _ask(
+        self, head: dict[str, Any], body: bytes, seconds: float, max_body: int, silent: float = SILENT_SECONDS
+    ) -> tuple[dict[str, Any], bytes]:
         if self._dead:
             raise SandboxUnavailable(self._dead)
         with self._lock:
             deadline = time.monotonic() + seconds
             try:
                 self._channel.send(head, body, deadline)
-                answer, data = self._channel.receive(deadline, max_body)
+                answer, data = self._channel.receive(min(deadline, time.monotonic() + silent), max_body)
+                while "beat" in answer:
+                    answer, data = self._channel.receive(min(deadline, time.monotonic() + silent), max_body)
             except SandboxUnavailable as error:
                 self._give_up(str(error))
                 raise SandboxUnavailable(self._dead) from None
@@ -146,15 +153,16 @@ class WarmSandbox:
             "seconds": max(0.05, limit),
             "script": script,
         }
-        answer, data = self._ask(head, stdin, limit + GRACE_SECONDS, 4 * self.limits.output_bytes + 4096)
+        room = 4 * self.limits.output_bytes + MAX_REPORT + 4096
+        answer, data = self._ask(head, stdin, WALL_FACTOR * limit + GRACE_SECONDS, room)
         return self._result(words, answer, data, self._oom_kills() > kills)
 
     def _result(self, argv: tuple[str, ...], answer: dict[str, Any], data: bytes, oom: bool) -> ExecResult:
         try:
             sizes, (out_lost, err_lost) = [int(size) for size in answer["sizes"]], answer["lost"]
-            marks = [0, *(sum(sizes[: at + 1]) for at in range(4))]
-            parts = [data[marks[at] : marks[at + 1]] for at in range(4)]
-            why, code, took = str(answer["why"]), answer["code"], float(answer["seconds"])
+            marks = [0, *(sum(sizes[: at + 1]) for at in range(5))]
+            parts = [data[marks[at] : marks[at + 1]] for at in range(5)]
+            cpu, why, code, took = float(answer["cpu"]), str(answer["why"]), answer["code"], float(answer["seconds"])
         except (KeyError, ValueError, TypeError):
             self._give_up("the sandbox answered nonsense and was killed. Open a new one.")
             raise SandboxUnavailable(self._dead) from None
@@ -175,7 +183,10 @@ class WarmSandbox:
             err=err,
             seconds=took,
             truncated=bool(out_lost or err_lost or why == "output"),
-            timed_out=why == "timeout",
+            timed_out=why in ("timeout", "starved"),
+            starved=why == "starved",
+            cpu_seconds=cpu,
+            report=parts[4].decode(errors="replace"),
             out_of_memory=killed_for_memory or reported,
         )
 

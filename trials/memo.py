@@ -17,11 +17,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sandbox.base import Availability, Backend, ExecResult, Sandbox
+from sandbox.base import Availability, Backend, ExecResult, Sandbox, SandboxError
 from sandbox.paths import regular_files
 from sandbox.pytest_run import RunsScripts
 
-VERSION = 1
+VERSION = 2
+PLACE = "<token>"  # stands in a kept report for the token of its run
 
 
 class MemoBackend:
@@ -58,7 +59,6 @@ class MemoSandbox:
         self._files: dict[str, bytes] = {}
         self._real: Sandbox | None = None
         self._behind = False  # the real one does not hold the files yet
-        self._reports: dict[str, str | None] = {}  # what a run left in its scratch folder
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files."""
@@ -74,21 +74,18 @@ class MemoSandbox:
         self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
     ) -> ExecResult:
         """Run Python source, or tell what came of it the last time."""
-        request, scratch = _request(stdin)
+        request, token = _request(stdin)
         place = self._place(["script", source, *argv, request, f"{seconds}"])
-        if scratch and place.is_file():
+        if token and place.is_file():
             row = json.loads(place.read_text(encoding="utf-8"))
-            self._reports[scratch] = row["report"]
-            return ExecResult(**row["done"] | {"argv": tuple(row["done"]["argv"])})
+            report = row["report"].replace(PLACE, token)
+            return ExecResult(**row | {"argv": tuple(row["argv"]), "report": report})
         real = self._at_hand()
-        if isinstance(real, RunsScripts):
-            done = real.run_script(source, argv, seconds=seconds, stdin=stdin)
-        else:
-            done = real.exec(["python", "-c", source, *argv], seconds=seconds, stdin=stdin)
-        if scratch and not (done.timed_out or done.out_of_memory):
-            read = real.exec(["cat", f"{scratch}/report.json"], seconds=30)
-            if not read.truncated:
-                _keep(place, {"done": asdict(done), "report": read.out if read.ok else None})
+        if not isinstance(real, RunsScripts):
+            raise SandboxError(f"the {real.backend} sandbox cannot run test scripts")
+        done = real.run_script(source, argv, seconds=seconds, stdin=stdin)
+        if token and not (done.timed_out or done.out_of_memory):
+            _keep(place, asdict(done) | {"report": done.report.replace(token, PLACE)})
         return done
 
     def exec(
@@ -100,14 +97,7 @@ class MemoSandbox:
         env: Mapping[str, str] | None = None,
         cwd: str = ".",
     ) -> ExecResult:
-        """Run a command; the report of a run that was looked up is read from where that run would have left it."""
-        scratch = argv[-1].removesuffix("/report.json") if argv else ""
-        if scratch in self._reports and argv[0] == "cat":
-            text = self._reports[scratch]
-            return ExecResult(tuple(argv), 0 if text is not None else 1, text or "", "", 0.0)
-        if scratch in self._reports and argv[0] == "rm":
-            del self._reports[scratch]
-            return ExecResult(tuple(argv), 0, "", "", 0.0)
+        """Run a command."""
         return self._at_hand().exec(argv, seconds=seconds, stdin=stdin, env=env, cwd=cwd)
 
     def get(self, paths: Sequence[str]) -> dict[str, bytes]:
@@ -151,15 +141,15 @@ class MemoSandbox:
 
 
 def _request(stdin: bytes) -> tuple[str, str]:
-    """What a script is asked for, without the name of its scratch folder, and that name ("" when it has none)."""
+    """What a script is asked for, without the token of the run, and that token ("" when it has none)."""
     try:
         asked = json.loads(stdin)
     except ValueError:
         return stdin.hex(), ""
     if not isinstance(asked, dict):
         return stdin.hex(), ""
-    scratch = str(asked.pop("scratch", ""))
-    return json.dumps(asked, sort_keys=True), scratch
+    token = str(asked.pop("token", ""))
+    return json.dumps(asked, sort_keys=True), token
 
 
 def _keep(place: Path, row: Mapping[str, Any]) -> None:

@@ -134,7 +134,7 @@ class Language(Protocol):
         first_failure: bool = False,
         setup: TestSetup | None = None,
     ) -> TestReport:
-        """Run the tests in /workspace, all or those in `paths`; `measured` asks for coverage.
+        """Run the tests in /workspace, all of the setup's or those in `paths`; `measured` asks for coverage.
 
         `setup` is how this repository's tests are run; None for one that was started here.
 

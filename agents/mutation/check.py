@@ -12,6 +12,7 @@ from itertools import zip_longest
 from agents.languages.base import Language
 from agents.languages.registry import language_of
 from sandbox.base import Sandbox
+from sandbox.test_setup import TestSetup
 
 MAX_MUTANTS = 12
 ENOUGH = 3  # of which one was noticed: the suite can fail, and the next task need not wait
@@ -67,7 +68,12 @@ def mutants_of(
 
 
 def check(
-    language: Language, sandbox: Sandbox, found: Sequence[Mutant], files: Mapping[str, str], tests: Sequence[str]
+    language: Language,
+    sandbox: Sandbox,
+    found: Sequence[Mutant],
+    files: Mapping[str, str],
+    tests: Sequence[str],
+    setup: TestSetup | None = None,
 ) -> Result:
     """Run the test files against each mutant until ENOUGH are judged and one was noticed, or the time is used up.
 
@@ -82,7 +88,7 @@ def check(
         sandbox.put({mutant.path: mutant.text.encode()})
         try:
             report = language.run_tests(
-                sandbox, sorted(tests), seconds=min(ONE_SECONDS, left), measured=False, first_failure=True
+                sandbox, sorted(tests), seconds=min(ONE_SECONDS, left), measured=False, first_failure=True, setup=setup
             )
         finally:
             sandbox.put({mutant.path: files[mutant.path].encode()})

@@ -13,9 +13,21 @@ import time
 
 from sandbox.inside.files import ROOT
 from sandbox.inside.pipe import Head, Kept, Wire
-from sandbox.inside.processes import PR_SET_DUMPABLE, collect, kill_everything, libc, oom_kills, resident_bytes
+from sandbox.inside.processes import (
+    PR_SET_DUMPABLE,
+    CpuClock,
+    collect,
+    kill_everything,
+    libc,
+    oom_kills,
+    resident_bytes,
+)
 
 HARD_OUTPUT_BYTES = 64 * 1024 * 1024
+REPORT_FD = 1000  # where a script writes its report; out of the way of what tests open and close
+REPORT_BYTES = 32 * 1024 * 1024
+WALL_FACTOR = 20.0  # a limit in seconds is this much wall time on a machine that gives the command no CPU
+BEAT_SECONDS = 2.0
 WRITABLE = (ROOT, "/tmp", "/dev/shm")  # noqa: S108 - the sandbox's own
 RESERVED_BYTES = 4096 * 1024 * 1024
 # What a run of pytest with coverage imports, its installed plugins included: 300 ms once instead of each time.
@@ -73,13 +85,14 @@ class Commands:
             gc.freeze()  # what every run shares need not be looked at again by its collector
             self.warm = True
 
-    def _child(self, head: Head, fds: tuple[int, int, int], trouble: int) -> None:
+    def _child(self, head: Head, fds: tuple[int, int, int], report: int, trouble: int) -> None:
         """After fork: become the command. Never returns."""
         try:
             libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
             os.setsid()
             for number in range(3):
                 os.dup2(fds[number], number)
+            os.dup2(report, REPORT_FD, inheritable=False)
             os.close(self.wire.inp)
             os.close(self.wire.out)
             signal.set_wakeup_fd(-1)
@@ -116,7 +129,9 @@ class Commands:
 
     def _script(self, source: str, argv: list[str], environment: dict[str, str]) -> None:
         """Run Python source in this fork, with what `warm_up` imported; never returns."""
-        os.closerange(3, 1024)  # without exec nothing closes itself, the write end of our own stdin included
+        # Without exec nothing closes itself, the write end of our own stdin included.
+        os.closerange(3, REPORT_FD)
+        os.closerange(REPORT_FD + 1, 1024)
         code = 1
         try:
             os.environ.clear()
@@ -160,8 +175,10 @@ class Commands:
             self.warm_up()
         started, before = time.monotonic(), oom_kills()
         self.files_before = files_in_use()
-        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(4)]
-        (in_read, in_write), (out_read, out_write), (err_read, err_write), (sorrow_read, sorrow_write) = pipes
+        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(5)]
+        (in_read, in_write), (out_read, out_write), (err_read, err_write), (sorrow_read, sorrow_write) = pipes[:4]
+        report_read, report_write = pipes[4]
+        used, clock = resource.getrusage(resource.RUSAGE_CHILDREN), CpuClock()
         try:
             pid = os.fork()
         except OSError as error:
@@ -170,14 +187,19 @@ class Commands:
                     os.close(fd)
             return {"broken": f"cannot start a process: {error.strerror}"}, b""
         if pid == 0:
-            self._child(head, (in_read, out_write, err_write), sorrow_write)
-        for fd in (in_read, out_write, err_write, sorrow_write):
+            self._child(head, (in_read, out_write, err_write), report_write, sorrow_write)
+        for fd in (in_read, out_write, err_write, report_write, sorrow_write):
             os.close(fd)
-        for fd in (in_write, out_read, err_read):
+        for fd in (in_write, out_read, err_read, report_read):
             os.set_blocking(fd, False)
-        streams = {out_read: Kept(int(self.limits["output_bytes"])), err_read: Kept(int(self.limits["output_bytes"]))}
+        sizes = {
+            out_read: self.limits["output_bytes"],
+            err_read: self.limits["output_bytes"],
+            report_read: REPORT_BYTES,
+        }
+        streams = {fd: Kept(int(size)) for fd, size in sizes.items()}
         status: dict[int, int] = {}
-        why = self._watch(pid, head, body, in_write, streams, status, started)
+        why = self._watch(pid, head, body, in_write, streams, status, clock)
         gone = kill_everything(status)
         for fd, kept in streams.items():  # every writer is dead: what is left in the pipes is all there is
             self._drain(fd, kept)
@@ -186,6 +208,8 @@ class Commands:
         os.close(sorrow_read)
         out_head, out_tail, out_lost = streams[out_read].parts()
         err_head, err_tail, err_lost = streams[err_read].parts()
+        report, _, report_lost = streams[report_read].parts()
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
         code = os.waitstatus_to_exitcode(status[pid]) if pid in status else None
         if failure:
             number = int(failure)
@@ -197,10 +221,11 @@ class Commands:
             "gone": gone,
             "seconds": time.monotonic() - started,
             "oom": oom_kills() > before,
-            "sizes": [len(out_head), len(out_tail), len(err_head), len(err_tail)],
+            "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime,
+            "sizes": [len(out_head), len(out_tail), len(err_head), len(err_tail), 0 if report_lost else len(report)],
             "lost": [out_lost, err_lost],
         }
-        return answer, out_head + out_tail + err_head + err_tail
+        return answer, out_head + out_tail + err_head + err_tail + (b"" if report_lost else report)
 
     @staticmethod
     def _drain(fd: int, kept: Kept) -> bool:
@@ -223,10 +248,13 @@ class Commands:
         in_write: int,
         streams: dict[int, Kept],
         status: dict[int, int],
-        started: float,
+        clock: CpuClock,
     ) -> str:
-        """Feed, read and guard the command until it ends; the reason it was stopped, or nothing."""
-        deadline = started + float(head["seconds"])
+        """Feed, read and guard the command until it ends; the reason it was stopped, or nothing.
+
+        Time in which the command was ready to run and had no CPU does not count for its limit.
+        """
+        seconds, cpus, beat = float(head["seconds"]), max(1.0, float(self.limits["cpus"])), clock.began
         poll = select.poll()
         poll.register(self.wire.inp, 0)  # only its hang-up: the worker died
         poll.register(self.woken, select.POLLIN)
@@ -240,9 +268,15 @@ class Commands:
         feeding = bool(waiting)
         try:
             while True:
-                left = deadline - time.monotonic()
+                now = time.monotonic()
+                left = seconds - clock.seconds(cpus)
                 if left <= 0:
                     return "timeout"
+                if now - clock.began > seconds * WALL_FACTOR:
+                    return "starved"
+                if now - beat > BEAT_SECONDS:
+                    beat = now
+                    self.wire.send({"beat": True})
                 for fd, event in poll.poll(min(left, 0.1) * 1000 + 1):
                     if fd == self.wire.inp:
                         os._exit(0)

@@ -58,6 +58,38 @@ def resident_bytes() -> int:
     return total
 
 
+class CpuClock:
+    """The time of a command without what a busy machine took from it: ready to run, but given no CPU."""
+
+    def __init__(self) -> None:
+        self.began = self._at = time.monotonic()
+        self.waited, self.used, self._seen = 0.0, 0.0, dict[str, tuple[int, int]]()
+
+    def seconds(self, cpus: float) -> float:
+        """What counts for a limit: never less than the CPU time that was used, never more than the time itself."""
+        now = time.monotonic()
+        if now - self._at >= 0.1:
+            self._look(now)
+        return max(now - self.began - self.waited, min(now - self.began, self.used / cpus))
+
+    def _look(self, now: float) -> None:
+        longest, seen = 0, dict[str, tuple[int, int]]()
+        for pid in os.listdir("/proc"):
+            if pid.isdigit() and pid != "1":
+                try:
+                    for task in os.listdir(f"/proc/{pid}/task"):
+                        with open(f"/proc/{pid}/task/{task}/schedstat") as text:
+                            ran, waited = (int(word) for word in text.read().split()[:2])
+                        ran_before, waited_before = self._seen.get(task, (0, 0))
+                        seen[task] = ran, waited
+                        self.used += max(0, ran - ran_before) / 1e9
+                        longest = max(longest, waited - waited_before)
+                except (OSError, ValueError):  # it has ended, or the kernel does not count this
+                    continue
+        self.waited += min(now - self._at, longest / 1e9)  # of several that waited side by side the longest
+        self._at, self._seen = now, seen
+
+
 def collect(status: dict[int, int]) -> bool:
     """Note the exit status of every child that has ended; True when there is none left."""
     try:

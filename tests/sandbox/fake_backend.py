@@ -48,6 +48,12 @@ class FakeSandbox:
         self.commands.append(tuple(argv))
         return self._answer(tuple(argv))
 
+    def run_script(
+        self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
+    ) -> ExecResult:
+        """Answer like a command."""
+        return self.exec(["python", *argv], seconds=seconds, stdin=stdin)
+
     def put(self, files: Mapping[str, bytes]) -> None:
         """Store files; raises PathRefused like a real sandbox."""
         self._alive()

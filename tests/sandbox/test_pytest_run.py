@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from sandbox.base import ExecResult, Sandbox
-from sandbox.pytest_run import run_pytest
+from sandbox.pytest_run import read_report, run_pytest
 from sandbox.test_setup import TestSetup
 from tests.sandbox.fake_backend import FakeSandbox
 
@@ -150,10 +153,8 @@ def test_arguments_select_tests(box: Sandbox) -> None:
 
 
 def test_a_malformed_report_is_no_pass() -> None:
-    def answer(argv: tuple[str, ...]) -> ExecResult:
-        return ExecResult(argv, 0, '{"exit_code": 0, "passed": "many"}' if argv[0] == "cat" else "", "", 0.1)
-
-    report = run_pytest(FakeSandbox(answer))
+    rows = '{"kind": "collected", "ids": ["a"]}', '{"kind": "end", "exit_code": 0, "branch_coverage": "many"}'
+    report = read_report(ExecResult(("python",), 0, "", "", 0.1, report="".join(f"t {row}\n" for row in rows)), "t")
     assert not report.ok
     assert "malformed" in report.problem
 
@@ -190,3 +191,17 @@ def test_every_failing_test_is_named_also_where_its_trace_is_not_kept(box: Sandb
     report = run_pytest(box, coverage_of=None)
     assert (report.failed, len(report.failing), len(report.failures)) == (55, 55, 40)
     assert report.failing[-1] == "test_x.py::test_n[59]"
+
+
+def test_a_line_without_the_token_of_the_run_makes_it_void() -> None:
+    probes = [{"kind": "probe", "place": place, "lies": [], "changed": [], "hooks": []} for place in ("first", "last")]
+    end = {"kind": "end", "exit_code": 0, "branch_coverage": None, "uncovered": {}, "rewritten": []}
+    rows = [{"kind": "collected", "ids": ["a"]}, probes[0], {"kind": "pass", "id": "a"}, probes[1], end]
+    text = "".join(f"t {json.dumps(row)}\n" for row in rows)
+    done = ExecResult(("python",), 0, "", "", 0.1, report=text)
+    assert read_report(done, "t").ok
+    assert "wrote to its report" in read_report(replace(done, report=text.replace("t ", "u ", 1)), "t").void
+
+
+def test_a_fake_that_runs_nothing_is_no_pass() -> None:
+    assert not run_pytest(FakeSandbox(lambda argv: ExecResult(argv, 0, "", "", 0.1))).ok

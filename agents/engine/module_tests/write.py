@@ -12,7 +12,7 @@ from agents.engine.contracts import OverBudget, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.common import request_files, system_turn
 from agents.engine.nodes.mutation import mutation_checked
-from agents.engine.nodes.verify import TEST_SECONDS, command_ran
+from agents.engine.nodes.verify import command_ran
 from agents.engine.state import TaskState, key_of, start_state, updated
 from agents.events.effects import CommandRan, CoverageMeasured, FileChanged, TestsRan
 from agents.languages.base import Covered
@@ -165,7 +165,7 @@ def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestRepo
     key = key_of(state, "suite/cmd")
     announcement = CommandRan(summary=f"{shown} …", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key, attempt=number):
-        report = language.run_tests(sandbox, seconds=TEST_SECONDS, measured=False)
+        report = language.run_tests(sandbox, seconds=ctx.test_setup.suite_seconds, measured=False, setup=ctx.test_setup)
     plain = asdict(report)
     ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
     tests = TestsRan(

@@ -37,7 +37,8 @@ def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     with effect(ctx.event_log, announcement, key=key, attempt=number):
         sandbox = ctx.sandbox(candidate["packages"])
         sandbox.mirror(tree.path)
-        result = check(language_of_task(state["task"]), sandbox, found, files, list(candidate["tests"]))
+        language = language_of_task(state["task"])
+        result = check(language, sandbox, found, files, list(candidate["tests"]), ctx.test_setup)
     ctx.event_log.emit(mutation_checked(result), attempt=number, key=key)
     again = result.blind and not known.get("rounds") and used["iteration"] < ctx.limits.max_iterations
     if not again:

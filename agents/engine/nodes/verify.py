@@ -32,7 +32,6 @@ from agents.workspace.repository import Worktree
 from sandbox.base import PackageRefused
 from sandbox.test_report import TestReport
 
-TEST_SECONDS = 120.0
 # SWE-MEM-3
 REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
 
@@ -115,13 +114,18 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
         with effect(ctx.event_log, announcement, key=key, attempt=number):
             sandbox.mirror(tree.path)
             tested = tree.tree(state["base"])
-            found = language.run_tests(sandbox, seconds=TEST_SECONDS, measured=True)
+            found = language.run_tests(
+                sandbox, seconds=ctx.test_setup.suite_seconds, measured=True, setup=ctx.test_setup
+            )
         report = asdict(found) | {
             "compiles": True,
             "ok": found.ok,
             "tree": tested,
+            "problem": found.problem or found.void,
             "failures": [asdict(failure) for failure in found.failures],
         }
+        for part in ("outcomes", "skips", "hooks", "hangs"):  # one entry for each test is too much for the state
+            del report[part]
         ctx.event_log.emit(command_ran(argv, found, sandbox.backend), attempt=number, key=key)
     signature = "" if report.get("ok") else signature_of(report)
     branch = report.get("branch_coverage")

@@ -91,10 +91,7 @@ class Python(Language):
         first_failure: bool = False,
         setup: TestSetup | None = None,
     ) -> TestReport:
-        given = setup.arguments if setup else ()
-        # Named tests stand instead of the folders of the setup; its options hold for them too.
-        words = [word for word in given if word.startswith("-")] if paths else given
-        args = [*(["-x"] if first_failure else []), *words, *paths]
+        args = [*(["-x"] if first_failure else []), *paths]
         return run_pytest(sandbox, args, seconds=seconds, coverage_of="." if measured else None, setup=setup)
 
     def read_tools(self, text: str, root: str = WORKSPACE) -> list[Problem]:

@@ -1,0 +1,141 @@
+"""Parts of the test runner inside a sandbox (pytest_report): time limits, and test tools that nobody has changed."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import time
+import types
+from typing import Any
+
+import _pytest.assertion.rewrite
+import _pytest.python
+import _pytest.reports
+import _pytest.runner
+import pytest
+
+KEEP_FRAMES = 12
+COPY_STDERR = 999  # beyond what tests open and close, like the report
+
+
+class TimeLimitError(BaseException):
+    """A test reached its time limit; no `except Exception` of the tested code swallows it."""
+
+
+def waited_for_cpu() -> float:
+    """Seconds that the processes here were ready to run and had no CPU, the longest of them."""
+    longest = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit() and name != "1":
+            try:
+                with open(f"/proc/{name}/schedstat") as text:
+                    longest = max(longest, int(text.read().split()[1]))
+            except (OSError, ValueError, IndexError):
+                continue
+    return longest / 1e9
+
+
+class Limit:
+    """Ends a test at its time limit, which does not count the time that a busy machine gave it no CPU."""
+
+    def __init__(self, seconds: float, send: Any, home: str) -> None:
+        self.seconds, self.send, self.home, self.pid = seconds, send, home, os.getpid()
+        self.nodeid, self.began, self.cpu, self.waited = "", 0.0, 0.0, 0.0
+        os.dup2(2, COPY_STDERR, inheritable=False)
+        signal.signal(signal.SIGALRM, self._rang)
+
+    def start(self, nodeid: str) -> None:
+        self.nodeid, self.began, self.cpu = nodeid, time.monotonic(), time.process_time()
+        self.waited = waited_for_cpu()
+        if signal.getsignal(signal.SIGALRM) != self._rang:
+            signal.signal(signal.SIGALRM, self._rang)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        # For what no signal interrupts; printed for people, the limit of the suite ends it.
+        faulthandler.dump_traceback_later(self.seconds + 5, file=COPY_STDERR)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+        self.nodeid = ""
+
+    def _rang(self, _number: int, frame: types.FrameType | None) -> None:
+        if os.getpid() != self.pid or not self.nodeid:
+            return
+        wall = time.monotonic() - self.began
+        left = self.seconds - (wall - max(0.0, waited_for_cpu() - self.waited))
+        if left > 0.01:
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.05))
+            return
+        frames = []
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name.startswith(self.home):
+                frames.append(f"{os.path.relpath(name, self.home)}:{frame.f_lineno} in {frame.f_code.co_name}")
+            frame = frame.f_back
+        nodeid, cpu = self.nodeid, time.process_time() - self.cpu
+        self.send("hang", id=nodeid, frames=frames[:KEEP_FRAMES], seconds=wall, cpu=cpu)
+        where = f", at {frames[0]}" if frames else ""
+        # The run's own limit says the rest; the next alarm comes when this one is caught.
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        raise TimeLimitError(f"{nodeid} did not end within {self.seconds:g} s ({cpu:.1f} s of CPU){where}")
+
+
+GUARDED: tuple[tuple[str, Any], ...] = (
+    ("pytest", pytest),
+    ("_pytest.runner", _pytest.runner),
+    ("_pytest.python", _pytest.python),
+    ("_pytest.reports", _pytest.reports),
+    ("_pytest.assertion.rewrite", _pytest.assertion.rewrite),
+    ("_pytest.runner.CallInfo", _pytest.runner.CallInfo),
+    ("_pytest.reports.TestReport", _pytest.reports.TestReport),
+    ("_pytest.reports.BaseReport", _pytest.reports.BaseReport),
+    ("_pytest.python.Function", _pytest.python.Function),
+    ("_pytest.python.Module", _pytest.python.Module),
+    ("_pytest.python.Class", _pytest.python.Class),
+)
+GUARDED_LATER = (  # where they are loaded already
+    ("unittest.case", "TestCase"),
+    ("unittest.mock", "NonCallableMock"),
+    ("_pytest.raises", "RaisesExc"),
+    ("_pytest.unittest", "TestCaseFunction"),
+)
+GUARDED_BUILTINS = "compile exec eval __build_class__ AssertionError all any isinstance issubclass len".split()
+
+
+class ToolSnapshot:
+    """The test tools as they were after the plugins were loaded, and before any file of the project ran."""
+
+    def __init__(self, trusted: list[str]) -> None:
+        self.trusted = tuple(part + os.sep for part in trusted)
+        places = [*GUARDED]
+        for module, name in GUARDED_LATER:
+            if module in sys.modules:
+                places.append((f"{module}.{name}", getattr(sys.modules[module], name)))
+        kinds = (types.FunctionType, types.BuiltinFunctionType, type, classmethod, staticmethod, property)
+        self.kept = [
+            (place, owner, {name: value for name, value in vars(owner).items() if isinstance(value, kinds)})
+            for place, owner in places
+        ]
+        builtins = sys.modules["builtins"]
+        self.kept.append(("builtins", builtins, {name: getattr(builtins, name) for name in GUARDED_BUILTINS}))
+        self.modules = {name: sys.modules[name] for name in ("pytest", "_pytest.runner", "builtins", "unittest.case")}
+
+    def changed(self) -> list[str]:
+        """What is other now, or new in a class; installed plugins may do that."""
+        found = [name for name, module in self.modules.items() if sys.modules.get(name) is not module]
+        gone = object()
+        for place, owner, kept in self.kept:
+            now = vars(owner)
+            names = [name for name, value in kept.items() if now.get(name, gone) is not value]
+            if isinstance(owner, type):
+                names += [
+                    name for name in now if name not in kept and isinstance(now[name], (types.FunctionType, property))
+                ]
+            found += [f"{place}.{name}" for name in names if not self._installed(now.get(name))]
+        return found
+
+    def _installed(self, value: Any) -> bool:
+        code = getattr(getattr(value, "__func__", getattr(value, "fget", value)), "__code__", None)
+        return code is not None and code.co_filename.startswith(self.trusted)
