@@ -22,6 +22,7 @@ class Candidate(TypedDict, total=False):
 
     tests: dict[str, str]  # path -> content; read-only for the coder
     files: dict[str, str]  # path -> content
+    removed: dict[str, list[str]]  # path -> definitions that the coder insists on taking away
     packages: list[str]
     diagnosis: dict[str, str]  # that it was written from
     unfounded: bool  # the diagnosis names a line as evidence that nobody had shown
@@ -126,6 +127,7 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
         candidate=Candidate(
             tests={},
             files={},
+            removed={},
             packages=list(task.get("packages", [])),
             diagnosis={},
             unfounded=False,

@@ -6,13 +6,15 @@ define what has no default here; a default means "cannot be told", and the engin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agents.languages.definitions import CannotMerge, DefinitionSpan
 from agents.languages.layouts import Reader, RepositoryLayout
 from agents.languages.problems import WORKSPACE, Problem
-from agents.languages.symbols import Grammar
+from agents.languages.symbols import Grammar, read_symbols
 from sandbox.base import Sandbox
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
@@ -113,6 +115,34 @@ class Language(Protocol):
     def grammar(self, path: str) -> Grammar | None:
         """How tree-sitter reads definitions and mentions in this file."""
         return None
+
+    def definitions(self, path: str, source: str) -> list[DefinitionSpan] | None:
+        """What the file defines at its top and in its classes, in order of line; None when that cannot be told."""
+        grammar = self.grammar(path)
+        if grammar is None:
+            return None
+        counts: Counter[str] = Counter()
+        found = []
+        for one in read_symbols(source.encode("utf-8", "replace"), grammar).definitions:
+            found.append(DefinitionSpan(one.full_name, one.kind, "", counts[one.full_name], one.line, one.end))
+            counts[one.full_name] += 1
+        return found
+
+    def imported_names(self, source: str) -> set[str]:
+        """Names that the file takes from elsewhere and hands on to whoever imports it."""
+        return set()
+
+    def exported_names(self, source: str) -> set[str]:
+        """Names that the file lists as its own for others to use."""
+        return set()
+
+    def borrows(self, old: str, part: str) -> bool:
+        """True when `part` uses what only `old` defines, so that it is no file of its own."""
+        return False
+
+    def merged(self, path: str, old: str, part: str) -> str:
+        """The file `old` with the definitions of `part`; all else stays byte for byte. Raises CannotMerge."""
+        raise CannotMerge("a part of a file cannot stand for the file")
 
     def mutants(self, source: str, *, seed: int, limit: int, lines: frozenset[int]) -> tuple[str, list[str]]:
         """The text as mutants are written, and up to `limit` variants with one mistake on one of `lines`."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 
 from agents.replies.edit import EditRefused, apply_edit
+from agents.replies.keeping import DropsDefinitions, Keeping
 from agents.replies.paths import BadPath, check_path
 from agents.replies.placeholders import find_placeholder
 from agents.replies.types import EditBlock, FileBlock, Reply
@@ -19,9 +22,13 @@ ReadOnly = Iterable[str] | Callable[[str], bool]
 
 @dataclass
 class Applied:
-    """`files` holds new contents by path (only what changed); `refused` the rest, with reasons meant for the model."""
+    """`files` holds new contents by path (only what changed); `refused` the rest, with reasons meant for the model.
+
+    `removed` are definitions, by path, that go though nothing asked for it: a person decides.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, list[str]] = field(default_factory=dict)
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -29,11 +36,13 @@ class _Refused(Exception):
     """A file of a reply is not taken."""
 
 
-def apply_reply(reply: Reply, current: Mapping[str, str], *, read_only: ReadOnly = ()) -> Applied:
+def apply_reply(
+    reply: Reply, current: Mapping[str, str], *, read_only: ReadOnly = (), keeping: Keeping | None = None
+) -> Applied:
     """Work out what the files would be after this reply; nothing is written.
 
     `current` maps paths to contents; `read_only` is glob patterns (`*` also matches `/`) or a function. A file is
-    taken with all its parts or not at all.
+    taken with all its parts or not at all. `keeping` says which definitions of `current` must not get lost.
     """
     forbidden = _as_function(read_only)
     out = Applied()
@@ -52,8 +61,9 @@ def apply_reply(reply: Reply, current: Mapping[str, str], *, read_only: ReadOnly
             if forbidden(path):
                 raise _Refused("This file is read-only in this step; change other files instead.")
             _check_place(path, taken)
-            content = _content(path, parts, current.get(path))
-        except (_Refused, EditRefused) as error:
+            keep = None if keeping is None else partial(keeping.settled, path, others=reply.files)
+            content = _content(path, parts, current.get(path), keep)
+        except (_Refused, EditRefused, DropsDefinitions) as error:
             out.refused.append((path, str(error)))
             continue
         taken.add(path)
@@ -62,13 +72,16 @@ def apply_reply(reply: Reply, current: Mapping[str, str], *, read_only: ReadOnly
     return out
 
 
-def _content(path: str, parts: list[FileBlock | EditBlock], before: str | None) -> str:
+def _content(
+    path: str, parts: list[FileBlock | EditBlock], before: str | None, keep: Callable[[str, str], str] | None
+) -> str:
     content = before
     for part in parts:
         if isinstance(part, FileBlock):
             if before and before.strip() and not part.content.strip():
                 raise _Refused("The block is empty and would wipe the file: send the whole file.")
-            content = part.content
+            content = keep(before, part.content) if keep and before else part.content
+            content = _in_style_of(before or "", content)
         else:
             content = apply_edit(content, part)
     content = content or ""
@@ -80,6 +93,13 @@ def _content(path: str, parts: list[FileBlock | EditBlock], before: str | None) 
         row, line = found
         raise _Refused(f"Line {row} is a placeholder ({line!r}): write the code out, nothing may be left out.")
     return content
+
+
+def _in_style_of(before: str, content: str) -> str:
+    """With the line ends and the byte order mark of the file that it replaces; models write neither."""
+    if "\r\n" in before:
+        content = re.sub(r"\r?\n", "\r\n", content)
+    return f"\ufeff{content}" if before.startswith("\ufeff") and not content.startswith("\ufeff") else content
 
 
 def _check_place(path: str, taken: set[str]) -> None:

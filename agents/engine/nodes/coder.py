@@ -74,6 +74,7 @@ def _candidate(
         reason = applied.refused[0][1]
         return {**changed, "verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
     changed["candidate"]["files"] = {**candidate["files"], **applied.files}
+    changed["candidate"]["removed"] = {**candidate["removed"], **applied.removed}
     changed["candidate"]["packages"] = sorted({*candidate["packages"], *reply.packages})
     return changed
 

@@ -12,6 +12,7 @@ from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent, offered
+from agents.engine.nodes.removals import base_files, paths_of, removal_words
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.reasoning import DecisionMade
@@ -21,6 +22,7 @@ from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render, sources_in
 from agents.repair.feedback import clip
 from agents.replies.apply import Applied, apply_reply
+from agents.replies.keeping import Keeping
 from agents.replies.parse import parse_reply
 from agents.replies.types import Reply
 
@@ -66,11 +68,7 @@ def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> 
 
 def own_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:
     """Text of the task's files as they stand at its base; those that are not there yet are left out."""
-    return {
-        path: text
-        for path in state["task"].get("files", [])
-        if (text := ctx.repository.read(state["base"], path)) is not None
-    }
+    return base_files(state, ctx, state["task"].get("files", []))[0]
 
 
 def about_of(task: Mapping[str, Any]) -> str:
@@ -119,6 +117,7 @@ def request_files(
     when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
     """
     name, language = f"{persona.name}-{step}", language_of_task(state["task"])
+    keeping = Keeping(may_go=removal_words(state["task"]))
     for turn in range(ASK_AGAIN + 1):
         try:
             answer = ask(question(state, ctx, persona, messages, step, turn))
@@ -129,7 +128,10 @@ def request_files(
             unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
             continue
         reply = parse_reply(answer.text, truncated=answer.truncated)
-        applied = apply_reply(reply, current, read_only=lambda path: not accept(path))
+        keeping.base, unreadable = base_files(state, ctx, paths_of(reply))
+        there = {**keeping.base, **current}
+        closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}
+        applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping)
         messages = [*messages, as_turn("assistant", answer.text)]
         reasons = [f"{path}: {reason}" for path, reason in applied.refused]
         if persona.name == "coder":
@@ -153,6 +155,11 @@ def request_files(
         again = render("task.refused", reasons=[one_line(reason) for reason in reasons[:12]])
         said = as_turn("assistant", clip(answer.text, UNUSABLE_CHARS))
         messages = [*messages[:-1], said, as_turn("user", again, step="again")]
+    applied.removed = keeping.removed if applied.files else {}
+    for path, what in keeping.merged.items():
+        if path in applied.files:
+            notice = SystemNotice(summary=f"{path}: merged: {what}"[:300], role=persona.name, text=what)
+            ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/merged/{path}"))
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
 

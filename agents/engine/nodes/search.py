@@ -73,6 +73,7 @@ class _Drawn:
     messages: list[Message]
     files: dict[str, str]
     packages: list[str]
+    removed: dict[str, list[str]]
 
 
 def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
@@ -118,7 +119,7 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     ctx.event_log.emit(selected, attempt=state["counters"]["attempt"], key=key_of(state, "selected"))
     taken = next(each for each in drawing.drawn if each.judged is best)
     result: TaskState = {
-        "candidate": {"files": taken.files, "packages": taken.packages},
+        "candidate": {"files": taken.files, "packages": taken.packages, "removed": taken.removed},
         "conversation": {"coder": taken.messages},
         "memory": {"shown": ids(state["memory"]["lessons"])},
     }
@@ -234,4 +235,4 @@ class _Drawing:
             shown = language.behaviour(ctx.sandbox(run["candidate"]["packages"]), calls)
         judged = Sample(number, ok, bool(report.get("compiles")), int(report.get("passed", 0)), failing, shown)
         packages = sorted({*one["candidate"]["packages"], *reply.packages})
-        self.drawn.append(_Drawn(judged, messages, applied.files, packages))
+        self.drawn.append(_Drawn(judged, messages, applied.files, packages, applied.removed))

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from agents.languages.base import Language, PromptWords, Question
 from agents.languages.problems import WORKSPACE, Problem
-from agents.languages.python import look_up, modules, packages, text
+from agents.languages.python import look_up, merging, modules, packages, text
+from agents.languages.python.definitions import definitions_of, exported_names, imported_names
 from agents.languages.python.layout import layout_of
 from agents.languages.python.measure import coverage_of
 from agents.languages.python.mutants import mutants_of
@@ -64,6 +65,11 @@ class Python(Language):
     compiles = staticmethod(text.compiles)
     normal = staticmethod(text.normal)
     without_talk = staticmethod(text.without_talk)
+    definitions = staticmethod(definitions_of)
+    exported_names = staticmethod(exported_names)
+    imported_names = staticmethod(imported_names)
+    borrows = staticmethod(merging.borrows)
+    merged = staticmethod(merging.merged)
     mutants = staticmethod(mutants_of)
     calls_of = staticmethod(calls_of)
     behaviour = staticmethod(behaviour)
