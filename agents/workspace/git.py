@@ -169,7 +169,7 @@ def failure(folder: Path, verb: str, said: str) -> GitError:
         return DiskFull(text)
     if "dubious ownership" in said:
         return damaged(folder, "it belongs to another user", "Give it to the user that AI SWE runs as (chown -R).")
-    return damaged(folder, f"git {verb} says: {said[-300:]}") if _DAMAGE.search(said) else GitError(text)
+    return damaged(folder, f"git {verb} says: {said[-120:]}") if _DAMAGE.search(said) else GitError(text)
 
 
 def start_git(folder: Path, *argv: str, **settings: str) -> subprocess.Popen[bytes]:

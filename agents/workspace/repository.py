@@ -263,7 +263,7 @@ class Repository:
 
     def pack(self) -> None:
         """Put loose objects together; nothing is dropped, not even what no branch leads to."""
-        git(self.root, "repack", "-a", "-d", "-k", "-l", "-q", seconds=PACK_SECONDS)
+        git(self.root, "repack", "-a", "-d", "-k", "-q", seconds=PACK_SECONDS)
 
     def _trailers(self, *keys: str) -> Iterator[list[str]]:
         """Each commit of the run, newest first: its hash and what these trailers of it say."""

@@ -30,7 +30,7 @@ _AT_ONCE = 200  # files that are read together when a tree is written
 
 @dataclass(frozen=True)
 class Change:
-    """One file's change: lines added and removed, and the diff."""
+    """One file's change: lines added and removed (0 where git sees no text), and the diff."""
 
     path: str
     added: int
@@ -198,8 +198,12 @@ def changes_between(store: Store, base: str, tree: str) -> list[Change]:
     rows = []
     for count, part in zip((row for row in counts.split("\0") if row), parts, strict=True):
         added, removed, path = count.split("\t", 2)
-        rows.append(Change(path, int(added), int(removed), part))
+        rows.append(Change(path, _number(added), _number(removed), part))
     return rows
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0
 
 
 def _entry(content: bytes, was: Entry | None) -> Entry:

@@ -13,7 +13,7 @@ import pytest
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from projects.engine.paths import repository_of
-from projects.models import Event, Run
+from projects.models import Event, Run, Task
 from projects.services.audit.sitelog import note
 from tests.aiswe_site.running import REPOSITORY
 from tests.factories import bare_run, make_user
@@ -80,6 +80,31 @@ def test_the_commits_of_a_run_speak_for_its_trail(
     code, found = answer(capsys, "audit", "verify", str(a_run.pk))
     assert (code, found["first_bad_seq"]) == (1, 3)
     assert "commit" in found["problem"]
+
+
+def test_a_merged_commit_that_is_not_in_the_repository_is_found(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    Task.objects.create(run=a_run, ordinal=1, key="T-01", title="t", status=Task.Status.MERGED, commit="ab" * 20)
+    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
+    assert (code, found["ok"]) == (1, False)
+    assert "missing" in found["problem"] or "cannot be read" in found["problem"]
+    repository = repository_of(a_run.project)
+    repository.ensure("Test")
+    code, found = answer(capsys, "audit", "verify")
+    assert code == 1
+    (row,) = [row for row in found["runs"] if row["run"] == a_run.pk]
+    assert "T-01 (ababababab)" in row["problem"]
+    Task.objects.filter(run=a_run).update(commit=repository.head())
+    assert answer(capsys, "audit", "verify", str(a_run.pk))[0] == 0
+
+
+def test_a_repository_that_cannot_be_read_proves_nothing(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    repository = repository_of(a_run.project)
+    repository.ensure("Test")
+    assert answer(capsys, "audit", "verify", str(a_run.pk))[0] == 0
+    (repository.root / "refs/heads/main").write_bytes(bytes(41))
+    code, found = answer(capsys, "audit", "verify", str(a_run.pk))
+    assert code == 1
+    assert "refs/heads/main names no commit" in found["problem"]
 
 
 def test_what_was_announced_and_never_ended_is_told(a_run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.services.audit.chain import ChainReport
-    from projects.services.audit.checkpoints import Anchor, Heads
+    from projects.services.audit.checkpoints import Heads
     from projects.services.audit.decisions import Difference
 
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -40,7 +40,8 @@ def verify(run: int | None, head: str | None, file: Path | None, key: Path | Non
     """Recompute every hash of run RUN, or of all runs and the site's own trail; exit code 1 when anything is wrong.
 
     The result is compared with what is stored outside the database: the file of heads, and the Audit-Head of the
-    commits. The first bad row is named. Approvals, dispositions, plans, states and roles are compared with the trails.
+    commits. Every merged commit must be in the repository. The first bad row is named. Approvals, dispositions, plans,
+    states and roles are compared with the trails.
     """
     django.start()
     from projects.services.audit import signing
@@ -101,25 +102,14 @@ def _all(noted: Heads) -> int:
 
 
 def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
+    from projects.engine.commits import commit_anchors
+    from projects.models import Run
     from projects.services.audit.chain import verify_chain
     from projects.services.audit.checkpoints import trail_of
 
-    return verify_chain(run, head=head, anchors=[*noted.anchors.get(trail_of(run), ()), *_commits(run)])
-
-
-def _commits(run: int) -> list[Anchor]:
-    """What the commits of a run say of its trail; nothing when the repository is not there."""
-    from agents.workspace.git import GitError
-    from projects.engine.paths import repository_of
-    from projects.models import Run
-    from projects.services.audit.checkpoints import Anchor
-
-    project = Run.objects.select_related("project").get(pk=run).project
-    try:
-        found = repository_of(project).audit_heads(str(run))
-    except (GitError, OSError):
-        return []
-    return [Anchor(seq, digest, f"commit {sha[:10]}") for seq, digest, sha in found]
+    anchors, problem = commit_anchors(Run.objects.select_related("project").get(pk=run))
+    report = verify_chain(run, head=head, anchors=[*noted.anchors.get(trail_of(run), ()), *anchors])
+    return replace(report, ok=False, problem=f"{report.problem} {problem}".strip()) if problem else report
 
 
 def _heads(noted: Heads) -> dict[str, Any]:

@@ -108,6 +108,8 @@ def test_an_approved_package_is_used_and_its_hash_is_in_the_repository(bench, in
     assert bench.run()["verdict"] == "merged"
     assert in_repository(bench, "requirements.txt") == "adderlib\n"
     assert "adderlib==1.0" in in_repository(bench, "requirements.lock.txt")
+    # The suite ran once more: on the tree with the lock file, which is the one that was committed.
+    assert len(bench.event_log.of("test.result")) == 2
     assert "--hash=sha256:" in in_repository(bench, "requirements.lock.txt")
     assert bench.event_log.of("effect.done")[-1]["payload"]["hashes"].keys() == {"adderlib-1.0-py3-none-any.whl"}
 
