@@ -79,6 +79,7 @@ def run_list(request: AuthenticatedHttpRequest) -> Answer:
 def run_detail(request: AuthenticatedHttpRequest, run: Run) -> Answer:
     return {
         **shape(run),
+        "left_out": run.left_out,
         "totals": runs.totals(run),
         "tasks": [shape(row) for row in run.tasks.order_by("ordinal")],
     }

@@ -64,6 +64,16 @@ def chip(state: str, word: str = "") -> SafeString:
 
 
 @register.simple_tag
+def run_chip(run: Any) -> SafeString:
+    """A run's state. A finished build with tasks left out says so, and never looks like a success."""
+    if hasattr(run, "done") and hasattr(run, "all"):  # counted by the list's own query; one a row would be slow
+        left = run.all - run.done if run.kind == "build" and run.status == "finished" else 0
+    else:
+        left = run.left_out
+    return chip("left_out", f"finished, {left} left out") if left else chip(run.status)
+
+
+@register.simple_tag
 def severity(name: str) -> SafeString:
     """A finding's severity: its first letter in a tinted box, then the word."""
     word = safe.one_line(name, 10)

@@ -12,9 +12,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from dashboard import access, dag, prompt_breakdown, stream
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.views.code import ways_out
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run
 from projects.services.audit.vocabulary import ModelCalled, Thought, families
+from projects.services.delivery import state
 from projects.services.insight import ledger
 from projects.services.work import runs
 
@@ -103,6 +105,16 @@ def _next(run: Run) -> dict[str, Any]:
     plan = run.document.plans.first() if run.document else None
     build = plan.runs.filter(kind="build", pk__gt=run.pk).order_by("-pk").first() if plan else None
     return {"run": run, "project": run.project, "plan": plan, "build": build}
+
+
+@page("GET", Run)
+def result(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """What a build amounts to: what was built, which requirements are met, and the ways to take it out."""
+    if run.kind != Run.Kind.BUILD:
+        raise Http404("Only a build has a result.")
+    found = state.result(run)
+    context = {"run": run, "project": run.project, "result": found, **ways_out(request, run.project, found.commit)}
+    return show(request, "pages/result.html", context)
 
 
 @page("GET", Run)

@@ -85,6 +85,13 @@ class Run(Work):
     def __str__(self) -> str:
         return f"Run {self.pk}"
 
+    @property
+    def left_out(self) -> int:
+        """How many tasks of a finished build were not merged: with any, it is not a success."""
+        if self.kind != self.Kind.BUILD or self.status != self.Status.FINISHED:
+            return 0
+        return self.tasks.exclude(status=Task.Status.MERGED).count()
+
 
 class Task(Work):
     """A node of the DAG in one run."""

@@ -165,6 +165,7 @@ TABLE: list[Row] = [
     _see("run-inspect", "run", "1"),
     _see("run-rows", "run"),
     _see("run-next", "run"),
+    _see("run-result", "run"),
     _do("run-control", RUNNERS, "run", "pause"),
     _do("run-control", RUNNERS, "run", "stop"),
     _do("run-say", RUNNERS, "run", text="hello"),

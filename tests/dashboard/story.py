@@ -8,7 +8,7 @@ from typing import Any
 from projects.engine.paths import repository_of
 from projects.models import Approval, Finding, Plan, Project, RequirementDocument, Run, Task
 from projects.services.planning import plans
-from projects.services.work import approval_requests, attempts, findings, tasks
+from projects.services.work import approval_requests, attempts, findings, runs, tasks
 from tests.factories import make_document, make_plan, make_project, make_user, owner_of, plan_content
 from tests.rows import emit
 
@@ -419,6 +419,19 @@ def add_code(story: Story, files: dict[str, str] = CODE) -> str:
     Task.objects.filter(pk=story.done.pk).update(commit=commit)
     story.done.refresh_from_db()
     return commit
+
+
+def finish(story: Story, *, whole: bool = False) -> Run:
+    """End the story's build: nothing is left out when `whole`, else every open task."""
+    run = story.run
+    for task in run.tasks.exclude(status="merged"):
+        if whole:
+            Task.objects.filter(pk=task.pk).update(status="merged", commit=story.done.commit)
+        else:
+            Task.objects.filter(pk=task.pk).update(status="skipped")
+    runs.finish_if_done(run.pk)
+    run.refresh_from_db()
+    return run
 
 
 def second_version(story: Story) -> Plan:

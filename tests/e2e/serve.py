@@ -130,6 +130,13 @@ def do_code(megabytes: int = 0) -> dict[str, Any]:
     return {"commit": commit, "tokens": made}
 
 
+def do_finish(whole: bool = False) -> dict[str, Any]:
+    """End the build of the story."""
+    from tests.dashboard.story import finish
+
+    return {"run": finish(KEPT[0], whole=whole).pk}
+
+
 def do_lessons() -> dict[str, Any]:
     """One lesson in each state."""
     import time

@@ -47,6 +47,33 @@ def export(project: str, commit: str, target: Path) -> None:
 
 @click.command()
 @click.argument("project")
+@output.json_option
+def state(project: str) -> int:
+    """Show what became of each requirement of PROJECT (its short name); exit code 1 when one is left out."""
+    django.start()
+    from aiswe_site.running.home import Home, read_text
+    from projects.services.delivery.state import LEFT_OUT, project_state
+
+    found = django.project(project)
+    address = read_text(Home.from_environment().address_file)
+    document = project_state(found, f"{address.rstrip('/')}/p/{found.pk}/" if address else f"/p/{found.pk}/")
+
+    def people() -> None:
+        columns: dict[str, output.Column] = {
+            "Requirement": "key",
+            "State": lambda row: row["state"].replace("_", " "),
+            "Tests": "tests",
+            "Commits": lambda row: " ".join(sha[:10] for sha in row["commits"]),
+        }
+        output.records(document["requirements"], columns, nothing="No requirements yet.")
+        output.say(f"Head {document['head'] or '(no code yet)'}")
+
+    ok = all(row["state"] != LEFT_OUT for row in document["requirements"])
+    return output.answer(document, people, ok=ok)
+
+
+@click.command()
+@click.argument("project")
 @click.argument("folder", type=FOLDER)
 @output.json_option
 def clone(project: str, folder: Path) -> None:
@@ -102,4 +129,4 @@ def _git(*argv: str, check: bool = True) -> str:
     return ended.stdout.decode("utf-8", "replace")
 
 
-COMMANDS = (export, clone, take)
+COMMANDS = (state, export, clone, take)

@@ -40,7 +40,8 @@ def start(plan: int, user: str) -> None:
 @click.option("--after", default=0, type=click.IntRange(0), help="Leave out events up to this number.")
 @output.json_option
 def watch(run: int, after: int) -> int:
-    """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished.
+    """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished
+    with nothing left out.
 
     With --json the document comes at the end and the events go to stderr.
     """
@@ -59,7 +60,7 @@ def watch(run: int, after: int) -> int:
         if current.status in (*Run.OVER, Run.Status.NEEDS_YOU) and after >= current.last_seq:
             break
         time.sleep(LOOK_S)
-    return _say(current, current.why, ok=current.status == Run.Status.FINISHED)
+    return _say(current, current.why, ok=current.status == Run.Status.FINISHED and not current.left_out)
 
 
 def _steering(verb: str, about: str) -> None:
@@ -95,11 +96,13 @@ def _say(run: Run, more: str = "", *, ok: bool = True) -> int:
         "kind": run.kind,
         "project": run.project.slug,
         "status": run.status,
+        "left_out": run.left_out,
         "why": run.why,
         "recording": run.recording,
         "events": run.last_seq,
         **runs.totals(run),
     }
 
-    words = f"Run {run.pk} of {run.project.name}: {run.get_status_display().lower()}"
+    left = f", {run.left_out} left out" if run.left_out else ""
+    words = f"Run {run.pk} of {run.project.name}: {run.get_status_display().lower()}{left}"
     return output.answer(document, f"{words}\n{more}" if more else words, ok=ok)

@@ -34,6 +34,7 @@ JOB_OF_KIND: dict[str, str] = {
     Run.Kind.BUILD: "projects.jobs.schedule_run",
 }
 SETTLED = (Task.Status.MERGED, Task.Status.SKIPPED, Task.Status.CANCELLED)
+LEFT_OUT = (Task.Status.SKIPPED, Task.Status.CANCELLED)
 MOVING = (Task.Status.QUEUED, Task.Status.READY, Task.Status.RUNNING)
 
 

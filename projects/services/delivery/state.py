@@ -1,0 +1,171 @@
+"""What became of the requirements: done, in work, left out or not planned; and what a build amounts to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from agents.workspace import changes
+from agents.workspace.git import GitError
+from projects.engine.paths import repository_of
+from projects.errors import NotFound
+from projects.models import Project, Requirement, RequirementDocument, Run, Task
+from projects.services.delivery.downloads import git_dir_of, result_of
+from projects.services.delivery.start import StartWords, how_to_start
+from projects.services.work import runs
+
+DONE, IN_WORK, LEFT_OUT, NOT_PLANNED = STATES = ("done", "in_work", "left_out", "not_planned")
+
+
+@dataclass(frozen=True)
+class RequirementState:
+    """A requirement and what became of it; `tests` are those that its commits added."""
+
+    requirement: Requirement
+    state: str
+    tests: int = 0
+    commits: Sequence[str] = ()
+    tasks: Sequence[Task] = ()
+
+
+def _document(project: Project) -> RequirementDocument | None:
+    """The newest confirmed document, else the newest."""
+    confirmed = project.documents.filter(status=RequirementDocument.Status.CONFIRMED).first()
+    return confirmed or project.documents.first()
+
+
+def requirement_states(project: Project, run: Run | None = None) -> list[RequirementState]:
+    """Every requirement of the newest confirmed document in its order; with `run`, as it stood with that run.
+
+    The newest build with tasks for a requirement decides: it is done when all of them are merged.
+    """
+    document = run.document if run is not None else _document(project)
+    if document is None:
+        return []
+    tasks = Task.objects.filter(run__project=project, run__kind=Run.Kind.BUILD).select_related("run")
+    if run is not None:
+        tasks = tasks.filter(run__pk__lte=run.pk)
+    by_words: dict[tuple[str, str], list[Task]] = defaultdict(list)
+    rows = tasks.order_by("run", "ordinal").values_list("pk", "requirements__key", "requirements__text")
+    known = {task.pk: task for task in tasks}
+    for pk, key, text in rows:
+        by_words[key, text].append(known[pk])
+    wanted = document.requirements.exclude(status=Requirement.Status.REJECTED).exclude(kind=Requirement.Kind.NON_GOAL)
+    found = [(row, _newest(by_words.get((row.key, row.text), []))) for row in wanted]
+    commits = {task.commit for _, its in found for task in its if task.commit}
+    try:
+        tests = changes.tests_added(git_dir_of(project), commits)
+    except (NotFound, GitError):
+        tests = {}
+    return [_state_of(row, its, tests) for row, its in found]
+
+
+def _newest(tasks: list[Task]) -> list[Task]:
+    newest = max((task.run_id for task in tasks), default=0)
+    return [task for task in tasks if task.run_id == newest]
+
+
+def _state_of(row: Requirement, tasks: list[Task], tests: dict[str, int]) -> RequirementState:
+    if not tasks:
+        return RequirementState(row, NOT_PLANNED)
+    if all(task.status == Task.Status.MERGED for task in tasks):
+        state = DONE
+    elif tasks[0].run.status in Run.OVER or any(task.status in runs.LEFT_OUT for task in tasks):
+        state = LEFT_OUT
+    else:
+        state = IN_WORK
+    commits = [task.commit for task in tasks if task.commit]
+    return RequirementState(row, state, sum(tests.get(sha, 0) for sha in dict.fromkeys(commits)), commits, tasks)
+
+
+def project_state(project: Project, url: str = "") -> dict[str, Any]:
+    """The state of a project as plain data; `head` is "" while it has no code."""
+    try:
+        git_dir_of(project)
+        head = repository_of(project).head()
+    except (NotFound, GitError):
+        head = ""
+    rows = [
+        {"key": one.requirement.key, "state": one.state, "tests": one.tests, "commits": list(one.commits)}
+        for one in requirement_states(project)
+    ]
+    return {"project": project.slug, "requirements": rows, "head": head, "url": url}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a build amounts to."""
+
+    run: Run
+    requirements: Sequence[RequirementState]
+    left_out: Sequence[Task]
+    commit: str
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    tests: dict[str, Any] = field(default_factory=dict)
+    coverage: float | None = None
+    totals: dict[str, Any] = field(default_factory=dict)
+    took: timedelta | None = None
+    start: StartWords | None = None
+
+    @property
+    def met(self) -> int:
+        """How many requirements are met."""
+        return sum(one.state == DONE for one in self.requirements)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.run.status in Run.OVER
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it may look like a success."""
+        finished = self.run.status == Run.Status.FINISHED and not self.left_out
+        return finished and bool(self.commit) and self.met == len(self.requirements)
+
+    @property
+    def unplanned(self) -> int:
+        """How many requirements have no task."""
+        return sum(one.state == NOT_PLANNED for one in self.requirements)
+
+
+def result(run: Run) -> RunResult:
+    """What a build amounts to now."""
+    tasks = list(run.tasks.order_by("ordinal"))
+    tested = run.tasks.filter(status=Task.Status.MERGED, attempts__outcome="passed").order_by("-finished_at").first()
+    attempt = tested.attempts.exclude(tests={}).order_by("-number").first() if tested else None
+    commit, size = result_of(run), (0, 0, 0)
+    start = None
+    if commit:
+        folder = git_dir_of(run.project)
+        try:
+            first = run.base_commit or _before_first(run, tasks)
+            size = changes.size_of(folder, first, commit) if first else size
+            start = how_to_start(repository_of(run.project), commit)
+        except GitError:  # a commit that is gone: what is known is shown without it
+            start = None
+    left = [task for task in tasks if task.status != Task.Status.MERGED]
+    return RunResult(
+        run,
+        requirement_states(run.project, run),
+        left if run.status in Run.OVER else [task for task in left if task.status in runs.LEFT_OUT],
+        commit,
+        *size,
+        tests=attempt.tests if attempt else {},
+        coverage=attempt.branch_coverage if attempt else None,
+        totals=runs.totals(run),
+        took=run.finished_at - run.started_at if run.finished_at and run.started_at else None,
+        start=start,
+    )
+
+
+def _before_first(run: Run, tasks: list[Task]) -> str:
+    """The commit a run without a noted base started from: the parent of its first merge."""
+    store = repository_of(run.project).store
+    order = [task.commit for task in sorted(tasks, key=lambda t: (t.finished_at is None, t.finished_at)) if task.commit]
+    return store.parent(order[0]) if order else ""

@@ -1,0 +1,145 @@
+"""The result of a build: what was built, what is left out; and what never looks like a success."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from agents.workspace import changes
+from aiswe_site.cli import django as cli_django
+from aiswe_site.cli.app import run as command
+from projects.engine.paths import repository_of
+from projects.models import Task
+from projects.services.delivery.start import how_to_start
+from projects.services.delivery.state import project_state, requirement_states, result
+from tests.dashboard.story import CODE, Story, add_code, finish, tell
+from tests.factories import PRD, make_document
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def story(tmp_path: Path, settings: Any, enqueued: list[Any], client: Client, monkeypatch: pytest.MonkeyPatch) -> Story:
+    settings.AISWE_HOME = tmp_path
+    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
+    told = tell()
+    add_code(told)
+    client.force_login(told.owner)
+    return told
+
+
+def page(client: Client, story: Story) -> str:
+    answer = client.get(reverse("run-result", args=[story.run.pk]))
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def states(story: Story) -> dict[str, str]:
+    return {one.requirement.key: one.state for one in requirement_states(story.project)}
+
+
+def test_a_run_with_tasks_left_out_never_looks_like_a_success(
+    story: Story, client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish(story)
+    text = page(client, story)
+    assert "1 of 2 requirements met; 3 tasks left out" in text
+    assert "verdict partly" in text
+    assert "is built" not in text
+    assert states(story) == {"FR-01": "done", "FR-02": "left_out"}
+    for address in ("/", "/runs", reverse("project", args=[story.project.pk]), reverse("run", args=[story.run.pk])):
+        shown = client.get(address).content.decode()
+        assert "finished, 3 left out" in shown, address
+        assert "<span>finished</span>" not in shown, address
+    assert command(["run", "watch", str(story.run.pk), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["left_out"] == 3
+    assert command(["project", "state", story.project.slug, "--json"]) == 1
+
+
+def test_a_run_that_left_nothing_out_is_a_success(
+    story: Story, client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish(story, whole=True)
+    text = page(client, story)
+    assert "Todo API is built: 2 of 2 requirements met" in text
+    assert "verdict whole" in text
+    assert command(["run", "watch", str(story.run.pk), "--json"]) == 0
+    capsys.readouterr()
+    assert command(["project", "state", story.project.slug, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["head"] == story.done.commit
+    assert told["requirements"][0] == {
+        "key": "FR-01",
+        "state": "done",
+        "tests": 1,
+        "commits": [story.done.commit],
+    }
+
+
+def test_a_requirement_without_a_task_is_not_planned_and_no_success(story: Story, client: Client) -> None:
+    finish(story, whole=True)
+    extra = story.document.requirements.create(ordinal=9, key="FR-09", text="The user shall sort.", kind="functional")
+    assert states(story)["FR-09"] == "not_planned"
+    assert "verdict partly" in page(client, story)
+    extra.delete()
+    story.document.requirements.create(ordinal=9, key="NG-01", text="No sorting.", kind="non_goal")
+    assert "NG-01" not in states(story)
+
+
+def test_a_build_under_way_says_so(story: Story, client: Client) -> None:
+    assert states(story)["FR-02"] == "in_work"
+    assert "Not finished: 1 of 2 requirements met so far" in page(client, story)
+    assert not result(story.run).is_whole
+
+
+def test_a_requirement_whose_words_changed_is_a_new_one(story: Story) -> None:
+    finish(story, whole=True)
+    newer = make_document(story.project, text=f"{PRD}\nMore words.\n")
+    assert states(story) == {"FR-01": "done", "FR-02": "done"}
+    newer.requirements.filter(key="FR-02").update(text="The user shall mark a to-do as done twice.")
+    assert states(story) == {"FR-01": "done", "FR-02": "not_planned"}
+
+
+def test_a_build_that_merged_nothing_says_so(story: Story, client: Client) -> None:
+    Task.objects.filter(run=story.run).update(status="skipped", commit="")
+    finish(story)
+    assert "Nothing was merged." in page(client, story)
+    assert project_state(story.waiting_plan.project)["head"] == ""
+
+
+def test_tests_are_counted_in_test_files_alone(story: Story) -> None:
+    repository = repository_of(story.project)
+    base = repository.head()
+    tree = repository.worktree("more", base)
+    tests = (
+        "import pytest\n\n\ndef test_a():\n    pass\n\n\nasync def test_b():\n    pass\n\n\ndef helper():\n    pass\n"
+    )
+    tree.write({"tests/test_more.py": tests, "app/more.py": "def test_run():\n    pass\n"})
+    commit = tree.commit(base, "More", "", {})
+    assert changes.tests_added(repository.git_dir, [commit, story.done.commit]) == {commit: 2, story.done.commit: 1}
+    assert changes.tests_added(repository.git_dir, []) == {}
+
+
+@pytest.mark.parametrize(
+    ("files", "source", "first"),
+    [
+        ({"README.md": "# X\n\n## Usage\n\n```bash\npython -m app\n```\n"}, "README.md", "python -m app"),
+        ({"pyproject.toml": '[project]\nname = "x"\n[project.scripts]\ntodo = "app:main"\n'}, "pyproject.toml", "pip"),
+        ({"manage.py": "", "requirements.txt": "django\n"}, "manage.py", "pip install -r requirements.txt"),
+        ({"package.json": '{"scripts": {"start": "node ."}}'}, "package.json", "npm install"),
+        ({"src/todo/__main__.py": ""}, "src/todo/__main__.py", "python -m todo"),
+        ({"pyproject.toml": "broken [", "package.json": "[]"}, "its tests", "python -m pytest"),
+    ],
+)
+def test_its_own_files_say_how_to_start_it(story: Story, files: dict[str, str], source: str, first: str) -> None:
+    repository = repository_of(story.project)
+    tree = repository.worktree("start", repository.head())
+    tree.write({**CODE, **files})
+    told = how_to_start(repository, tree.commit(repository.head(), "Start", "", {}))
+    assert told is not None
+    assert (told.source, told.lines[0].startswith(first)) == (source, True)
