@@ -136,12 +136,13 @@ class TaskContext(ModelContext):
     lessons_across_projects: bool = False  # else a lesson stays in the project it was learned in
     switched_off: frozenset[str] = frozenset()  # parts of the loop that a measurement does without
     test_setup: TestSetup = field(default_factory=TestSetup)  # how this repository's tests are run
+    test_packages: tuple[str, ...] = ()  # what they need: every sandbox has it, and no task lists it
     _sandbox: Sandbox | None = field(default=None, repr=False)
     _packages: tuple[str, ...] = field(default=(), repr=False)
 
     def sandbox(self, packages: Sequence[str]) -> Sandbox:
         """The task's sandbox with these packages; made on first use, made anew when the packages change."""
-        wanted = tuple(sorted(packages))
+        wanted = tuple(sorted({*packages, *self.test_packages}))
         if self._sandbox is not None and wanted == self._packages:
             return self._sandbox
         self.close()

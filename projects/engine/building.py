@@ -17,6 +17,7 @@ from agents.events.log import EventLog
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.llm.registry import DEFAULT_PROVIDER
+from projects.engine.baseline import packages_of, test_setup_of
 from projects.engine.budgets import limits_of
 from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
@@ -82,6 +83,8 @@ def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
         gates=gates,
         canary=canary_of(run),
         guard=guard(),
+        test_setup=test_setup_of(project),
+        test_packages=tuple(packages_of(project)),
         **more,
     )
 

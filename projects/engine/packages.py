@@ -36,12 +36,18 @@ def memory_of(project: Project) -> Path:
     return home() / "packages" / "projects" / f"{project.slug}.lock.json"
 
 
+def names_asked(approval: Approval) -> list[str]:
+    """The packages that a question is about: the one of its subject, or those it lists."""
+    listed = approval.payload.get("packages")
+    return [str(name) for name in listed] if isinstance(listed, list) else [approval.subject]
+
+
 def supply_of(project: Project) -> PackageSupply:
     """What may be used in this project now."""
     rows = Approval.objects.filter(project=project, kind=Approval.Kind.PACKAGE, status=Approval.Status.APPROVED)
     return PackageSupply(
         home() / "packages",
-        approved=sorted(set(rows.values_list("subject", flat=True))),
+        approved=sorted({name for row in rows for name in names_asked(row)}),
         more=allowlist_files(project.slug),
         lock=read_lock(memory_of(project)),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from django.conf import settings
 from django.db import models
 
@@ -37,3 +39,9 @@ class Baseline(models.Model):
 
     def __str__(self) -> str:
         return f"{self.project} at {self.commit[:10]}"
+
+    @property
+    def test_command(self) -> str:
+        """How its tests are run, as it is shown."""
+        words = ["python", "-m", "pytest", "-q", *self.setup.get("arguments", [])]
+        return shlex.join(words) if self.layout.get("test_paths") else ""

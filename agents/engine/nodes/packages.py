@@ -81,7 +81,9 @@ def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
         found = language.needs(everything, paths, _text_of(state, ctx, language.manifest), given)
         needs.wanted |= found.wanted
         needs.unlisted[language.name] = found.unlisted
-    base = base_packages()
+    base = {*base_packages(), *(plain_name(line) for line in ctx.test_packages)}
+    for name, unlisted in needs.unlisted.items():
+        needs.unlisted[name] = [line for line in unlisted if plain_name(line) not in base]
     needs.wanted = {plain: line for plain, line in needs.wanted.items() if plain not in base}
     return needs
 

@@ -1,4 +1,4 @@
-"""aiswe project: a project from a document, and what was built of it."""
+"""aiswe project: a project from a document or from code, and what was built of it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.commands import delivery
+from aiswe_site.cli.commands import delivery, importing
 from aiswe_site.cli.problems import WrongUse
 
 
 @click.group()
 def command() -> None:
-    """Create a project from a requirements document, and take out what was built."""
+    """Create a project from a requirements document or from code, and take out what was built."""
 
 
-for _one in delivery.COMMANDS:
+for _one in (importing.take_in, importing.measure, *delivery.COMMANDS):
     command.add_command(_one)
 
 

@@ -1,0 +1,332 @@
+"""Taking code in from outside: from a repository on this machine or at an address, or as plain files.
+
+All ends in a new bare repository of ours. Of the source only objects are taken, through git's own upload-pack: no hook,
+no configuration and no working copy, and nothing of the source is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from agents.secrets.redaction import redact
+from agents.workspace.addresses import GitAddress, SourceRefused, place_of
+
+ORIGIN = "refs/remotes/origin"
+_SETTINGS = (
+    "core.hooksPath=/dev/null core.fsmonitor=false core.symlinks=false core.attributesFile=/dev/null"
+    " protocol.allow=never http.followRedirects=false http.sslVerify=true credential.helper= gc.auto=0"
+    " maintenance.auto=false transfer.fsckObjects=true init.defaultBranch=main fetch.fsck.badTimezone=ignore"
+    " fetch.fsck.zeroPaddedFilemode=ignore fetch.fsck.missingSpaceBeforeDate=ignore fetch.fsck.missingEmail=ignore"
+)
+_SSH = (
+    "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes -o ProxyCommand=none -o PermitLocalCommand=no"
+    " -o ForwardAgent=no -o ConnectTimeout=20"
+)
+_MOST_OUTPUT = 64_000_000
+_MEANINGS = (
+    (r"dubious ownership", "It belongs to another user of this machine: copy it, or import it as its owner."),
+    (
+        r"not our ref|promisor|missing blob|unable to read [0-9a-f]{40}|bad object",
+        "Some of its objects are missing (a partial or damaged clone): complete it first, with `git fetch --refetch`.",
+    ),
+    (
+        r"does not appear to be a git repository|not a git repository|repository .* not found|Repository not found",
+        "There is no git repository there, or it is not open to you.",
+    ),
+    (
+        r"could not read Username|Authentication failed|HTTP Basic|401|403|Permission denied",
+        "Access is refused: set AISWE_GIT_TOKENS=host=token (https) or AISWE_GIT_SSH_KEY (ssh) in the environment.",
+    ),
+    (r"Host key verification failed", "The host's key is not known: add it to /etc/ssh/ssh_known_hosts."),
+    (r"30[1278]|redirect", "It answers with a redirect, which is not followed: give the address where it leads."),
+    (r"fsck error|fsckObjects|bad tree|invalid .*object", "It holds objects that are not valid."),
+    (
+        r"[Cc]ould not resolve|Connection (?:refused|timed out)|unable to access|Network is unreachable",
+        "The host does not answer.",
+    ),
+)
+BRANCH = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+#@=,-]|[./](?![./]|$))*")
+
+
+@dataclass(frozen=True)
+class FetchLimits:
+    """How long taking code in may last, and how much it may bring."""
+
+    seconds: float = 600.0
+    megabytes: int = 1000
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was taken in: the branch that work starts from, and its newest commit."""
+
+    branch: str
+    head: str
+    notes: tuple[str, ...] = ()  # what a person should know of it
+
+
+@dataclass(frozen=True)
+class PlainFile:
+    """A file of a source that is no repository. `mode` is git's; the content of a link is where it leads."""
+
+    path: str
+    content: bytes
+    mode: str = "100644"
+
+
+def clone_address(
+    address: GitAddress,
+    target: Path,
+    branch: str = "",
+    *,
+    private: Iterable[str] = (),
+    tokens: Mapping[str, str] | None = None,
+    ssh_key: str = "",
+    limits: FetchLimits | None = None,
+) -> Fetched:
+    """Fetch all branches and tags of an address into a new bare repository at `target`.
+
+    The connection goes to the IP address that was checked. `tokens` holds credentials by host, `user:password` or a
+    token alone; they are given to that host only, and not on the command line. Raises SourceRefused.
+    """
+    place = place_of(address, private)
+    host = address.host.strip("[]")
+    environment = {"GIT_ALLOW_PROTOCOL": address.scheme}
+    config: dict[str, str] = {}
+    if address.scheme == "https":
+        pinned = f"[{place}]" if ":" in place else place
+        config["http.curloptResolve"] = f"{host}:{address.port}:{pinned}"
+        if token := (tokens or {}).get(host.lower()):
+            given = token if ":" in token else f"x-access-token:{token}"
+            plain = base64.b64encode(given.encode()).decode()
+            config[f"http.https://{address.host}:{address.port}/.extraHeader"] = f"Authorization: Basic {plain}"
+            config[f"http.https://{address.host}/.extraHeader"] = f"Authorization: Basic {plain}"
+    else:
+        key = f" -o IdentitiesOnly=yes -i {_shell_word(ssh_key)}" if ssh_key else ""
+        environment["GIT_SSH_COMMAND"] = f"{_SSH} -o HostName={place} -o HostKeyAlias={host}{key}"
+        environment["GIT_SSH_VARIANT"] = "ssh"
+    return _clone(str(address), target, branch, environment, config, limits or FetchLimits())
+
+
+def clone_folder(source: Path, target: Path, branch: str = "", *, limits: FetchLimits | None = None) -> Fetched:
+    """Fetch all branches and tags of a repository on this machine, as clone_address() does. Raises SourceRefused."""
+    given = limits or FetchLimits()
+    fetched = _clone(str(source.resolve()), target, branch, {"GIT_ALLOW_PROTOCOL": "file"}, {}, given)
+    edits = _uncommitted(source, target)
+    notes = [
+        *fetched.notes,
+        *([f"Left out: {edits} uncommitted in {source.name}. Commit them to bring them in."] * bool(edits)),
+    ]
+    return Fetched(fetched.branch, fetched.head, tuple(notes))
+
+
+def _clone(
+    source: str,
+    target: Path,
+    branch: str,
+    environment: Mapping[str, str],
+    config: Mapping[str, str],
+    limits: FetchLimits,
+) -> Fetched:
+    if branch and not BRANCH.fullmatch(branch):
+        raise SourceRefused(f"{branch[:80]!r} is not a valid branch name.")
+    with _new_repository(target) as fresh:
+        run = _Runner(fresh, environment, config, limits)
+        heads = _heads(run, source)
+        chosen = branch or heads.get("HEAD", "")
+        if not chosen or chosen not in heads:
+            names = ", ".join(sorted(set(heads) - {"HEAD"})[:10])
+            asked = f"no branch {branch!r}" if branch else "no branch that is checked out"
+            raise SourceRefused(
+                f"It has {asked}. There are: {names}." if names else "The repository has no commit yet."
+            )
+        run(
+            "fetch",
+            "--quiet",
+            "--update-shallow",
+            "--no-write-fetch-head",
+            "--no-auto-gc",
+            "--",
+            source,
+            f"+refs/heads/*:{ORIGIN}/*",
+            "+refs/tags/*:refs/tags/*",
+        )
+        head = run("rev-parse", "--verify", f"{ORIGIN}/{chosen}^{{commit}}").strip()
+        run("update-ref", f"refs/heads/{chosen}", head, "")
+        run("symbolic-ref", "HEAD", f"refs/heads/{chosen}")
+        notes = []
+        if (fresh / "shallow").exists():
+            notes.append("It is a shallow clone: the history before its oldest commits is not there.")
+        if any(row.startswith("160000") for row in run("ls-tree", "-r", head).splitlines()):
+            notes.append("It has submodules: their files are not taken in.")
+    return Fetched(chosen, head, tuple(notes))
+
+
+def _heads(run: _Runner, source: str) -> dict[str, str]:
+    """Branches with their commits, and under HEAD the name of the one that is checked out."""
+    found: dict[str, str] = {}
+    for row in run("ls-remote", "--symref", "--", source, "HEAD", "refs/heads/*").splitlines():
+        value, _, name = row.partition("\t")
+        if name == "HEAD" and value.startswith("ref: refs/heads/"):
+            found["HEAD"] = value.removeprefix("ref: refs/heads/")
+        elif name.startswith("refs/heads/") and name not in ("refs/heads/HEAD",):
+            found[name.removeprefix("refs/heads/")] = value
+    return found
+
+
+def commit_files(files: Iterable[PlainFile], target: Path, branch: str, title: str) -> Fetched:
+    """A new bare repository at `target` whose first commit holds exactly these files. Raises SourceRefused."""
+    branch = branch or "main"
+    if not BRANCH.fullmatch(branch):
+        raise SourceRefused(f"{branch[:80]!r} is not a valid branch name.")
+    now = int(time.time())
+    with _new_repository(target) as fresh, tempfile.TemporaryFile() as stream:
+        message = title.encode("utf-8", "replace")
+        who = f"AI SWE <aiswe@localhost> {now} +0000"
+        stream.write(f"commit refs/heads/{branch}\nauthor {who}\ncommitter {who}\ndata {len(message)}\n".encode())
+        stream.write(message + b"\n")
+        for file in files:
+            quoted = file.path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            stream.write(
+                f'M {file.mode} inline "{quoted}"\ndata {len(file.content)}\n'.encode("utf-8", "surrogateescape")
+            )
+            stream.write(file.content + b"\n")
+        stream.seek(0)
+        run = _Runner(fresh, {}, {}, FetchLimits())
+        run("fast-import", "--quiet", given=stream)
+        head = run("rev-parse", "--verify", f"refs/heads/{branch}").strip()
+        run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+    return Fetched(branch, head)
+
+
+def _uncommitted(source: Path, clone: Path) -> str:
+    """What of a working copy is in no commit, in words; judged with our settings and an index of our own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = {"GIT_WORK_TREE": str(source.resolve()), "GIT_INDEX_FILE": f"{scratch}/index"}
+        run = _Runner(clone, paths, {}, FetchLimits(seconds=60))
+        try:
+            heads = _heads(_Runner(clone, {"GIT_ALLOW_PROTOCOL": "file"}, {}, FetchLimits(seconds=60)), str(source))
+            run("read-tree", f"{ORIGIN}/{heads['HEAD']}")
+            rows = run("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all").splitlines()
+        except (SourceRefused, KeyError):  # a bare repository, or no branch that is checked out
+            return ""
+    kinds = (
+        ("edited file", [row for row in rows if row[:2] != "??"]),
+        ("new file", [row for row in rows if row[:2] == "??"]),
+    )
+    return " and ".join(f"{len(found)} {word}{'s' * (len(found) > 1)}" for word, found in kinds if found)
+
+
+@contextlib.contextmanager
+def _new_repository(target: Path) -> Iterator[Path]:
+    """A bare repository that appears at `target` when the block ends, and not at all when it fails."""
+    if target.exists():
+        raise SourceRefused(f"There is something at {target.name} already.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=".incoming-", dir=target.parent))
+    try:
+        _Runner(fresh, {}, {}, FetchLimits(seconds=60))("init", "--quiet", "--bare", "--template=", ".")
+        yield fresh
+        fresh.rename(target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+class _Runner:
+    """git in a new repository of ours, with bounds on time and size; raises SourceRefused with a sentence."""
+
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], config: Mapping[str, str], limits: FetchLimits
+    ) -> None:
+        self._folder, self._limits, self._end = folder, limits, time.monotonic() + limits.seconds
+        # Settings by environment: a command line can be read by every user of the machine.
+        pairs = [*(setting.split("=", 1) for setting in _SETTINGS.split()), *config.items()]
+        self._environment = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "HOME": "/nonexistent",
+            "LC_ALL": "C.UTF-8",
+            "GIT_DIR": str(folder),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "true",
+            "GIT_LFS_SKIP_SMUDGE": "1",
+            "GIT_CONFIG_COUNT": str(len(pairs)),
+            **{f"GIT_CONFIG_KEY_{at}": name for at, (name, _) in enumerate(pairs)},
+            **{f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(pairs)},
+            **environment,
+        }
+
+    def __call__(self, *argv: str, given: IO[bytes] | None = None) -> str:
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen(
+                ["git", *argv],
+                cwd=self._folder,
+                env=self._environment,
+                stdin=given or subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                problem = self._watch(process)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            said = _read(err, -2000)
+            if problem or process.returncode:
+                raise SourceRefused(problem or _in_words(said))
+            return _read(out, _MOST_OUTPUT)
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> str:
+        """Wait for its end; why it must not go on, or ""."""
+        pause = 0.01
+        while process.poll() is None:
+            if time.monotonic() > self._end:
+                return f"It did not end within {self._limits.seconds:.0f} s."
+            if _size(self._folder) > self._limits.megabytes * 1_000_000:
+                return f"The repository holds more than {self._limits.megabytes:,} MB: AISWE_IMPORT_MB is the limit."
+            time.sleep(pause)
+            pause = min(0.5, pause * 2)
+        return ""
+
+
+def _read(file: IO[bytes], size: int) -> str:
+    file.seek(0, os.SEEK_END)
+    end = file.tell()
+    file.seek(max(0, end + size) if size < 0 else 0)
+    return file.read(abs(size)).decode("utf-8", "surrogateescape")
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for above, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(above, name)).st_size
+    return total
+
+
+def _in_words(said: str) -> str:
+    """What git's last words mean for a person; of the words themselves only what names no credential."""
+    known = next((sentence for pattern, sentence in _MEANINGS if re.search(pattern, said)), "")
+    last = " ".join(line for line in said.splitlines() if line.startswith(("fatal:", "error:")))[-300:]
+    return known or f"git refused: {redact(last) or 'it gave no reason'}"
+
+
+def _shell_word(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,306 @@
+"""How an imported repository stands before anything is built on it: its layout, its packages, its tests."""
+
+from __future__ import annotations
+
+import configparser
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from agents.languages.base import Language
+from agents.languages.layouts import RepositoryLayout
+from agents.languages.registry import language, language_of
+from agents.workspace.repository import Repository
+from projects.engine.packages import ProjectSupply, names_asked
+from projects.engine.paths import repository_of
+from projects.engine.sandboxes import fitted, name_for
+from projects.errors import BadInput
+from projects.models import Approval, Baseline, Project
+from projects.services.accounts.rights import require
+from projects.services.audit.sitelog import note
+from projects.services.work.approval_requests import ask, close_questions
+from projects.services.work.locks import lock_project
+from sandbox.base import PackageRefused, PackageSet, Sandbox, SandboxError
+from sandbox.package_index.errors import IndexUnavailable, PackageUnlisted
+from sandbox.package_index.names import Judgement, plain_name
+from sandbox.registry import open_backend
+from sandbox.test_report import TestReport
+from sandbox.test_setup import TestSetup
+
+FIRST_RUN_SECONDS = 900.0  # how long the suite may take before anything is known of it
+FACTOR = 3.0  # of the time that it took
+TEST_FLOOR, SUITE_FLOOR = 60.0, 120.0
+SHOWN = 500  # names of failing tests that are kept
+WORDS = 300
+_PARTS: dict[Callable[[Any], Any], str] = {
+    tuple: "python_path arguments plugins",
+    dict: "environment metadata modules",
+    float: "test_seconds suite_seconds",
+}
+
+
+class PackagesWanted(Exception):
+    """A person must be asked about these names before the tests can be run."""
+
+    def __init__(self, lines: Sequence[str], reason: str) -> None:
+        super().__init__(", ".join(lines))
+        self.lines, self.reason = list(lines), reason
+
+
+def newest(project: Project) -> Baseline | None:
+    """The newest baseline whose measuring came to an end; None for a project that was started here."""
+    return project.baselines.exclude(status=Baseline.Status.MEASURING).first()
+
+
+def test_setup_of(project: Project) -> TestSetup:
+    """How the project's tests are run: as its newest usable baseline says, with the failures that it found."""
+    found = project.baselines.filter(status=Baseline.Status.READY).first()
+    if found is None:
+        return TestSetup()
+    failing, flickering = found.tests.get("failing", {}), found.tests.get("flickering", [])
+    return replace(setup_from(found.setup), known_failures=frozenset(failing), flickering=frozenset(flickering))
+
+
+def packages_of(project: Project) -> list[str]:
+    """Requirement lines that every run of the project's tests needs."""
+    found = project.baselines.filter(status=Baseline.Status.READY).first()
+    return list(found.packages) if found else []
+
+
+def setup_from(data: Mapping[str, Any]) -> TestSetup:
+    """A setup from plain data, as setup_to_json() made it; what is not named is as by default."""
+    given: dict[str, Any] = {}
+    for kind, names in _PARTS.items():
+        given |= {name: kind(data[name]) for name in names.split() if name in data}
+    return TestSetup(**given)
+
+
+def setup_to_json(setup: TestSetup) -> dict[str, Any]:
+    """A setup as plain data, without the failures, which the baseline keeps with their messages."""
+    data = asdict(setup)
+    return {name: value for name, value in data.items() if name not in ("known_failures", "flickering")}
+
+
+def measure(project: Project, commit: str = "", *, given: Mapping[str, Any] | None = None) -> Baseline:
+    """Measure a commit, the newest of the base branch by default; what came of it is stored and returned.
+
+    `given` replaces parts of the setup that was found. The tests are run twice. The status is READY, UNUSABLE with the
+    reason in `problem`, or still MEASURING while a person has not answered the question about packages.
+    """
+    repository = repository_of(project)
+    commit = commit or repository.head()
+    found = Baseline.objects.create(project=project, commit=commit)
+    try:
+        _measure(found, repository, given or _edited(project))
+    except PackagesWanted as wanted:
+        _ask(project, wanted)
+        found.problem = f"Waits for an answer about packages: {wanted}."
+    except (PackageRefused, IndexUnavailable) as refused:
+        _unusable(found, f"A package that its tests need cannot be had: {refused}.")
+    except SandboxError as broken:
+        _unusable(found, f"The sandbox cannot run them: {broken}.")
+    found.save()
+    return found
+
+
+def _edited(project: Project) -> dict[str, Any]:
+    """What a person changed in the newest baseline."""
+    before = newest(project)
+    return dict(before.setup.get("edited", {})) if before else {}
+
+
+def _unusable(found: Baseline, problem: str) -> None:
+    found.status, found.problem = Baseline.Status.UNUSABLE, problem
+
+
+def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) -> None:
+    spoken, layout = look(repository, found.commit, found.project.subfolder)
+    if layout is None or spoken is None:
+        return _unusable(found, "No language whose tests can be run was found: Python is.")
+    found.layout = layout.to_json()
+    setup = replace(layout.setup, suite_seconds=FIRST_RUN_SECONDS, test_seconds=FIRST_RUN_SECONDS)
+    found.setup = {**setup_to_json(setup), **edits, "edited": dict(edits)}
+    if layout.problem and not edits:
+        return _unusable(found, layout.problem)
+    packages, fetched = _packages(found.project, layout)
+    found.packages = packages
+    setup = replace(setup_from(found.setup), plugins=(*setup.plugins, *_plugins(fetched)))
+    backend = fitted(open_backend(name_for(found.project)), found.project)
+    name = f"baseline-{found.pk}"
+    try:
+        tree = repository.worktree(name, found.commit)
+        with backend.open(packages=fetched, label=name) as sandbox:
+            reports = [_run(spoken, sandbox, tree.path, setup) for _ in range(2)]
+    finally:
+        repository.remove(name)
+    _judge(found, reports, setup, edits)
+    return None
+
+
+def look(repository: Repository, commit: str, subfolder: str) -> tuple[Language | None, RepositoryLayout | None]:
+    """The language and the layout of a commit, or of the part of it that is the project."""
+    top = f"{subfolder}/" if subfolder else ""
+    paths = [path.removeprefix(top) for path in repository.files(commit) if path.startswith(top)]
+    counts: dict[str, int] = {}
+    for path in paths:
+        if (owner := language_of(path)) is not None:
+            counts[owner.name] = counts.get(owner.name, 0) + 1
+    for name in sorted(counts, key=lambda name: -counts[name]):
+        spoken = language(name)
+        found = spoken.layout(paths, lambda path: repository.read(commit, top + path) or "")
+        if found is not None:
+            return spoken, _below(found, top)
+    return None, None
+
+
+def _below(layout: RepositoryLayout, top: str) -> RepositoryLayout:
+    """The layout of a subfolder with paths as the whole repository has them."""
+    if not top:
+        return layout
+
+    def moved(paths: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"{top}{path}".rstrip("/").removesuffix("/.") for path in paths)
+
+    setup = layout.setup
+    words = [word if word.startswith("-") else moved([word])[0] for word in setup.arguments]
+    setup = replace(setup, python_path=moved(["", *setup.python_path]), arguments=tuple(words))
+    return replace(
+        layout,
+        setup=setup,
+        source_roots=moved(layout.source_roots),
+        test_paths=moved(layout.test_paths),
+        conftests=moved(layout.conftests),
+        helpers=moved(layout.helpers),
+    )
+
+
+def _packages(project: Project, layout: RepositoryLayout) -> tuple[list[str], PackageSet | None]:
+    """What is fetched for the tests. Raises PackagesWanted, and PackageRefused for what cannot be had."""
+    supply, refused = ProjectSupply(project), _refused_names(project)
+    verdicts = {line: supply.check(line).judgement for line in (*layout.needed, *layout.useful)}
+    asks = [plain_name(line) for line in layout.needed if verdicts[line] is Judgement.NEEDS_APPROVAL]
+    if unknown := [name for name in asks if name not in refused]:
+        raise PackagesWanted(unknown, "Its tests import them.")
+    needed = [line for line in layout.needed if verdicts[line] is Judgement.ALLOWED]
+    useful = [line for line in layout.useful if verdicts[line] is Judgement.ALLOWED]
+    try:
+        if useful:
+            return [*needed, *useful], supply.fetch([*needed, *useful])
+    except PackageRefused:
+        pass  # what is only of use is worth no question
+    try:
+        return needed, supply.fetch(needed) if needed else None
+    except PackageUnlisted as unlisted:
+        if unknown := [name for name in unlisted.names if name not in refused]:
+            raise PackagesWanted(unknown, f"{unlisted.reason}.") from None
+        raise
+
+
+def _refused_names(project: Project) -> set[str]:
+    """Packages that a person said no to: the tests that need them are among the known failures."""
+    found: set[str] = set()
+    for row in Approval.objects.filter(project=project, kind=Approval.Kind.PACKAGE).order_by("pk"):
+        names = set(names_asked(row))
+        if row.status == Approval.Status.REJECTED:
+            found |= names
+        elif row.status == Approval.Status.APPROVED:
+            found -= names
+    return found
+
+
+def _plugins(fetched: PackageSet | None) -> list[str]:
+    """Modules of the test runner's plugins among the packages, by what their metadata says."""
+    found = []
+    for file in sorted(fetched.folder.glob("*.dist-info/entry_points.txt")) if fetched else ():
+        parser = configparser.ConfigParser(interpolation=None, delimiters=("=",), strict=False)
+        try:
+            parser.read_string(file.read_text(encoding="utf-8", errors="replace"))
+        except configparser.Error:
+            continue
+        if parser.has_section("pytest11"):
+            found += [value.partition(":")[0].strip() for _, value in parser.items("pytest11")]
+    return found
+
+
+def _run(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSetup) -> TestReport:
+    sandbox.mirror(tree)
+    return spoken.run_tests(sandbox, seconds=setup.suite_seconds, measured=False, setup=setup)
+
+
+def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edits: Mapping[str, Any]) -> None:
+    first = reports[0]
+    ran = [report for report in reports if report.passed or report.failed]
+    failing = [set(report.failing) for report in reports]
+    messages = {failure.nodeid: failure.message[:WORDS] for report in reports for failure in report.failures}
+    steady, changing = sorted(failing[0] & failing[1]), sorted(failing[0] ^ failing[1])
+    found.tests = {
+        "passed": first.passed,
+        "failed": first.failed,
+        "errors": first.errors,
+        "skipped": first.skipped,
+        "failing": {name: messages.get(name, "") for name in steady[:SHOWN]},
+        "flickering": changing[:SHOWN],
+    }
+    found.seconds = round(max(report.seconds for report in reports), 2)
+    suite, test = max(SUITE_FLOOR, math.ceil(found.seconds * FACTOR)), max(TEST_FLOOR, math.ceil(found.seconds))
+    setup = replace(setup, suite_seconds=suite, test_seconds=test)
+    found.setup = {**setup_to_json(setup), **edits, "edited": dict(edits)}
+    problems = [report for report in reports if report.problem and not (report.passed or report.failed)]
+    if len(ran) < 2 or problems:
+        _unusable(found, _why(problems[0] if problems else first))
+        return
+    found.status = Baseline.Status.READY
+    if len(steady) > SHOWN:
+        _unusable(found, f"{len(steady)} tests fail: too many to tell new failures from them.")
+
+
+def _why(report: TestReport) -> str:
+    """Why no test ran, with the error of the first file that could not be imported."""
+    said = report.problem or "No test ran"
+    if report.failures:
+        one = report.failures[0]
+        said = f"{one.nodeid}: {one.message}"
+    elif report.output.strip():
+        said += f": {report.output.strip().splitlines()[-1]}"
+    return f"{said[:600].rstrip('.')}."
+
+
+def _ask(project: Project, wanted: PackagesWanted) -> None:
+    """Ask once about all of them; a yes allows each by its name."""
+    supply = ProjectSupply(project)
+    facts = {}
+    for name in wanted.lines:
+        try:
+            facts[name] = supply.look_up(name).to_json()
+        except (PackageRefused, IndexUnavailable) as refused:
+            facts[name] = {"problem": str(refused)}
+    names = ", ".join(wanted.lines)
+    ask(
+        project,
+        kind=Approval.Kind.PACKAGE,
+        subject=names if len(names) <= 200 else hashlib.sha256(names.encode()).hexdigest(),
+        title=f"Install {names} for the tests of {project.name}?"[:200],
+        why=wanted.reason,
+        on_yes="They are fetched and unpacked without running any of their code; then the tests are run again.",
+        on_no="The tests that need them stay among the known failures.",
+        payload={"packages": wanted.lines, "facts": facts, "ecosystem": "Python"},
+    )
+
+
+def accept_without_tests(project: Project, *, by: User) -> Baseline:
+    """Go on with a repository whose tests cannot run; a person's decision. Raises NotAllowed and BadInput."""
+    require(by, project, "project.edit")
+    lock_project(project.pk)
+    found = project.baselines.first()
+    if found is None or found.status == Baseline.Status.READY:
+        raise BadInput("Its tests can be run: there is nothing to accept.")
+    found.status, found.accepted_by = Baseline.Status.ACCEPTED, by
+    found.save(update_fields=["status", "accepted_by"])
+    close_questions("accepted without tests", project=project, kind=Approval.Kind.PACKAGE, run=None)
+    note(by, "baseline.accepted", project.slug, {"problem": found.problem[:300]})
+    return found

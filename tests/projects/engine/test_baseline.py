@@ -1,0 +1,168 @@
+"""The baseline of an imported repository, measured in the real sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from projects.engine import baseline
+from projects.engine.baseline import accept_without_tests, measure, packages_of, test_setup_of
+from projects.engine.packages import names_asked, supply_of
+from projects.errors import BadInput
+from projects.models import Approval, Baseline, Project
+from projects.services.repositories.importing import CodeSource, import_project
+from projects.services.work.approvals import decide
+from sandbox.base import PackageSet
+from sandbox.package_index.errors import PackageUnlisted
+
+setup_of = test_setup_of  # under a name that pytest does not take for a test
+del test_setup_of
+pytestmark = [pytest.mark.django_db, pytest.mark.bubblewrap]
+
+SHOP = {
+    "pyproject.toml": '[project]\nname = "web-shop"\nversion = "1.2"\n[tool.pytest.ini_options]\naddopts = "-n 2"\n',
+    "src/shop/__init__.py": "from importlib.metadata import version\nVERSION = version('web-shop')\n",
+    "tests/conftest.py": "import pytest\n@pytest.fixture\ndef one():\n    return 1\n",
+    "tests/makers.py": "TWO = 2\n",
+    "tests/test_shop.py": """
+import os, pathlib, shop
+from makers import TWO
+
+def test_good(one):
+    assert (shop.VERSION, one + TWO) == ("1.2", 3)
+
+def test_bad():
+    assert shop.VERSION == "2"
+
+@__import__("pytest").mark.parametrize("n", [1])
+def test_now_and_then(n, tmp_path_factory):
+    mark = pathlib.Path("/tmp/seen")
+    seen = mark.exists()
+    mark.touch()
+    assert seen
+""",
+}
+
+
+@pytest.fixture
+def anna(settings: Any, tmp_path: Path) -> User:
+    settings.AISWE_HOME, settings.SANDBOX_BACKEND = tmp_path / "home", "bubblewrap"
+    return User.objects.create_superuser("anna")
+
+
+def imported(tmp_path: Path, files: dict[str, str], by: User, **options: Any) -> Project:
+    folder = tmp_path / "code"
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return import_project(CodeSource(folder=folder), by=by, **options).project
+
+
+@pytest.mark.slow
+def test_a_baseline_tells_what_passes_fails_and_flickers_and_tasks_get_it(tmp_path: Path, anna: User) -> None:
+    project = imported(tmp_path, SHOP, anna)
+    found = measure(project)
+    assert (found.status, found.problem) == (Baseline.Status.READY, "")
+    assert (found.layout["style"], found.layout["helpers"]) == ("src", ["tests/makers.py"])
+    assert list(found.tests["failing"]) == ["tests/test_shop.py::test_bad"]
+    assert found.tests["flickering"] == ["tests/test_shop.py::test_now_and_then[1]"]
+    assert found.test_command == "python -m pytest -q --override-ini=addopts= tests"
+    setup = setup_of(project)
+    assert setup.python_path == ("src",)
+    assert setup.known_failures == {"tests/test_shop.py::test_bad"}
+    assert setup.flickering == {"tests/test_shop.py::test_now_and_then[1]"}
+    assert (setup.test_seconds, setup.suite_seconds) == (60, 120)
+    with pytest.raises(BadInput, match="nothing to accept"):
+        accept_without_tests(project, by=anna)
+
+
+@pytest.mark.slow
+def test_a_subfolder_is_measured_by_its_own_layout(tmp_path: Path, anna: User) -> None:
+    files = {f"parts/shop/{path}": text for path, text in SHOP.items()} | {"test_other.py": "assert 0\n"}
+    project = imported(tmp_path, files, anna, subfolder="parts/shop")
+    found = measure(project)
+    assert (found.tests["passed"], found.tests["errors"]) == (1, 0), found.problem
+    assert found.layout["test_paths"] == ["parts/shop/tests"]
+
+
+@pytest.mark.slow
+def test_tests_that_cannot_run_say_why_and_a_person_may_go_on(tmp_path: Path, anna: User) -> None:
+    project = imported(tmp_path, {"a.py": "", "test_a.py": "from a import nothing_of_the_kind\n"}, anna)
+    found = measure(project)
+    assert found.status == Baseline.Status.UNUSABLE
+    assert "cannot import name 'nothing_of_the_kind'" in found.problem
+    assert accept_without_tests(project, by=anna).accepted_by == anna
+    assert setup_of(project) == baseline.TestSetup()
+
+
+def test_no_test_and_no_known_language_are_named(tmp_path: Path, anna: User) -> None:
+    assert measure(imported(tmp_path, {"a.py": ""}, anna)).problem.startswith("No test files were found")
+    assert measure(imported(tmp_path / "2", {"a.f90": ""}, anna)).problem.startswith("No language")
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """What is fetched, without an index."""
+    asked: list[list[str]] = []
+
+    def fetch(self: Any, lines: list[str]) -> PackageSet:
+        asked.append(list(lines))
+        if "rich" in lines and "needed-by-rich" not in supply_of(self._project)._approved:
+            raise PackageUnlisted(["needed-by-rich"], "needs what is not listed")
+        return PackageSet(tmp_path)
+
+    monkeypatch.setattr(baseline.ProjectSupply, "fetch", fetch)
+    monkeypatch.setattr(
+        baseline.ProjectSupply, "look_up", lambda self, name: (_ for _ in ()).throw(baseline.IndexUnavailable())
+    )
+    monkeypatch.setattr(baseline, "_run", lambda *given: baseline.TestReport(passed=1, seconds=100.0))
+    return asked
+
+
+def test_unknown_packages_are_one_question_and_its_yes_allows_each(
+    tmp_path: Path, anna: User, fetched: list[list[str]]
+) -> None:
+    project = imported(tmp_path, {"tests/test_a.py": "import zzz_one, zzz_two, freezegun\n"}, anna)
+    assert measure(project).status == Baseline.Status.MEASURING
+    assert measure(project).problem == "Waits for an answer about packages: zzz-one, zzz-two."
+    question = Approval.objects.get()
+    assert (question.kind, names_asked(question)) == ("package", ["zzz-one", "zzz-two"])
+    decide(question, by=anna, yes=True)
+    found = measure(project)
+    assert (found.status, packages_of(project)) == (Baseline.Status.READY, ["freezegun", "zzz-one", "zzz-two"])
+    assert (setup_of(project).test_seconds, setup_of(project).suite_seconds) == (100, 300)
+
+
+def test_a_no_leaves_the_tests_among_the_failures_and_is_not_asked_again(
+    tmp_path: Path, anna: User, fetched: list[list[str]]
+) -> None:
+    project = imported(tmp_path, {"tests/test_a.py": "import zzz_one\n"}, anna)
+    measure(project)
+    decide(Approval.objects.get(), by=anna, yes=False, reason="unknown")
+    assert measure(project).status == Baseline.Status.READY
+    assert (fetched, Approval.objects.count()) == ([], 1)
+
+
+def test_what_is_only_of_use_is_worth_no_question(tmp_path: Path, anna: User, fetched: list[list[str]]) -> None:
+    project_file = '[project]\nname = "p"\ndependencies = ["rich", "zzz-one"]\n'
+    files = {
+        "pyproject.toml": project_file,
+        "p.py": "try:\n    import rich, zzz_one\nexcept ImportError: pass\n",
+        "test_p.py": "",
+    }
+    project = imported(tmp_path, files, anna)
+    assert (measure(project).status, packages_of(project)) == (Baseline.Status.READY, [])
+    assert not Approval.objects.exists()
+
+
+def test_a_listed_package_that_needs_an_unlisted_one_asks_for_that_one(
+    tmp_path: Path, anna: User, fetched: list[list[str]]
+) -> None:
+    project = imported(tmp_path, {"test_a.py": "import rich\n"}, anna)
+    assert measure(project).status == Baseline.Status.MEASURING
+    assert names_asked(Approval.objects.get()) == ["needed-by-rich"]
+    decide(Approval.objects.get(), by=anna, yes=True)
+    assert measure(project).status == Baseline.Status.READY
