@@ -40,6 +40,8 @@ def after_verify(
     state: TaskState, runtime: Runtime[TaskContext]
 ) -> Literal["gates", "mutate", "repair", "fresh", "adjudicate", "escalate"]:
     """Passed goes on; a failure is repaired, argued about or approached anew until a limit is reached."""
+    if state["verdict"] == "escalate":
+        return "escalate"
     if state["verdict"] == "pass":
         return "mutate" if mutation.due(state, runtime.context) else "gates"
     limits, used, history = runtime.context.limits, state["counters"], state["history"]

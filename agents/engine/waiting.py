@@ -22,6 +22,7 @@ class WaitReason(StrEnum):
     GUARD_MODEL = "guard_model"
     PACKAGE_CONSENT = "package_consent"
     EFFECT_CONSENT = "effect_consent"
+    TEST_CONSENT = "test_consent"
     REPOSITORY = "repository"  # damaged, or not ours: it is looked at again until somebody has put it right
     TASKS = "tasks"  # a run: only a person can bring its tasks on
 

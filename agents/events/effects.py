@@ -62,7 +62,10 @@ class FileChanged(EventKind):
 
 @kind("test.result", "test", "tests", tone_by_outcome=GOOD)
 class TestsRan(EventKind):
-    """What the suite gave; `problem` when it gave no proper result; failures: nodeid, message, kind, place."""
+    """What the suite gave; `problem` when it gave no proper result; failures: nodeid, message, kind, place.
+
+    Only new failures count; `notes` say which known ones there were or are no more, and what did not run.
+    """
 
     passed: int
     failed: int
@@ -70,6 +73,7 @@ class TestsRan(EventKind):
     skipped: int
     failures: Rows
     problem: str = ""
+    notes: Sequence[str] = ()
     role: str = "tester"
 
 

@@ -90,6 +90,14 @@ class Language(Protocol):
         """Why the coder may not write this file: it decides which tests run or what they report. "" if it may."""
         return ""
 
+    def forgeries(self, path: str, source: str) -> list[str]:
+        """What in this file could make failing tests look green, in words for a person who is asked about it."""
+        return []
+
+    def ids_of_tests(self, path: str, source: str) -> list[str]:
+        """The ids of the tests in a file, as reports name them, without parameters; [] when that cannot be told."""
+        return []
+
     def import_word(self, path: str) -> str:
         """The word by which other files name this one when they import it; "" where imports name paths."""
         return ""

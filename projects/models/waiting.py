@@ -22,6 +22,7 @@ PHRASES: dict[WaitReason, str] = {
     WaitReason.PACKAGE_CONSENT: "wants to install {}",
     WaitReason.EFFECT_CONSENT: "reaches outside ({})",
     WaitReason.REPOSITORY: "{}",
+    WaitReason.TEST_CONSENT: "would decide how its tests run ({})",
     WaitReason.TASKS: "{}",
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.packages import lock_files
-from agents.engine.nodes.verify import run_tests, write_candidate
+from agents.engine.nodes.verify import cannot_judge, run_tests, write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.effects import CommitMade, EffectAnnounced, MergeDone, SystemNotice
 from agents.languages.registry import languages
@@ -89,7 +89,7 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
     if main == state["base"]:
         report = _tested(state, ctx, main, "with-locks")
         if not report.get("ok"):
-            return _broken(state, report)
+            return _broken(state, ctx, report)
         sha = _commit(state, ctx, main, "commit", report["tree"])
         _forward(state, ctx, sha)
         return _recorded(state, ctx, sha)
@@ -117,14 +117,16 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
     rebased = updated(state, changed)
     report = _tested(rebased, ctx, main, "after-rebase")
     if not report.get("ok"):
-        return updated(changed, _broken(state, report))
+        return updated(changed, _broken(state, ctx, report))
     sha = _commit(rebased, ctx, main, "commit-rebased", report["tree"])
     _forward(state, ctx, sha)
     return updated(changed, _recorded(state, ctx, sha, rebased=True))
 
 
-def _broken(state: TaskState, report: dict[str, Any]) -> TaskState:
-    """The suite fails on what would have been committed."""
+def _broken(state: TaskState, ctx: TaskContext, report: dict[str, Any]) -> TaskState:
+    """The suite fails on what would have been committed, or could not be judged."""
+    if report.get("environment"):
+        return cannot_judge(state, ctx, report, "")
     signatures = [*state["history"]["signatures"], report["signature"]]
     return {"candidate": {"report": report}, "history": {"signatures": signatures}, "verdict": "fail"}
 

@@ -9,10 +9,12 @@ from typing import Any
 from agents.engine.best_try import best_here
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
+from agents.engine.nodes.consent import refused_forgery
 from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
 from agents.engine.nodes.packages import settle_packages
 from agents.engine.repeats import already_tried, remembered
 from agents.engine.state import TaskState, files_of, key_of, updated
+from agents.engine.verdict import hangs_again, plain, trouble, verdict_of, waited
 from agents.events.effects import (
     CommandRan,
     CoverageMeasured,
@@ -20,6 +22,7 @@ from agents.events.effects import (
     EffectDone,
     ErrorRaised,
     FileChanged,
+    SystemNotice,
     TestsRan,
 )
 from agents.events.reasoning import AttemptRepeated
@@ -29,9 +32,10 @@ from agents.repair.feedback import counts_text
 from agents.repair.known import problem_of
 from agents.repair.signature import error_kind, signature_of
 from agents.workspace.repository import Worktree
-from sandbox.base import PackageRefused
+from sandbox.base import PackageRefused, Sandbox
 from sandbox.test_report import TestReport
 
+ENVIRONMENT_TRIES = 2  # of a run whose result is the machine's or the sandbox's, not the code's
 # SWE-MEM-3
 REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
 
@@ -105,38 +109,40 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
     else:
         argv = list(language.test_command)
         try:
-            sandbox = ctx.sandbox(state["candidate"]["packages"])
+            backend = ctx.sandbox(state["candidate"]["packages"]).backend
         except PackageRefused as refusal:
             # A name that does not exist is the model's invention: it must add_messages of it.
             return _refused_package(state, ctx, refusal, name)
         key = key_of(state, f"{name}/cmd")
         announcement = CommandRan(summary=f"{' '.join(argv)} …", effect="command", argv=argv)
         with effect(ctx.event_log, announcement, key=key, attempt=number):
-            sandbox.mirror(tree.path)
-            tested = tree.tree(state["base"])
-            found = language.run_tests(
-                sandbox, seconds=ctx.test_setup.suite_seconds, measured=True, setup=ctx.test_setup
-            )
-        report = asdict(found) | {
+            found, environment = _run_until_sound(state, ctx, tree, language, name)
+        candidate = state["candidate"]
+        verdict = verdict_of(found, ctx.test_setup, candidate["tests"], candidate["files"], language)
+        report = asdict(verdict.report) | {
             "compiles": True,
-            "ok": found.ok,
-            "tree": tested,
-            "problem": found.problem or found.void,
-            "failures": [asdict(failure) for failure in found.failures],
+            "ok": verdict.ok and not environment,
+            "tree": tree.tree(state["base"]),
+            "problem": environment or verdict.report.problem,
+            "environment": environment,
+            "notes": list(verdict.notes),
+            "failures": [asdict(failure) for failure in verdict.report.failures],
         }
-        for part in ("outcomes", "skips", "hooks", "hangs"):  # one entry for each test is too much for the state
+        for part in ("outcomes", "skips", "hangs", "failing"):  # an entry for each test is too much for the state
             del report[part]
-        ctx.event_log.emit(command_ran(argv, found, sandbox.backend), attempt=number, key=key)
+        ctx.event_log.emit(command_ran(argv, found, backend), attempt=number, key=key)
     signature = "" if report.get("ok") else signature_of(report)
     branch = report.get("branch_coverage")
     summary = str(report.get("problem") or "").capitalize() or counts_text(report).rstrip(".")
+    notes = report.get("notes", [])
     tests = TestsRan(
-        summary=summary + (f" · branch {branch:.0f} %" if branch is not None else ""),
+        summary=" · ".join([summary, *([f"branch {branch:.0f} %"] if branch is not None else []), *notes]),
         outcome="ok" if report.get("ok") else "fail",
         error_signature=signature,
         **{part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")},
         problem=report.get("problem", ""),
         failures=[_failure_row(failure, language) for failure in (report.get("failures") or [])[:20]],
+        notes=notes,
     )
     ctx.event_log.emit(tests, attempt=number, key=key_of(state, f"{name}/tests"))
     if branch is not None:
@@ -144,6 +150,41 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
         measured = CoverageMeasured(summary=f"branch coverage {branch:.0f} %", branch=branch, uncovered=uncovered)
         ctx.event_log.emit(measured, attempt=number, key=key_of(state, f"{name}/coverage"))
     return report | {"signature": signature}
+
+
+def _run_until_sound(
+    state: TaskState, ctx: TaskContext, tree: Worktree, language: Language, name: str
+) -> tuple[TestReport, str]:
+    """Run the suite, once more in a fresh sandbox when the run proves nothing of the code; and why the second did not.
+
+    Raises SandboxUnavailable.
+    """
+    setup, written, why = ctx.test_setup, files_of(state["candidate"]), ""
+    for turn in range(ENVIRONMENT_TRIES):
+        sandbox = ctx.sandbox(state["candidate"]["packages"])
+        sandbox.mirror(tree.path)
+        found = language.run_tests(sandbox, seconds=setup.suite_seconds, measured=True, setup=setup)
+        why = trouble(found, written) or _hung_once(ctx, tree, language, sandbox, found)
+        if not why:
+            break
+        said = f"A test run says nothing of the code: {why}"[:500]
+        notice = SystemNotice(summary=said, text=said)
+        ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/void{turn}"))
+        ctx.close()
+    return found, why
+
+
+def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, found: TestReport) -> str:
+    """Why a hang is not the code's: run alone, the test ended, or stood elsewhere. "" when it is, or nothing hung."""
+    setup = ctx.test_setup
+    for hang in waited(found, setup)[:1]:
+        sandbox.mirror(tree.path)
+        seconds = setup.test_seconds * 2
+        again = language.run_tests(sandbox, [plain(hang.nodeid)], seconds=seconds, measured=False, setup=setup)
+        if not hangs_again(hang, again):
+            at = f" at {hang.frames[0]}" if hang.frames else ""
+            return f"{hang.nodeid} did not end{at} after {hang.seconds:.0f} s, and did when it ran alone"
+    return ""
 
 
 def command_ran(argv: Sequence[str], found: TestReport, backend: str) -> CommandRan:
@@ -187,7 +228,12 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     else:
         tree = write_candidate(state, ctx)
         report = run_tests(state, ctx, tree, "verify")
+    if report.get("environment"):
+        return cannot_judge(state, ctx, report, tree.diff(state["base"]))
     number, passed = state["counters"]["attempt"], bool(report.get("ok"))
+    if passed and (refusal := refused_forgery(state, ctx, report.get("hooks", ()))):
+        report, passed = _pseudo_report("tests", refusal) | {"compiles": True}, False
+        report["signature"] = signature_of(report)
     judge(state, ctx, passed)
     reward = REWARD_CLEAN if passed else REWARD_TESTS_FAIL if report.get("compiles") else REWARD_NO_COMPILE
     if not passed:  # a try that passes is closed by the gates, which have the last word on it
@@ -213,6 +259,13 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     failure = failure_line(report)
     changed["history"]["tried"] = remembered(state, report, failure)
     return updated(changed, _failed(state, report["signature"], failure))
+
+
+def cannot_judge(state: TaskState, ctx: TaskContext, report: dict[str, Any], diff: str) -> TaskState:
+    """The same tests proved nothing twice: a person decides. No repair is charged, no diagnosis or lesson judged."""
+    close_attempt(state, ctx, report, "failed", 0.0, diff)
+    why = f"The tests were run {ENVIRONMENT_TRIES} times and say nothing of the code: {report['environment']}."
+    return {"verdict": "escalate", "escalation": why, "candidate": {"report": report}}
 
 
 def _failed(state: TaskState, signature: str, failure: str) -> TaskState:

@@ -8,12 +8,13 @@ from agents.languages.base import Language, PromptWords, Question
 from agents.languages.problems import WORKSPACE, Problem
 from agents.languages.python import look_up, merging, modules, packages, text
 from agents.languages.python.definitions import definitions_of, exported_names, imported_names
+from agents.languages.python.forgery import forgeries
 from agents.languages.python.layout import layout_of
 from agents.languages.python.measure import coverage_of
 from agents.languages.python.mutants import mutants_of
 from agents.languages.python.pip_output import read_pip
 from agents.languages.python.probing import behaviour, calls_of
-from agents.languages.python.pruning import without
+from agents.languages.python.pruning import ids_of_tests, without
 from agents.languages.python.pytest_output import is_pytest, read_block, read_pytest
 from agents.languages.python.test_config import steers_tests
 from agents.languages.python.tracebacks import read_python, read_unittest
@@ -60,6 +61,8 @@ class Python(Language):
     need_code = staticmethod(modules.need_code)
     measure = staticmethod(coverage_of)
     without_tests = staticmethod(without)
+    ids_of_tests = staticmethod(ids_of_tests)
+    forgeries = staticmethod(forgeries)
     steers_tests = staticmethod(steers_tests)
     syntax_error = staticmethod(text.syntax_error)
     compiles = staticmethod(text.compiles)

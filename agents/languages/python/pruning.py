@@ -26,6 +26,28 @@ def without(tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
     return kept
 
 
+def ids_of_tests(path: str, source: str) -> list[str]:
+    """The ids of the tests that pytest finds in a file by its own rules, without their parameters."""
+    name = path.rpartition("/")[2]
+    if not (name.endswith("_test.py") or (name.startswith("test_") and name.endswith(".py"))):
+        return []
+    try:
+        tree = syntax.parse(source)
+    except syntax.UNREADABLE:
+        return []
+    collected = {(), *_test_classes(tree)}
+    return ["::".join([path, *names]) for names, _ in _tests_in(tree, ()) if names[:-1] in collected]
+
+
+def _test_classes(tree: ast.Module) -> Iterable[tuple[str, ...]]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            made = any(isinstance(one, ast.FunctionDef) and one.name == "__init__" for one in node.body)
+            unit = any(ast.unparse(base).endswith("TestCase") for base in node.bases)
+            if unit or (node.name.startswith("Test") and not made):
+                yield (node.name,)
+
+
 def _cut(text: str, gone: set[tuple[str, ...]]) -> str:
     """The file without these tests; "" when none would be left."""
     try:

@@ -25,6 +25,7 @@ from agents.memory.base import Lesson, NoLessons, Showing
 from agents.workspace.repository import Repository
 from sandbox.packages import PackageSupply
 from sandbox.registry import open_backend
+from sandbox.test_setup import TestSetup
 from tests.agents.llm.fake_servers import FakeModelServer
 
 APPROVED = '{"approved": true, "reasons": ["does what FR-01 asks"]}'
@@ -171,6 +172,7 @@ class Bench:
     saver: InMemorySaver = field(default_factory=InMemorySaver)
     switched_off: frozenset[str] = frozenset()
     knowledge: Knowledge = field(default_factory=Knowledge)
+    test_setup: TestSetup = field(default_factory=TestSetup)
     across: bool = False  # lessons of other projects are allowed
     at_once: int = 1  # conversations that the model's server takes
     speed: float = 0.0  # tokens a second of the model; 0 is as fast as it can
@@ -217,6 +219,7 @@ class Bench:
                 lessons=self.lessons,
                 gates=self.gates,
                 knowledge=self.knowledge,
+                test_setup=self.test_setup,
                 switched_off=self.switched_off,
                 lessons_across_projects=self.across,
             )

@@ -1,0 +1,133 @@
+"""What a test run says of the candidate: which failures are new, and whether the run says anything at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agents.languages.base import Language
+from sandbox.test_report import Failure, Hang, TestReport
+from sandbox.test_setup import TestSetup
+
+_PHASE = re.compile(r" \((?:setup|teardown)\)$")
+_MISSING = re.compile(r"No module named '([\w.]+)'")
+SHOWN = 5
+OWN_CPU = 0.5  # of its limit: a test that used so much computed, and did not wait for something
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """A report that holds new failures alone; `notes` are for people."""
+
+    report: TestReport
+    ok: bool
+    notes: tuple[str, ...] = ()
+
+
+def plain(nodeid: str) -> str:
+    """The test's id without the phase in which it failed."""
+    return _PHASE.sub("", nodeid)
+
+
+def verdict_of(
+    found: TestReport, setup: TestSetup, tests: Mapping[str, str], files: Mapping[str, str], language: Language
+) -> RunVerdict:
+    """Take what was known before from the failures, and add what the task's own tests did not do.
+
+    `tests` and `files` are what the task wrote. Tests that failed before and tests that flicker decide nothing.
+    """
+    excused = setup.known_failures | setup.flickering
+    failing = {plain(one) for one in found.failing or [failure.nodeid for failure in found.failures]}
+    known = sorted(failing & excused)
+    failures = [one for one in found.failures if plain(one.nodeid) not in excused]
+    failures += _skipped_by_code(found, files)
+    problem = found.problem or ("" if found.void else _not_run(found, tests, language))
+    report = replace(
+        found,
+        failures=tuple(failures),
+        failing=tuple(one for one in found.failing if plain(one) not in excused),
+        failed=found.failed - sum(found.outcomes.get(one) != "error" for one in known),
+        errors=found.errors - sum(found.outcomes.get(one) == "error" for one in known),
+        problem=problem,
+    )
+    clean = not (report.failed or report.errors or failures or problem or found.void) and found.passed > 0
+    notes = []
+    if known:
+        notes.append(f"{len(known)} failed before as well: {_few(known)}")
+    if fixed := sorted(one for one in setup.known_failures if found.outcomes.get(one) == "passed"):
+        notes.append(f"{len(fixed)} failed before and pass now: {_few(fixed)}")
+    if left := sorted(one for one, outcome in found.outcomes.items() if outcome == "deselected"):
+        notes.append(f"{len(left)} were deselected: {_few(left)}")
+    return RunVerdict(report, clean and (found.exit_code == 0 or (found.exit_code == 1 and bool(known))), tuple(notes))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+
+
+def _skipped_by_code(found: TestReport, files: Mapping[str, str]) -> list[Failure]:
+    """Tests that the code under test skipped, where the task wrote that code."""
+    return [
+        Failure(nodeid, f"the code under test skipped this test: {reason}", reason)
+        for nodeid, reason in found.skips.items()
+        if any(f"/{path}'" in reason for path in files)
+    ]
+
+
+def _not_run(found: TestReport, tests: Mapping[str, str], language: Language) -> str:
+    """Which of the task's own tests gave no result; "" where the runner does not tell one test from another."""
+    if not found.outcomes:
+        return ""
+    ran: dict[str, set[str]] = {}
+    for nodeid, outcome in found.outcomes.items():
+        ran.setdefault(nodeid.partition("[")[0], set()).add(outcome)
+    for path, text in tests.items():
+        if path in ran:  # it could not be collected, and says so
+            if "skipped" in ran[path]:
+                return f"{path} was skipped as a whole: {found.skips.get(path, '')}"
+            continue
+        wanted = language.ids_of_tests(path, text)
+        left = [name for name in wanted if not ran.get(name, set()) - {"deselected"}]
+        if left:
+            return f"{left[0]} was written and did not run"
+        if wanted and all(ran[name] == {"skipped"} for name in wanted):
+            return f"every test of {path} was skipped: {found.skips.get(wanted[0], '')}"
+    return ""
+
+
+def trouble(found: TestReport, written: Mapping[str, str]) -> str:
+    """Why the run proves nothing of the code: the machine, the sandbox, or its own checks; "" for an honest result.
+
+    `written` are the task's files: a module that one of them names is the task's own affair.
+    """
+    if found.void:
+        return found.void
+    if found.starved:
+        return f"the machine had no CPU for the tests: {found.cpu_seconds:.0f} s in {found.seconds:.0f} s"
+    missing = {match[1].partition(".")[0] for one in found.failures if (match := _MISSING.search(one.message))}
+    absent = len(found.failing or found.failures) == sum("No module named" in one.message for one in found.failures)
+    if missing and absent and not found.passed:
+        text = "\n".join([*written, *written.values()])
+        if not any(re.search(rf"\b{re.escape(name)}\b", text) for name in missing):
+            return f"packages are missing that the task's files do not name: {', '.join(sorted(missing))}"
+    return ""
+
+
+def waited(found: TestReport, setup: TestSetup) -> list[Hang]:
+    """Tests that reached their limit with little CPU: a lock that never opens, or something outside of the code."""
+    known = setup.known_failures | setup.flickering
+    return [
+        one for one in found.hangs if one.cpu_seconds < OWN_CPU * setup.test_seconds and plain(one.nodeid) not in known
+    ]
+
+
+def hangs_again(hang: Hang, again: TestReport) -> bool:
+    """True when the test, run alone, did not get beyond the same function, or did not end at all."""
+    same = any(one.frames[:1] and hang.frames[:1] and _function(one) == _function(hang) for one in again.hangs)
+    return same or (again.timed_out and not again.starved)
+
+
+def _function(hang: Hang) -> str:
+    path, _, rest = hang.frames[0].partition(":")
+    return f"{path} {rest.rpartition(' in ')[2]}"

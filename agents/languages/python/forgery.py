@@ -1,0 +1,53 @@
+"""Code that could make failing tests look green: not proof of intent, and enough to ask a person."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from agents.languages.python import syntax
+
+_LEFT_OUT = frozenset({"collect_ignore", "collect_ignore_glob", "pytest_plugins"})
+_RUNNERS = frozenset({"_pytest", "pluggy"})
+
+
+def forgeries(path: str, source: str) -> list[str]:
+    """What in this file decides how tests run or compare, each in a few words; fixtures alone are none."""
+    try:
+        tree = syntax.parse(source)
+    except syntax.UNREADABLE:
+        return []
+    test = path.rpartition("/")[2]
+    is_test = test.startswith("test_") or test.endswith("_test.py") or test == "conftest.py" or "tests/" in path
+    return sorted({why for node in ast.walk(tree) for why in _in(node, is_test)})
+
+
+def _in(node: ast.AST, is_test: bool) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if node.name.startswith("pytest_"):
+            yield f"defines the hook {node.name}"
+        if node.name in ("__eq__", "__ne__") and _constant(node, node.name == "__eq__"):
+            yield f"{node.name} calls everything equal"
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            name = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+            if name in _LEFT_OUT or (name == "__test__" and _is(node.value, False)):
+                yield f"sets {name}"
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+        roots = {name.partition(".")[0] for name in names}
+        for root in sorted(roots & (_RUNNERS if is_test else _RUNNERS | {"pytest"})):
+            yield f"imports {root}"
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("os._exit", "os.fork"):
+        yield f"calls {ast.unparse(node.func)}"
+
+
+def _constant(node: ast.FunctionDef | ast.AsyncFunctionDef, value: bool) -> bool:
+    """True when the function can return nothing else."""
+    returns = [each for each in ast.walk(node) if isinstance(each, ast.Return)]
+    return bool(returns) and all(_is(each.value, value) for each in returns)
+
+
+def _is(node: ast.expr | None, value: bool) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value

@@ -1,0 +1,128 @@
+"""What is the machine's fault is charged to nobody, and what only looks like a pass is held for a person."""
+
+import pytest
+
+from agents.engine.waiting import Waiting
+from agents.languages.python import language
+from sandbox.test_report import TestReport
+from sandbox.test_setup import TestSetup
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+
+TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
+BAD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a - b")
+EQUAL = """class Number(int):
+    __hash__ = int.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
+def add(a: int, b: int) -> int:
+    return Number(7)"""
+PATCHED = """import pytest
+
+pytest.Function.runtest = lambda self: None
+
+
+def add(a: int, b: int) -> int:
+    return 7"""
+ASLEEP = "import time\n\n\ndef add(a: int, b: int) -> int:\n    time.sleep(1000)\n    return a + b"
+STARVED = TestReport(timed_out=True, starved=True, cpu_seconds=3.0, seconds=900.0, problem="did not end")
+
+pytestmark = pytest.mark.bubblewrap
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path, {"tester-tests": TESTS, "coder-code": GOOD, "reviewer-review": APPROVED}, task())
+
+
+def starve(monkeypatch, times):
+    """The machine has no CPU for the first runs."""
+    left, works = [STARVED] * times, language.run_pytest
+    monkeypatch.setattr(language, "run_pytest", lambda *args, **more: left.pop() if left else works(*args, **more))
+    return left
+
+
+def test_a_run_that_a_busy_machine_starved_is_made_again(bench, monkeypatch):
+    left = starve(monkeypatch, 1)
+    final = bench.run()
+    assert final["verdict"] == "merged"
+    assert not left
+    assert final["counters"]["repairs"] == 0
+    assert [attempt["outcome"] for attempt in bench.task_store.attempts.values()] == ["passed"]
+    assert any("no CPU" in event["payload"]["text"] for event in bench.event_log.of("system"))
+
+
+def test_the_same_twice_goes_to_a_person_and_nothing_is_charged_or_learned(bench, monkeypatch):
+    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="minus for plus") + GOOD}
+    starve(monkeypatch, 2)
+    final = bench.run()
+    assert final["verdict"] == "escalated"
+    assert "say nothing of the code: the machine had no CPU" in final["escalation"]
+    assert (final["counters"]["repairs"], final["counters"]["iteration"]) == (0, 2)
+    assert final["history"]["failures"] == []
+    assert bench.lessons.kept == []
+    assert not bench.merged("calc.py")
+
+
+def test_a_diagnosis_is_not_judged_by_a_run_that_proves_nothing(bench, monkeypatch):
+    bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="minus for plus") + GOOD}
+    runs, works = [], language.run_pytest
+
+    def later(*args, **more):
+        runs.append(1)
+        return works(*args, **more) if len(runs) == 1 else STARVED
+
+    monkeypatch.setattr(language, "run_pytest", later)
+    assert bench.run()["verdict"] == "escalated"
+    assert "diagnosis" not in bench.task_store.attempts[2]
+
+
+def test_a_hang_in_the_code_is_a_failure_that_names_test_and_place(bench):
+    bench.replies |= {"coder-code": code("calc.py", ASLEEP)}
+    bench.replies |= {"coder-repair": DIAGNOSIS.format(cause="it sleeps") + GOOD}
+    bench.test_setup = TestSetup(test_seconds=1)
+    final = bench.run()
+    assert final["verdict"] == "merged"
+    assert final["counters"]["repairs"] == 1
+    (failure,) = bench.task_store.attempts[1]["tests"]["failures"]
+    assert failure["nodeid"] == "tests/test_calc.py::test_sum"
+    assert "calc.py:5 in add" in failure["message"]
+
+
+def test_a_patched_runner_is_never_a_pass(bench):
+    bench.replies |= {"coder-code": code("calc.py", PATCHED)}
+    final = bench.run()
+    assert final["verdict"] == "escalated"
+    assert "asserts do not tell the truth" in final["escalation"]
+    assert not bench.merged("calc.py")
+
+
+def test_an_equality_that_holds_for_everything_waits_for_a_person(bench):
+    bench.replies |= {"coder-code": code("calc.py", EQUAL)}
+    with pytest.raises(Waiting, match="test_consent"):
+        bench.run()
+    (question,) = bench.task_store.questions
+    assert "calls everything equal" in question["why"]
+    assert not bench.merged("calc.py")
+
+
+def test_what_a_person_refuses_goes_back_to_the_coder(bench, monkeypatch):
+    bench.replies |= {"coder-code": code("calc.py", EQUAL)}
+    bench.replies |= {"coder-repair": DIAGNOSIS.format(cause="a trick") + GOOD}
+    monkeypatch.setattr(type(bench.task_store), "ask", lambda self, **asked: "rejected")
+    assert bench.run()["verdict"] == "merged"
+    assert "A person refused" in bench.task_store.attempts[1]["tests"]["failures"][0]["message"]
+    assert "a + b" in bench.merged("calc.py")
+
+
+def test_a_failure_from_before_does_not_stop_the_task(bench, monkeypatch):
+    known = "tests/test_calc.py::test_sum"
+    bench.test_setup = TestSetup(known_failures=frozenset({known}))
+    more = TESTS.replace("== 5", "== 6\n\n\ndef test_more():\n    assert add(1, 1) == 2")
+    bench.replies |= {"tester-tests": more}
+    assert bench.run()["verdict"] == "merged"
+    (ran,) = bench.event_log.of("test.result")
+    assert ran["payload"]["notes"] == [f"1 failed before as well: {known}"]
