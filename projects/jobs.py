@@ -33,6 +33,7 @@ from projects.errors import LostRace, ProjectsError
 from projects.models import Plan, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
 from projects.services.audit import checkpoints, events
+from projects.services.delivery.attestations import attest_merges
 from projects.services.planning import documents, plans
 from projects.services.work import leases, runs, tasks
 from projects.services.work.locks import lock_run
@@ -158,6 +159,7 @@ def schedule_run(run_id: int) -> None:
     if run.status == Run.Status.QUEUED:
         with suppress(ProjectsError):
             move_run(run, Run.Status.RUNNING, actor=this_worker())
+    attest_merges(run)  # before the run can be over: a sweep comes back for what a killed worker left out
     ready = tasks.ready_tasks(run.pk)
     if runs.finish_if_done(run.pk):
         _packed(run)

@@ -218,6 +218,44 @@ def check_export(file: Path, signature: Path | None, key: Path) -> int:
     return output.answer(asdict(report), words, ok=report.ok)
 
 
+@command.command("verify-commit")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("commit")
+@click.option(
+    "--key", type=READABLE, help="The public key, as `aiswe audit key` printed it; this installation's by default."
+)
+@output.json_option
+def verify_commit(folder: Path, commit: str, key: Path | None) -> int:
+    """Verify the signed attestation of COMMIT in FOLDER, a repository or a checkout; needs no database.
+
+    A clone has the attestations after `git fetch origin refs/notes/aiswe:refs/notes/aiswe`. Exit code 1 when there is
+    none, it was changed, or it is about something else.
+    """
+    from projects.services.audit import signing
+    from projects.services.audit.attestation import verify_commit as check
+
+    if key is None:
+        django.start(migrate=False)
+        if not (signing.audit_folder() / signing.KEY_FILE).exists():
+            raise WrongUse("This installation has no key yet.", "Name the public key of the other one: --key FILE.")
+        trusted = signing.private_key().public_key()
+    else:
+        trusted = signing.read_public(key.read_text(encoding="utf-8", errors="replace"))
+    report = check(folder, commit, trusted)
+
+    def people() -> None:
+        if not report.ok:
+            output.say(f"✕ {report.problem}")
+            return
+        told = report.predicate
+        keys = ", ".join(row["key"] for row in told["requirements"]) or "none"
+        output.say(f"✓ {report.commit[:10]} is attested with key {report.key}.")
+        output.say(f"  Task {told['task']} of run {told['run']} in {told['project']}; requirements: {keys}.")
+        output.say(f"  Tests: {told['tests'].get('passed', 0)} passed, {told['tests'].get('failed', 0)} failed.")
+
+    return output.answer(asdict(report), people, ok=report.ok)
+
+
 @command.command()
 @output.json_option
 def key() -> None:
