@@ -1,7 +1,7 @@
 # One target per task; all are idempotent. Needs make and git; everything else is installed or named.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run demo doctor check test lint bench notices clean
+.PHONY: help install install-dev run demo doctor check test lint soak bench notices clean
 PY := .venv/bin/python
 
 help:            ## this list
@@ -36,6 +36,9 @@ lint: install-dev   ## style, format, types, imports between rooms, licences
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
 	@.venv/bin/python scripts/licences.py check
+
+soak: install-dev   ## kill git and its worker 150 times at random points of merges
+	@AISWE_SOAK=150 nice .venv/bin/python -m pytest -q tests/agents/workspace/test_kills.py
 
 bench: install-dev  ## measure, and print the figures with their meaning
 	@bash scripts/bench.sh

@@ -93,6 +93,8 @@ def _environment(folder: Path, author: CommitSettings) -> dict[str, str]:
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",  # a replacement would show another tree than the one the hash names
         "GIT_TERMINAL_PROMPT": "0",
+        "SSH_ASKPASS": "/bin/false",  # nobody is there to type the passphrase of a signing key
+        "SSH_ASKPASS_REQUIRE": "force",
         # A folder that is no repository any more must not lead to one that happens to lie around it.
         "GIT_CEILING_DIRECTORIES": str(folder.resolve().parent),
         "GIT_AUTHOR_NAME": author.author_name,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.text import slugify
 
 from agents.engine.limits import LIMITS, PER_TASK, default_limits
+from agents.workspace.git import CommitSettings
 from projects.errors import BadInput, NotAllowed
 from projects.models import Membership, Project
 from projects.models.project import Autonomy, Role
@@ -23,8 +27,13 @@ from projects.services.work.locks import lock_project
 __all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member", "update_settings"]
 
 SANDBOXES = ("auto", "docker", "bubblewrap")
-SETTINGS = ("name", "autonomy", "limits", "house_rules", "model", "sandbox_backend")
+SETTINGS = (
+    *("name", "autonomy", "limits", "house_rules", "model", "sandbox_backend"),
+    *("base_branch", "updates_base", "commit_settings"),
+)
 MAX_RULES = 20_000
+_BRANCH = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+@-]|[./](?![./]|$))*(?<!\.lock)")
+_EMAIL = re.compile(r"[^\s<>@]+@[^\s<>@]+")
 
 
 def create_project(name: str, *, by: User, **settings: Any) -> Project:
@@ -56,9 +65,10 @@ def _insert(values: Mapping[str, Any], by: User) -> Project:
 
 
 def update_settings(project: Project, *, by: User, **changes: Any) -> Project:
-    """Change settings (name, autonomy, limits, house_rules, model, sandbox_backend).
+    """Change settings (see SETTINGS).
 
-    Limits not named keep their value. Raises NotAllowed and BadInput, and then nothing is changed.
+    Limits not named keep their value; commit_settings are given whole. Raises NotAllowed and BadInput, and then nothing
+    is changed.
     """
     require(by, project, "project.edit")
     with transaction.atomic():
@@ -131,7 +141,40 @@ def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, 
         raise BadInput("The model's name can have at most 120 characters.")
     if "limits" in checked:
         checked["limits"] = _checked_limits(checked["limits"], limits)
+    if "base_branch" in checked and not (
+        len(str(checked["base_branch"])) <= 200 and _BRANCH.fullmatch(str(checked["base_branch"]))
+    ):
+        raise BadInput(f"{checked['base_branch']!r} is not a valid branch name.")
+    if "updates_base" in checked and not isinstance(checked["updates_base"], bool):
+        raise BadInput("updates_base is true or false.")
+    if "commit_settings" in checked:
+        checked["commit_settings"] = _checked_commits(checked["commit_settings"])
     return checked
+
+
+def _checked_commits(given: Any) -> dict[str, Any]:
+    """Who signs for commits; what is left out or empty is the product's own."""
+    known = CommitSettings.__dataclass_fields__
+    if not isinstance(given, Mapping) or set(given) - set(known):
+        raise BadInput(f"Commit settings are {', '.join(known)}.")
+    found = {name: value for name, value in given.items() if value not in ("", None, False)}
+    name, mail = found.get("author_name", ""), found.get("author_email", "")
+    if not isinstance(name, str) or len(name) > 100 or re.search(r"[<>\x00-\x1f\x7f]", name) or name != name.strip():
+        raise BadInput("An author's name has at most 100 characters, and no < or > among them.")
+    if mail and not (isinstance(mail, str) and len(mail) <= 200 and _EMAIL.fullmatch(mail)):
+        raise BadInput(f"{mail!r} is not an e-mail address.")
+    if bool(name) != bool(mail):
+        raise BadInput("An author needs a name and an e-mail address.")
+    if "sign_off" in found and found["sign_off"] is not True:
+        raise BadInput("sign_off is true or false.")
+    if "signing_key" in found:
+        # Only keys that whoever runs this machine put there: a member must not sign with any other of its files.
+        folder = Path(settings.AISWE_HOME).resolve() / "keys"
+        key = (folder / str(found["signing_key"])).resolve()
+        if not key.is_relative_to(folder) or not key.is_file():
+            raise BadInput(f"There is no SSH key {str(found['signing_key'])!r} in {folder}.")
+        found["signing_key"] = str(key)
+    return found
 
 
 def _checked_limits(given: Any, current: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,3 +96,44 @@ def test_members_are_added_once_and_the_last_manager_stays():
         projects.add_member(project, person, "king", by=person)
     with pytest.raises(NotAllowed):
         projects.add_member(project, person, "viewer", by=boss)
+
+
+def test_commit_settings_are_checked(tmp_path, settings):
+    settings.AISWE_HOME = tmp_path
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "sign").write_text("a key")
+    (tmp_path / "secret_key").write_text("ours")
+    project = make_project()
+    owner = owner_of(project)
+
+    def change(**given):
+        return projects.update_settings(project, by=owner, commit_settings=given).commit_settings
+
+    whole = {"author_name": "Ada L.", "author_email": "ada@example.com", "sign_off": True, "signing_key": "sign"}
+    assert change(**whole) == whole | {"signing_key": str(tmp_path / "keys" / "sign")}
+    assert change(author_name="", sign_off=False) == {}
+    for bad in (
+        {"author_name": "Ada"},
+        {"author_email": "ada@example.com"},
+        {"author_name": "A\nB", "author_email": "a@b"},
+        {"author_name": "A <x@y>", "author_email": "a@b"},
+        {"author_name": "Ada", "author_email": "a@b> <c"},
+        {"sign_off": "yes"},
+        {"signing_key": "../secret_key"},
+        {"signing_key": "/etc/passwd"},
+        {"signing_key": "none"},
+        {"color": "red"},
+    ):
+        with pytest.raises(BadInput):
+            change(**bad)
+
+
+def test_a_base_branch_has_a_name_that_git_takes():
+    project = make_project()
+    owner = owner_of(project)
+    assert projects.update_settings(project, by=owner, base_branch="release/2.x").base_branch == "release/2.x"
+    for bad in ("", "-d", "a..b", "a b", "x.lock", "a//b", "a/", "a~1", "x\n"):
+        with pytest.raises(BadInput):
+            projects.update_settings(project, by=owner, base_branch=bad)
+    with pytest.raises(BadInput):
+        projects.update_settings(project, by=owner, updates_base="no")
