@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +20,7 @@ from projects.services.planning.projects import LIMITS
 
 RETRIES = LIMITS["max_retries"]
 MAX_DOCUMENT = 5 * 1024 * 1024  # bytes
+MAX_ARCHIVE = 50 * 1024 * 1024
 RULES_HELP = "At least 8 characters; not a common one, not your name."
 
 
@@ -128,6 +130,70 @@ class ProjectForm(DocumentForm):
         help_text="After that the task is escalated.",
     )
     field_order = ["name", "file", "text", "autonomy", "max_retries"]
+
+
+class ImportForm(forms.Form):
+    """Code that is there, from one of three places."""
+
+    name = forms.CharField(max_length=120, required=False, help_text="The name of its source by default.")
+    archive = forms.FileField(
+        required=False,
+        label="A zip or tar archive",
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.tar,.gz,.tgz,.bz2,.xz"}),
+        help_text="Up to 50 MB.",
+    )
+    address = forms.CharField(
+        required=False,
+        max_length=500,
+        label="Or a git address",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "placeholder": "https://git.example.org/shop.git"}),
+        help_text="https or ssh, without credentials.",
+    )
+    folder = forms.CharField(
+        required=False,
+        max_length=1_000,
+        label="Or a folder on the server",
+        widget=forms.TextInput(attrs={"spellcheck": "false"}),
+        help_text="Below one that an administrator listed.",
+    )
+    branch = forms.CharField(required=False, max_length=200, help_text="The one that is checked out by default.")
+    subfolder = forms.CharField(required=False, max_length=400, help_text="The part of it that is the project.")
+
+    def clean(self) -> dict[str, Any]:
+        """Exactly one place is given."""
+        data = super().clean() or {}
+        if sum(bool(data.get(name)) for name in ("archive", "address", "folder")) != 1:
+            raise ValidationError("Give exactly one: an archive, an address or a folder.")
+        if data.get("archive") and data["archive"].size > MAX_ARCHIVE:
+            raise ValidationError("The archive has more than 50 MB: use `aiswe project import` on the server.")
+        return data
+
+
+class BaselineForm(forms.Form):
+    """How the tests of a project are run."""
+
+    arguments = forms.CharField(
+        required=False,
+        max_length=2_000,
+        label="Arguments of pytest",
+        help_text="Folders and options, in words as for a shell; what was found by default.",
+    )
+    python_path = forms.CharField(
+        required=False, max_length=1_000, label="Folders of its packages", help_text="Besides the top: src, lib."
+    )
+    test_seconds = forms.FloatField(required=False, min_value=1, max_value=7200, label="Seconds for one test")
+    suite_seconds = forms.FloatField(required=False, min_value=1, max_value=7200, label="Seconds for all tests")
+
+    def clean_arguments(self) -> list[str]:
+        """As words."""
+        try:
+            return shlex.split(self.cleaned_data["arguments"])
+        except ValueError:
+            raise ValidationError("A quotation mark is not closed.") from None
+
+    def clean_python_path(self) -> list[str]:
+        """As a list."""
+        return [part.strip().rstrip("/") for part in self.cleaned_data["python_path"].split(",") if part.strip()]
 
 
 class RequirementForm(forms.Form):

@@ -24,13 +24,13 @@ from agents.events.effects import ErrorRaised
 from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailable
 from agents.llm.scripted_server.scenario import ScenarioError
 from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
-from projects.engine import building, planning, sandboxes
+from projects.engine import baseline, building, planning, sandboxes
 from projects.engine.disk_space import NoRoom
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
-from projects.models import Plan, RequirementDocument, Run, Task
+from projects.models import Baseline, Plan, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
 from projects.services.audit import checkpoints, events
 from projects.services.delivery.attestations import attest_merges
@@ -287,6 +287,18 @@ def _crashed(task: Task, text: str, actor: str, token: int) -> None:
         tasks.escalate_task(task, token=token, text=text, actor=actor)
     else:
         _back(task, WaitReason.RETRY, "", actor, token)
+
+
+@shared_task(name="projects.jobs.measure_baseline")
+def measure_baseline(row: int) -> None:
+    """Run the tests of an imported repository as it stands."""
+    close_old_connections()
+    found = Baseline.objects.select_related("project").filter(pk=row, status=Baseline.Status.MEASURING).first()
+    if found is not None:
+        try:
+            baseline.measure_row(found)
+        except (ProjectsError, GitError, OSError) as error:
+            Baseline.objects.filter(pk=row).update(status=Baseline.Status.UNUSABLE, problem=str(error)[:500])
 
 
 @shared_task(name="projects.jobs.sweep")

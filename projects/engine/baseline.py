@@ -5,16 +5,19 @@ from __future__ import annotations
 import configparser
 import hashlib
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from agents.languages.base import Language
 from agents.languages.layouts import RepositoryLayout
 from agents.languages.registry import language, language_of
+from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
 from projects.engine.packages import ProjectSupply, names_asked
 from projects.engine.paths import repository_of
@@ -25,6 +28,7 @@ from projects.services.accounts.rights import require
 from projects.services.audit.sitelog import note
 from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_project
+from projects.services.work.queue import enqueue
 from sandbox.base import PackageRefused, PackageSet, Sandbox, SandboxError
 from sandbox.package_index.errors import IndexUnavailable, PackageUnlisted
 from sandbox.package_index.names import Judgement, plain_name
@@ -32,6 +36,9 @@ from sandbox.registry import open_backend
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 
+MOST_SECONDS = 7200
+# Variables that would decide what is loaded or reported.
+_OURS = ("PYTEST", "PYTHON", "LD_", "COV", "PATH", "HOME", "PIP_", "GIT_", "NODE")
 FIRST_RUN_SECONDS = 900.0  # how long the suite may take before anything is known of it
 FACTOR = 3.0  # of the time that it took
 TEST_FLOOR, SUITE_FLOOR = 60.0, 120.0
@@ -86,17 +93,37 @@ def setup_to_json(setup: TestSetup) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in ("known_failures", "flickering")}
 
 
-def measure(project: Project, commit: str = "", *, given: Mapping[str, Any] | None = None) -> Baseline:
+def measure(project: Project, commit: str = "") -> Baseline:
     """Measure a commit, the newest of the base branch by default; what came of it is stored and returned.
 
-    `given` replaces parts of the setup that was found. The tests are run twice. The status is READY, UNUSABLE with the
-    reason in `problem`, or still MEASURING while a person has not answered the question about packages.
+    The tests are run twice, with what a person changed in the setup. The status is READY, UNUSABLE with the reason in
+    `problem`, or still MEASURING while a person has not answered the question about packages.
     """
-    repository = repository_of(project)
-    commit = commit or repository.head()
-    found = Baseline.objects.create(project=project, commit=commit)
+    commit = commit or repository_of(project).head()
+    return measure_row(Baseline.objects.create(project=project, commit=commit, setup={"edited": edits_of(project)}))
+
+
+def request_measure(project: Project, *, by: User, edits: Mapping[str, Any] | None = None) -> Baseline:
+    """Have a worker measure the newest commit; `edits` replace what a person changed before. Raises NotAllowed."""
+    require(by, project, "project.edit")
+    changed = edits_of(project) if edits is None else checked_edits(edits)
     try:
-        _measure(found, repository, given or _edited(project))
+        head = repository_of(project).head()
+    except GitError:
+        raise BadInput("There is no code to measure yet.") from None
+    with transaction.atomic():
+        row = Baseline.objects.create(project=project, commit=head, setup={"edited": changed})
+        if edits is not None:
+            note(by, "baseline.changed", project.slug, changed)
+        enqueue("projects.jobs.measure_baseline", row.pk)
+    return row
+
+
+def measure_row(found: Baseline) -> Baseline:
+    """Do what was asked for by a row that is MEASURING; see measure()."""
+    project, repository = found.project, repository_of(found.project)
+    try:
+        _measure(found, repository, found.setup.get("edited", {}))
     except PackagesWanted as wanted:
         _ask(project, wanted)
         found.problem = f"Waits for an answer about packages: {wanted}."
@@ -108,10 +135,39 @@ def measure(project: Project, commit: str = "", *, given: Mapping[str, Any] | No
     return found
 
 
-def _edited(project: Project) -> dict[str, Any]:
-    """What a person changed in the newest baseline."""
-    before = newest(project)
+def edits_of(project: Project) -> dict[str, Any]:
+    """What a person changed in the setup of the newest baseline."""
+    before = project.baselines.first()
     return dict(before.setup.get("edited", {})) if before else {}
+
+
+def checked_edits(edits: Mapping[str, Any]) -> dict[str, Any]:
+    """Words for the test runner, folders and limits as people write them. Raises BadInput."""
+    found: dict[str, Any] = {}
+    for name in ("arguments", "python_path", "plugins"):
+        words = edits.get(name, [])
+        if not isinstance(words, list) or not all(isinstance(word, str) and 0 < len(word) < 300 for word in words):
+            raise BadInput(f"{name} must be a list of words.")
+        if words:
+            found[name] = [str(word) for word in words[:50]]
+    for folder in found.get("python_path", []):
+        if folder.startswith("/") or ".." in folder.split("/"):
+            raise BadInput(f"{folder[:80]!r} is not a folder of the repository.")
+    if not all(re.fullmatch(r"[A-Za-z_][\w.]*", name) for name in found.get("plugins", [])):
+        raise BadInput("plugins must be names of modules.")
+    environment = edits.get("environment", {})
+    if not isinstance(environment, Mapping):
+        raise BadInput("environment must be a table of names and values.")
+    for name, value in environment.items():
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", str(name)) or name.startswith(_OURS) or not isinstance(value, str):
+            raise BadInput(f"The variable {str(name)[:60]!r} cannot be set for tests.")
+        found.setdefault("environment", {})[name] = value[:1000]
+    for name in ("test_seconds", "suite_seconds"):
+        if (seconds := edits.get(name)) is not None:
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= MOST_SECONDS:
+                raise BadInput(f"{name} must be a number from 1 to {MOST_SECONDS:,}.")
+            found[name] = float(seconds)
+    return found
 
 
 def _unusable(found: Baseline, problem: str) -> None:

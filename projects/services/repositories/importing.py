@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import shutil
 from collections.abc import Mapping
@@ -91,9 +92,18 @@ def folder_on_page(text: str) -> CodeSource:
 
 
 def import_project(
-    source: CodeSource, *, by: User, name: str = "", branch: str = "", subfolder: str = "", **options: Any
+    source: CodeSource,
+    *,
+    by: User,
+    name: str = "",
+    branch: str = "",
+    subfolder: str = "",
+    seconds: float = math.inf,
+    **options: Any,
 ) -> Imported:
     """Take the code in and make a project of it; `options` are further settings of create_project().
+
+    `seconds` limits the fetch where the installation allows more.
 
     Nothing is kept when it fails. Raises BadInput with the reason, and NotAllowed.
     """
@@ -101,7 +111,7 @@ def import_project(
         raise NotAllowed("Sign in to import a project.")
     incoming = home() / "repositories" / f".incoming-{secrets.token_hex(8)}"
     try:
-        fetched, subfolder = _fetch(source, incoming, branch, subfolder)
+        fetched, subfolder = _fetch(source, incoming, branch, subfolder, min(seconds, settings.IMPORT_SECONDS))
         with transaction.atomic():
             project = create_project(name or source.name, by=by, **options)
             _keep(project, source, fetched, subfolder)
@@ -125,8 +135,8 @@ def _keep(project: Project, source: CodeSource, fetched: Fetched, subfolder: str
     project.save(update_fields=["source", "base_branch", "subfolder"])
 
 
-def _fetch(source: CodeSource, target: Path, branch: str, subfolder: str) -> tuple[Fetched, str]:
-    limits = FetchLimits(settings.IMPORT_SECONDS, settings.IMPORT_MB)
+def _fetch(source: CodeSource, target: Path, branch: str, subfolder: str, seconds: float) -> tuple[Fetched, str]:
+    limits = FetchLimits(seconds, settings.IMPORT_MB)
     if source.address:
         fetched = clone_address(
             parse_address(source.address),
