@@ -195,6 +195,11 @@ CONTENT_SECURITY_POLICY = {
 MODEL_URLS = {kind.name: kind.url_in(os.environ) for kind in model_servers()}  # AISWE_<NAME>_URL
 MODEL = config.MODEL
 MODEL_WINDOW = config.MODEL_WINDOW
+MODEL_TIMEOUTS = {  # agents.llm.base.Timeouts
+    "first_token": config.MODEL_FIRST_TOKEN_SECONDS,
+    "idle": config.MODEL_SILENCE_SECONDS,
+    "total": config.MODEL_REPLY_SECONDS,
+}
 MODEL_PARALLEL = config.MODEL_PARALLEL
 MODELS_FILE = config.MODELS_FILE or str(AISWE_HOME / "models.toml")
 MODEL_OF = {  # by persona, in order of preference; "" = what the file or AISWE_MODEL says

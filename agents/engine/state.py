@@ -27,7 +27,7 @@ class Candidate(TypedDict, total=False):
     diagnosis: dict[str, str]  # that it was written from
     unfounded: bool  # the diagnosis names a line as evidence that nobody had shown
     report: dict[str, Any]  # the last test report
-    mutation: dict[str, Any]  # done, rounds, survivors: whether the tests notice small mistakes
+    mutation: dict[str, Any]  # done, rounds, survivors, remark: whether the tests notice small mistakes
     reward: float  # of the try that passed the gates (SWE-MEM-3)
     conflict: dict[str, str]  # path -> text with markers
     commit: str

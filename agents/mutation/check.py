@@ -16,6 +16,7 @@ from sandbox.test_setup import TestSetup
 
 MAX_MUTANTS = 12
 ENOUGH = 3  # of which one was noticed: the suite can fail, and the next task need not wait
+FEWEST = 2  # to judge by: a single mutant may do just what the code does
 SECONDS = 60.0  # for all of them together
 ONE_SECONDS = 4.0  # a mutant may loop for ever, which counts as noticed
 DIFF_LINES = 24
@@ -46,8 +47,20 @@ class Result:
 
     @property
     def blind(self) -> bool:
-        """True when the tests noticed none of the mutants."""
-        return self.complete and self.ran > 0 and self.noticed == 0
+        """True when the tests noticed none of the mutants, and enough of them ran to say so."""
+        return self.complete and self.ran >= FEWEST and self.noticed == 0
+
+    @property
+    def one_sided(self) -> str:
+        """A sentence for the reviewer where all mutants had the same fate, which says as much of the check as of tests.
+
+        "" otherwise.
+        """
+        if not self.ran or 0 < self.noticed < self.ran:
+            return ""
+        fate = "none of them was noticed" if not self.noticed else "every one of them failed"
+        few = "" if self.ran >= FEWEST else ", too few to judge by"
+        return f"Of {self.ran} small mistakes put into the change{few}, {fate}."
 
 
 def mutants_of(
@@ -92,8 +105,8 @@ def check(
             )
         finally:
             sandbox.put({mutant.path: files[mutant.path].encode()})
-        if report.timed_out and left < ONE_SECONDS:
-            break  # our time was up, which says nothing about the mutant
+        if report.void or report.starved or (report.timed_out and left < ONE_SECONDS):
+            break  # the run itself was unsound or our time was up, which says nothing about the mutant
         ran += 1
         noticed += not report.ok
         if report.ok:

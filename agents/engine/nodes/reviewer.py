@@ -89,6 +89,13 @@ def _findings(state: TaskState, feedback: str) -> TaskState | None:
     }
 
 
+def _about_tests(state: TaskState) -> list[str]:
+    """What the test run and the mutation check say, in sentences."""
+    report, remark = state["candidate"]["report"], state["candidate"]["mutation"].get("remark", "")
+    notes = [f"Of the others {note}." for note in report.get("notes", ())]
+    return [counts_text(report), *notes, *([remark] if remark else [])]
+
+
 def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Ask the reviewer whether the change answers the requirement. No readable verdict means no."""
     ctx = runtime.context
@@ -105,7 +112,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
                 project=ctx.project,
                 key=task["key"],
                 title=task["title"],
-                counts=counts_text(state["candidate"]["report"]),
+                counts=" ".join(_about_tests(state)),
                 requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
                 diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
             ),

@@ -6,7 +6,7 @@ import pytest
 
 from agents.languages.python import syntax
 from agents.languages.registry import language
-from agents.mutation.check import ENOUGH, MAX_MUTANTS, check, mutants_of
+from agents.mutation.check import ENOUGH, MAX_MUTANTS, Result, check, mutants_of
 from sandbox.registry import load_backend
 
 CODE = "def area(a, b):\n    if a < 0 or b < 0:\n        raise ValueError('negative')\n    return a * b\n"
@@ -70,3 +70,18 @@ def test_a_mutant_that_loops_for_ever_counts_as_noticed(monkeypatch):
         sandbox.put({"c.py": code.encode(), "tests/test_c.py": test.encode()})
         result = check(language(), sandbox, looping, {"c.py": code}, ["tests/test_c.py"])
     assert (result.ran, result.noticed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("ran", "noticed", "blind", "remark"),
+    [
+        (0, 0, False, ""),
+        (1, 0, False, "Of 1 small mistakes put into the change, too few to judge by, none of them was noticed."),
+        (4, 0, True, "Of 4 small mistakes put into the change, none of them was noticed."),
+        (3, 3, False, "Of 3 small mistakes put into the change, every one of them failed."),
+        (3, 1, False, ""),
+    ],
+)
+def test_mutants_of_one_fate_are_remarked_on_and_judged_only_when_enough_ran(ran, noticed, blind, remark):
+    result = Result(ran, noticed, (), 1.0)
+    assert (result.blind, result.one_sided) == (blind, remark)

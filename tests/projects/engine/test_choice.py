@@ -100,3 +100,9 @@ def test_a_run_that_may_send_data_away_says_so(book: Path, settings: Any) -> Non
     (event,) = event_log.events
     assert "Data leaves this machine" in event["summary"]
     assert event["payload"]["servers"] == ["https://models.example.org/v1"]
+
+
+def test_how_long_a_model_may_take_is_a_setting(settings: Any) -> None:
+    settings.MODEL_TIMEOUTS = {"first_token": 900.0, "idle": 300.0, "total": 3600.0}
+    timeouts = choice.provider_of("ollama:slow", "coder").timeouts
+    assert (timeouts.first_token, timeouts.idle, timeouts.total) == (900.0, 300.0, 3600.0)
