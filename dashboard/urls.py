@@ -43,6 +43,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<int:pk>/baseline/accept", imports.accept, name="baseline-accept"),
     path("p/<int:pk>/", projects.detail, name="project"),
     path("p/<int:pk>/settings", projects.settings, name="project-settings"),
+    path("p/<int:pk>/archive", projects.archive, name="project-archive"),
     path("p/<int:pk>/members", projects.add_member, name="project-members"),
     path("p/<int:pk>/members/remove", projects.remove_member, name="project-member-remove"),
     path("p/<int:pk>/documents", projects.upload, name="project-upload"),

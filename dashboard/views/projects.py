@@ -52,11 +52,11 @@ def home(request: AuthenticatedHttpRequest) -> HttpResponse:
             done=Count("tasks", filter=Q(tasks__status="merged")), all=Count("tasks")
         )
     }
-    by_phase: dict[str, list[Project]] = {"needs": [], "working": [], "done": []}
+    by_phase: dict[str, list[Project]] = {"needs": [], "working": [], "done": [], "archived": []}
     for project in found:
         run = by_pk.get(project.newest_run)
         project.newest = [run] if run else []
-        by_phase[_phase(run, project.asks)].append(project)
+        by_phase["archived" if project.archived_at else _phase(run, project.asks)].append(project)
     if not found and not request.htmx:
         context = {"checks": health.run_checks(), "demo": demo.is_offered(), "title": "Welcome", **setup_facts()}
         return show(request, "pages/first_run.html", context)
@@ -65,6 +65,8 @@ def home(request: AuthenticatedHttpRequest) -> HttpResponse:
         ("working", "Working", by_phase["working"]),
         ("done", "Done", by_phase["done"]),
     ]
+    if by_phase["archived"]:
+        columns.append(("archived", "Archived", by_phase["archived"]))
     return show(request, "pages/projects.html", {"columns": columns, "count": len(found)}, part="board")
 
 
@@ -168,6 +170,14 @@ def settings(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
         limits={"max_retries": int(retries)},
     )
     messages.success(request, "Settings saved. Running tasks keep the limits they started with.")
+    return redirect("project", project.pk)
+
+
+@page("POST", Project)
+def archive(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
+    """Set the project aside, or take it up again."""
+    projects.set_archived(project, request.POST.get("archived") == "yes", by=request.user)
+    messages.success(request, f"{project.name} is {'archived' if project.archived_at else 'in use again'}.")
     return redirect("project", project.pk)
 
 

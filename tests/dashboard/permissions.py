@@ -131,6 +131,7 @@ TABLE: list[Row] = [
     _do("baseline", SETTERS, "project"),
     _do("baseline-accept", SETTERS, "project", ok=422),
     _do("project-settings", SETTERS, "project", **SETTINGS),
+    _do("project-archive", SETTERS, "project"),
     _do("project-members", MANAGERS, "project", username="viewer", role="auditor"),
     _do("project-member-remove", MANAGERS, "project", user="VIEWER", role="viewer"),
     _do("project-upload", ARCHITECTS, "project", text="# B\n\nThe API shall add."),

@@ -1,14 +1,17 @@
-"""aiswe plan: show, check, approve."""
+"""aiswe plan: show, check, edit, approve."""
 
 from __future__ import annotations
 
 import json
+import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.models import Plan
@@ -18,7 +21,7 @@ MOST_BYTES = 20_000_000
 
 @click.group()
 def command() -> None:
-    """Show, check and approve plans."""
+    """Show, check, edit and approve plans."""
 
 
 @command.command()
@@ -53,17 +56,20 @@ def validate(file: Path, prd: str | None) -> int:
 
 
 def _read(file: Path) -> Any:
-    """The JSON in a file, or a sentence on why it is none."""
+    """The JSON or YAML in a file, or a sentence on why it is none."""
+    import yaml
+
     if file.stat().st_size > MOST_BYTES:
         return f"{file.name} is larger than {MOST_BYTES // 1_000_000} MB: too large for a plan."
     try:
-        read = json.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+        read = yaml.safe_load(text) if file.suffix in (".yaml", ".yml") else json.loads(text)
     except UnicodeDecodeError:
         return f"{file.name} is not UTF-8 text."
     except RecursionError:
         return f"{file.name} is nested too deeply to be a plan."
-    except ValueError as error:
-        return f"{file.name} is not JSON: {error}"
+    except (ValueError, yaml.YAMLError) as error:
+        return f"{file.name} is not {'YAML' if file.suffix in ('.yaml', '.yml') else 'JSON'}: {error}"
     return read if isinstance(read, dict) else f"{file.name} holds a {type(read).__name__}; a plan is an object."
 
 
@@ -123,6 +129,59 @@ def approve(plan: int, digest: str | None, user: str) -> None:
 
     words = f"Plan v{approved.version} of {approved.project.name} is approved by {by}."
     output.answer(_document(approved), f"{words}\nNext: aiswe run start {approved.pk}")
+
+
+@command.command()
+@click.argument("plan", type=int)
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--comment", default="", metavar="TEXT", help="Why this version exists.")
+@django.as_option
+@output.json_option
+def edit(plan: int, file: Path | None, comment: str, user: str) -> int:
+    """Make a new version of plan PLAN from FILE (JSON or YAML, as `plan show --json` prints it), or in $EDITOR.
+
+    The version is validated and waits for approval; exit code 1 when it is not valid. Only the newest can be edited.
+    """
+    if file is None and (output.wants_json() or not sys.stdin.isatty()):
+        raise WrongUse("Without a terminal the plan comes from a file.", f"`aiswe plan edit {plan} FILE`.")
+    django.start()
+    from projects.models import Plan
+    from projects.services.planning import plans
+
+    found, by = django.row(Plan, plan, "plan"), django.acting_user(user)
+    content = _read(file) if file else _typed(found)
+    if isinstance(content, str):
+        raise WrongUse(content, f"`aiswe plan show {plan} --json` prints the shape.")
+    content = content.get("content", content)  # what `plan show --json` printed is taken too
+    if not isinstance(content, dict) or not isinstance(content.get("tasks"), list):
+        raise WrongUse(f"{file} has no list of tasks.", f"`aiswe plan show {plan} --json` prints the shape.")
+    newer = plans.edit_plan(found, content=content, by=by, comment=comment, base_hash=found.content_hash)
+    valid = newer.status != Plan.Status.INVALID
+
+    def people() -> None:
+        if newer.pk == found.pk:
+            output.say(f"Nothing was changed: plan {found.pk} (v{found.version}) stays as it is.")
+            return
+        for problem in newer.problems:
+            output.say(f"{'✕' if problem['severity'] == 'error' else '!'} {problem['message']}")
+        output.say(f"Plan {newer.pk} (v{newer.version}) of {newer.project.name} was made from v{found.version}.")
+        output.say(f"Next: aiswe plan {'approve' if valid else 'edit'} {newer.pk}")
+
+    return output.answer(_document(newer), people, ok=valid)
+
+
+def _typed(plan: Plan) -> Any:
+    """The plan as a person leaves it in their editor."""
+    text = click.edit(json.dumps(plan.content, indent=2, ensure_ascii=False), extension=".json")
+    if text is None:
+        return plan.content  # closed without saving
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        kept = Path(tempfile.mkstemp(prefix="aiswe-plan-", suffix=".json")[1])
+        kept.write_text(text, encoding="utf-8")
+        return f"What you wrote is not JSON: {error}. It is kept in {kept}: `aiswe plan edit {plan.pk} {kept}`."
+    return read if isinstance(read, dict) else "A plan is an object with a list of tasks."
 
 
 def _document(plan: Plan) -> dict[str, Any]:

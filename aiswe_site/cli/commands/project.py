@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.commands import delivery, importing
+from aiswe_site.cli.commands import administration, delivery, importing
 from aiswe_site.cli.problems import WrongUse
 
 
 @click.group()
 def command() -> None:
-    """Create a project from a requirements document or from code, and take out what was built."""
+    """Create projects from documents or from code, set them up, archive them, and take out what was built."""
 
 
-for _one in (importing.take_in, importing.measure, *delivery.COMMANDS):
+for _one in (importing.take_in, importing.measure, *administration.COMMANDS, *delivery.COMMANDS):
     command.add_command(_one)
 
 

@@ -1,17 +1,37 @@
-"""aiswe requirements: extraction alone."""
+"""aiswe requirements: extraction alone, and confirming what was read."""
 
 from __future__ import annotations
 
 import click
 
-from aiswe_site.cli import output
+from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import WrongUse
 
 
-@click.command()
+class FileOrVerb(click.Group):
+    """`aiswe requirements FILE` reads a document; the words of its commands come first (a file of such a name: ./…)."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put in the command that a file leaves out."""
+        words = [word for word in args if not word.startswith("-")]
+        if args and not {"-h", "--help"} & set(args) and (not words or words[0] not in self.commands):
+            args = ["read", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=FileOrVerb)
+def command() -> None:
+    """List the requirements in a document (`aiswe requirements FILE`), or confirm those of a project."""
+
+
+@command.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @output.json_option
-def command(file: str) -> None:
-    """List every requirement in FILE with its lines, and every paragraph without one. No model is needed."""
+def read(file: str) -> None:
+    """List every requirement in FILE with its lines, and every paragraph without one. No model is needed.
+
+    The word "read" may be left out: `aiswe requirements FILE`.
+    """
     from agents.requirements.documents import read_path
     from agents.requirements.extract import extract
 
@@ -32,3 +52,47 @@ def command(file: str) -> None:
         output.say(f"{len(rows)} requirements; {mapped} of {found.paragraphs} paragraphs mapped.")
 
     output.answer(found.to_json(), people)
+
+
+@command.command()
+@click.argument("project")
+@click.option("--accept", "keys", multiple=True, metavar="KEY", help="Accept this suggestion too; may be repeated.")
+@django.as_option
+@output.json_option
+def confirm(project: str, keys: tuple[str, ...], user: str) -> None:
+    """Confirm the requirements of PROJECT (its short name): what its newest document says is accepted.
+
+    Suggestions, which a rule or a model inferred, are rejected unless --accept names them.
+    """
+    django.start()
+    from django.db import transaction
+
+    from projects.models import Requirement, RequirementDocument
+    from projects.services.planning import documents
+
+    found, by = django.project(project), django.acting_user(user)
+    document = found.documents.first()
+    if document is None:
+        raise WrongUse(f"{project} has no document yet.", "Upload one on the project's page.")
+    documents.extract_written(document)
+    suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
+    if unknown := sorted(set(keys) - set(suggested.values_list("key", flat=True))):
+        known = ", ".join(suggested.values_list("key", flat=True)) or "none"
+        raise WrongUse(f"{', '.join(unknown)} is not a suggestion in {document}.", f"Suggestions: {known}.")
+    if keys and document.status == RequirementDocument.Status.CONFIRMED:
+        raise WrongUse(f"{document} is confirmed already.", "Upload a new version to change what was confirmed.")
+    with transaction.atomic():
+        if document.status != RequirementDocument.Status.CONFIRMED:
+            for row in suggested.filter(status=Requirement.Status.PROPOSED):
+                status = Requirement.Status.ACCEPTED if row.key in keys else Requirement.Status.REJECTED
+                documents.set_requirement(row, by=by, status=status)
+        documents.confirm_requirements(document, by=by)
+    rows = list(document.requirements.values("key", "origin", "status", "text"))
+    accepted = [row["key"] for row in rows if row["status"] == Requirement.Status.ACCEPTED]
+    left_out = [row["key"] for row in rows if row["status"] == Requirement.Status.REJECTED]
+    words = f"{len(accepted)} requirements of {project} are confirmed."
+    if left_out:
+        words += f"\nLeft out: {', '.join(left_out)}"
+    result = {"project": found.slug, "document": document.pk, "accepted": accepted, "rejected": left_out}
+    output.answer(result, f"{words}\nNext: a plan; `aiswe history` lists the runs.")
+    django.tell_worker()

@@ -11,12 +11,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 from django.utils.text import slugify
 
 from agents.engine.limits import LIMITS, PER_TASK, default_limits
 from agents.workspace.git import CommitSettings
-from projects.errors import BadInput, NotAllowed
-from projects.models import Membership, Project
+from projects.errors import BadInput, IllegalMove, NotAllowed
+from projects.models import Membership, Project, Run
 from projects.models.project import Autonomy, Role
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_text
@@ -24,7 +25,7 @@ from projects.services.audit.notifications import announce_recheck
 from projects.services.audit.sitelog import note
 from projects.services.work.locks import lock_project
 
-__all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member", "update_settings"]
+__all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member", "set_archived", "update_settings"]
 
 SANDBOXES = ("auto", "docker", "bubblewrap")
 SETTINGS = (
@@ -80,6 +81,24 @@ def update_settings(project: Project, *, by: User, **changes: Any) -> Project:
             note(by, "project.changed", current.slug, changed)
     project.refresh_from_db()
     return project
+
+
+def set_archived(project: Project, archived: bool, *, by: User) -> None:
+    """Set the project aside, or take it up again; doing it twice changes nothing.
+
+    An archived project starts no runs. Raises NotAllowed, and IllegalMove while a run of it is open.
+    """
+    require(by, project, "project.edit")
+    with transaction.atomic():
+        current = lock_project(project.pk)
+        if archived != (current.archived_at is not None):
+            open_run = Run.objects.filter(project=current).exclude(status__in=Run.OVER).first()
+            if archived and open_run is not None:
+                raise IllegalMove(f"Run {open_run.pk} of {current.name} is open: let it finish, or cancel it first.")
+            now = timezone.now() if archived else None
+            Project.objects.filter(pk=current.pk).update(archived_at=now)
+            note(by, "project.archived" if archived else "project.unarchived", current.slug)
+    project.refresh_from_db()
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

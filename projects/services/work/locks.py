@@ -5,7 +5,7 @@ NO KEY UPDATE is enough for counting under the lock, and lets others insert rows
 
 from __future__ import annotations
 
-from projects.errors import BadInput
+from projects.errors import BadInput, IllegalMove
 from projects.models import Project, Run
 
 
@@ -24,3 +24,11 @@ def lock_run(run_id: int) -> Run:
 def lock_project(project_id: int) -> Project:
     """The project's row, held until the transaction ends: versions of its documents and plans are counted under it."""
     return Project.objects.select_for_update(no_key=True).get(pk=project_id)
+
+
+def lock_project_in_use(project_id: int) -> Project:
+    """lock_project() for starting work. Raises IllegalMove for a project that was set aside."""
+    project = lock_project(project_id)
+    if project.archived_at is not None:
+        raise IllegalMove(f"{project.name} is archived: take it up again first (`aiswe project unarchive`).")
+    return project

@@ -25,7 +25,7 @@ from projects.services.audit.events import emit
 from projects.services.insight.usage import usage_of
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
-from projects.services.work.locks import lock_project, lock_run
+from projects.services.work.locks import lock_project_in_use, lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 
@@ -45,7 +45,7 @@ def start_planning(document: RequirementDocument, *, by: User) -> Run:
     """
     require(by, document.project, "run.start")
     with transaction.atomic():
-        project = lock_project(document.project_id)
+        project = lock_project_in_use(document.project_id)
         going = Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER).first()
         if going is not None:
             return going
@@ -81,7 +81,7 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
     elif plan.project.autonomy not in NO_APPROVAL:
         raise NotAllowed(f"In {plan.project.name} a person starts a build.")
     with transaction.atomic():
-        project = lock_project(plan.project_id)
+        project = lock_project_in_use(plan.project_id)
         plan.refresh_from_db()
         if plan.status != Plan.Status.APPROVED:
             raise StaleVersion(f"Plan v{plan.version} is {plan.status}: only an approved plan is built.")
@@ -191,6 +191,7 @@ def resume_run(run: Run, *, by: User) -> Run:
             raise IllegalMove(
                 f"Run {run.pk} was started from the command line and cannot be resumed: run the command again."
             )
+        lock_project_in_use(current.project_id)
         move_run(current, Run.Status.RUNNING, actor=by.get_username())
         enqueue(JOB_OF_KIND[current.kind], run.pk)
     run.refresh_from_db()

@@ -1,0 +1,120 @@
+"""aiswe project …: list, set up, archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import WrongUse
+
+if TYPE_CHECKING:
+    from projects.models import Project
+
+WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+SWITCHES = ("updates_base", "sign_off")
+COMMITS = ("author_name", "author_email", "sign_off", "signing_key")  # together they are `commit_settings`
+PLAIN = ("name", "autonomy", "model", "sandbox_backend", "house_rules", "base_branch", "updates_base")
+
+
+@click.command("list")
+@output.json_option
+def list_() -> None:
+    """List the projects, archived ones last."""
+    django.start()
+    from django.db.models import Count
+
+    from projects.models import Project
+
+    rows = Project.objects.annotate(run_count=Count("runs")).order_by("archived_at", "-pk")
+    found = [
+        {
+            "project": row.slug,
+            "name": row.name,
+            "autonomy": row.autonomy,
+            "model": row.model_name,
+            "source": row.source,
+            "runs": row.run_count,
+            "created_at": row.created_at,
+            "archived_at": row.archived_at,
+        }
+        for row in sorted(rows, key=lambda row: row.archived_at is not None)
+    ]
+    columns: dict[str, output.Column] = {
+        "Project": "project",
+        "Name": "name",
+        "Autonomy": "autonomy",
+        "Model": "model",
+        "Runs": "runs",
+        "Archived": lambda row: f"{row['archived_at']:%Y-%m-%d}" if row["archived_at"] else "",
+    }
+    output.answer(
+        found, lambda: output.records(found, columns, nothing="No projects yet. `aiswe project new` makes one.")
+    )
+
+
+def _settings_of(project: Project) -> dict[str, Any]:
+    commits = {name: project.commit_settings.get(name, False if name in SWITCHES else "") for name in COMMITS}
+    return {**{name: getattr(project, name) for name in PLAIN}, **commits}
+
+
+@click.command()
+@click.argument("project")
+@click.argument("changes", nargs=-1, metavar="[NAME=VALUE]...")
+@django.as_option
+@output.json_option
+def settings(project: str, changes: tuple[str, ...], user: str) -> None:
+    """Show the settings of PROJECT (its short name), or change them: `settings todo autonomy=plan_only sign_off=yes`.
+
+    Budgets are changed by `aiswe project limits`.
+    """
+    known = (*PLAIN, *COMMITS)
+    wanted: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals or name not in known:
+            raise WrongUse(f"{change!r} changes no setting.", f"NAME=VALUE, with one of {', '.join(known)}.")
+        if name in SWITCHES and value.lower() not in WORDS:
+            raise WrongUse(f"{name} is {value!r}; it must be yes or no.")
+        wanted[name] = WORDS[value.lower()] if name in SWITCHES else value
+    django.start()
+    from projects.errors import BadInput
+    from projects.services.planning import projects
+
+    found = django.project(project, "`aiswe project list` lists them.")
+    if wanted:
+        commits = {name: wanted.pop(name) for name in COMMITS if name in wanted}
+        if commits:
+            wanted["commit_settings"] = {**found.commit_settings, **commits}
+        try:
+            projects.update_settings(found, by=django.acting_user(user), **wanted)
+        except BadInput as wrong:
+            raise WrongUse(str(wrong), f"`aiswe project settings {project}` shows them.") from wrong
+    now = _settings_of(found)
+    people = {name: {True: "yes", False: "no"}.get(value, value) for name, value in now.items()}
+    output.answer({"project": found.slug, "settings": now}, lambda: output.pairs(people))
+
+
+def _archiving(verb: str, about: str) -> click.Command:
+    @click.command(verb, help=about)
+    @click.argument("project")
+    @django.as_option
+    @output.json_option
+    def move(project: str, user: str) -> None:
+        django.start()
+        from projects.services.planning import projects
+
+        found = django.project(project, "`aiswe project list` lists them.")
+        projects.set_archived(found, verb == "archive", by=django.acting_user(user))
+        output.answer({"project": found.slug, "archived_at": found.archived_at}, f"{found.slug} is {verb}d.")
+
+    return move
+
+
+COMMANDS = (
+    list_,
+    settings,
+    _archiving("archive", "Set PROJECT aside: it stays as it is, starts no runs and is listed apart."),
+    _archiving("unarchive", "Take PROJECT up again."),
+)

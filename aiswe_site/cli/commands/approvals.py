@@ -1,0 +1,139 @@
+"""aiswe approvals: the questions that wait for a person, and their answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aiswe_site.cli import django, output
+from aiswe_site.cli.problems import WrongUse
+
+if TYPE_CHECKING:
+    from projects.models import Approval
+
+
+@click.group("approvals")
+def command() -> None:
+    """List, show and answer the questions that wait for a person."""
+
+
+def document_of(approval: Approval) -> dict[str, Any]:
+    """An approval as data."""
+    return {
+        "approval": approval.pk,
+        "kind": approval.kind,
+        "project": approval.project.slug,
+        "run": approval.run_id,
+        "task": approval.task.key if approval.task else None,
+        "title": approval.title,
+        "subject": approval.subject,
+        "status": approval.status,
+        "why": approval.why,
+        "on_yes": approval.on_yes,
+        "on_no": approval.on_no,
+        "payload": approval.payload,
+        "reason": approval.reason,
+        "decided_by": approval.decided_by.get_username() if approval.decided_by else None,
+        "requested_at": approval.requested_at,
+        "decided_at": approval.decided_at,
+    }
+
+
+def say(approval: Approval) -> None:
+    """The question as a person reads it."""
+    place = " · ".join(
+        filter(
+            None,
+            [
+                approval.project.name,
+                f"run {approval.run_id}" if approval.run_id else "",
+                approval.task.key if approval.task else "",
+            ],
+        )
+    )
+    output.say(f"{approval.title}\n{place} · {approval.get_kind_display().lower()}")
+    if approval.why:
+        output.say(f"\n{approval.why}\n")
+    if approval.on_yes:
+        output.say(f"yes: {approval.on_yes}")
+    if approval.on_no:
+        output.say(f"no:  {approval.on_no}")
+
+
+def _row(number: int) -> Approval:
+    from projects.models import Approval
+
+    found = Approval.objects.select_related("project", "task", "decided_by").filter(pk=number).first()
+    if found is None:
+        raise WrongUse(f"There is no question {number}.", "`aiswe approvals list --all` lists them.")
+    return found
+
+
+@command.command("list")
+@click.option("--project", "slug", default="", metavar="PROJECT", help="Only of this project (its short name).")
+@click.option("--all", "everything", is_flag=True, help="Answered and closed ones too.")
+@django.as_option
+@output.json_option
+def list_(slug: str, everything: bool, user: str) -> None:
+    """List the questions that the user may answer, oldest first."""
+    django.start()
+    from projects.models import Approval
+    from projects.services.work import approvals
+
+    rows = approvals.pending_for(django.acting_user(user))
+    if everything:
+        rows = Approval.objects.order_by("requested_at").select_related("project", "run", "task")
+    if slug:
+        rows = rows.filter(project=django.project(slug))
+    found = [document_of(row) for row in rows.select_related("decided_by")]
+    columns: dict[str, output.Column] = {
+        "ID": "approval",
+        "Kind": "kind",
+        "Project": "project",
+        "Task": lambda row: row["task"] or "–",
+        "Question": "title",
+    }
+    if everything:
+        columns["Status"] = "status"
+    output.answer(found, lambda: output.records(found, columns, nothing="Nothing waits for an answer."))
+
+
+@command.command()
+@click.argument("approval", metavar="ID", type=int)
+@output.json_option
+def show(approval: int) -> None:
+    """Show the question ID with everything it is about, and its answer if there is one."""
+    django.start()
+    found = _row(approval)
+
+    def people() -> None:
+        say(found)
+        for name, value in found.payload.items():
+            output.say(f"  {name}: {value}")
+        if found.status == "pending":
+            output.say(f"\nAnswer: aiswe approvals answer {found.pk} yes|no [--reason TEXT]")
+        else:
+            by = f" by {found.decided_by.get_username()}" if found.decided_by else ""
+            output.say(f"\n{found.get_status_display()}{by}" + (f": {found.reason}" if found.reason else ""))
+
+    output.answer(document_of(found), people)
+
+
+@command.command()
+@click.argument("approval", metavar="ID", type=int)
+@click.argument("word", metavar="yes|no", type=click.Choice(["yes", "no", "y", "n"], case_sensitive=False))
+@click.option("--reason", default="", metavar="TEXT", help="Why; a no needs it. The agents and the trail get it.")
+@django.as_option
+@output.json_option
+def answer(approval: int, word: str, reason: str, user: str) -> None:
+    """Answer the question ID. Exit code 1 when it was answered before or what it was about has changed."""
+    yes = word.lower().startswith("y")
+    if not yes and not reason.strip():
+        raise WrongUse("A no needs a reason.", f'Give it: `aiswe approvals answer {approval} no --reason "…"`.')
+    django.start()
+    from projects.services.work import approvals
+
+    found = approvals.decide(_row(approval), by=django.acting_user(user), yes=yes, reason=reason)
+    output.answer(document_of(found), f"{found.get_status_display()}: {found.title}")
+    django.tell_worker()
