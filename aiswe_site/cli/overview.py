@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sandbox": ("sandbox", "Run a command in the sandbox, or test its isolation."),
     "packages": ("packages", "Check whether a package is allowed and what is known about it."),
     "audit": ("audit", "Verify and export the audit trail of a run."),
+    "backup": ("backup", "Write everything of this installation into one file, while it runs."),
+    "restore": ("restore", "Put a backup into an empty data folder, and verify it."),
     "export": ("export", "Export rewarded attempts as training data."),
     "config": ("config", "Show the effective settings and their sources."),
 }

@@ -25,9 +25,9 @@ def list_() -> None:
     django.start()
     from django.db.models import Count
 
-    from projects.models import Project
+    from projects.models import Project, Run
 
-    rows = Project.objects.annotate(run_count=Count("runs")).order_by("archived_at", "-pk")
+    counts = dict(Run.objects.order_by().values_list("project").annotate(Count("pk")))
     found = [
         {
             "project": row.slug,
@@ -35,11 +35,11 @@ def list_() -> None:
             "autonomy": row.autonomy,
             "model": row.model_name,
             "source": row.source,
-            "runs": row.run_count,
+            "runs": counts.get(row.pk, 0),
             "created_at": row.created_at,
             "archived_at": row.archived_at,
         }
-        for row in sorted(rows, key=lambda row: row.archived_at is not None)
+        for row in sorted(Project.objects.all(), key=lambda row: (row.archived_at is not None, -row.pk))
     ]
     columns: dict[str, output.Column] = {
         "Project": "project",

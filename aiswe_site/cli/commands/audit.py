@@ -101,6 +101,24 @@ def _all(noted: Heads) -> int:
     return output.answer(document, people, ok=ok)
 
 
+def verdict() -> tuple[bool, list[str]]:
+    """Whether all trails verify, and what is wrong."""
+    from projects.models import Run
+    from projects.services.audit.chain import missing_runs, verify_site
+    from projects.services.audit.checkpoints import read_heads
+    from projects.services.audit.decisions import differences, snapshot
+
+    noted = read_heads()
+    with snapshot():
+        reports = {f"run {run}": _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
+        reports["the site's trail"] = verify_site(noted)
+        problems = [f"{name}: {report.problem}" for name, report in reports.items() if not report.ok]
+        problems += [f"{trail.replace(':', ' ')} is missing." for trail in missing_runs(noted)]
+        problems += [f"{each.row}: {each.problem}." for each in differences()]
+    problems += [noted.problem] if noted.problem else []
+    return not problems, problems
+
+
 def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
     from projects.engine.commits import commit_anchors
     from projects.models import Run

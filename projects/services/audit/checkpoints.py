@@ -183,7 +183,7 @@ def note_heads() -> int:
     key = signing.private_key()
     name = signing.fingerprint(key.public_key())
     path = heads_path()
-    with _held(path) as descriptor:
+    with held(path) as descriptor:
         number, before, noted = _last(path)
         counted = max((count for _, count, _ in _counts(path)), default=0)
         if number < counted:
@@ -242,7 +242,8 @@ def _ends(site: int) -> Iterator[tuple[str, int, str]]:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[int]:
+def held(path: Path) -> Iterator[int]:
+    """Keep everyone else from noting heads."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
