@@ -13,7 +13,7 @@ from agents.context.map import repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.ranking import ranked, words_of
 from agents.context.retrieval import Chunk, retrieve
-from agents.languages.registry import language_of
+from agents.languages.registry import language, language_of
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.workspace.repository import GitBlob, Repository
 
@@ -88,7 +88,8 @@ def _shown(repository: Repository, sha: str, own: Sequence[str], about: str, mea
 def _existing(repository: Repository, sha: str, own: Sequence[str], about: str, meaning: Meaning | None) -> Shown:
     blobs = repository.blobs(sha)
     paths = [path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rsplit("/", 1)[-1] in _NAMES]
-    quiet = {path for path in paths if path.startswith("tests/") or path in (".gitignore", "README.md")}
+    tests = {path for path in paths if (language_of(path) or language()).is_test(path)}
+    quiet = {path for path in paths if (path in tests and path not in own) or path in (".gitignore", "README.md")}
     order = sorted(set(paths) - quiet, key=lambda path: (path not in own, path.count("/"), path))
     if sum(blobs[path].size for path in order) <= FILES_CHARS:
         return Shown(_blocks(_texts(repository, blobs, order), "", (), sorted(quiet)))

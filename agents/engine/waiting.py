@@ -23,6 +23,7 @@ class WaitReason(StrEnum):
     PACKAGE_CONSENT = "package_consent"
     EFFECT_CONSENT = "effect_consent"
     TEST_CONSENT = "test_consent"
+    CHANGE_CONSENT = "change_consent"
     REPOSITORY = "repository"  # damaged, or not ours: it is looked at again until somebody has put it right
     TASKS = "tasks"  # a run: only a person can bring its tasks on
 

@@ -82,9 +82,19 @@ class Language(Protocol):
         """True for source that this language's own interpreter runs."""
         return path.endswith(self.suffixes)
 
-    def is_test(self, path: str) -> bool:
-        """True for files that belong to the tester and are read-only for the coder."""
+    def is_test(self, path: str, told: Sequence[str] = ()) -> bool:
+        """True for files that belong to the tester and are read-only for the coder.
+
+        `told` are the folders and files that the test runner is told to run; without any it finds them by itself.
+        """
         return path.startswith("tests/")
+
+    def new_part(self, old: str, new: str, *, helpers: bool) -> str:
+        """`new` without the tests that `old` has too, and without its other definitions unless `helpers`; "" for none.
+
+        "" also when that cannot be told.
+        """
+        return ""
 
     def steers_tests(self, path: str, text: str) -> str:
         """Why the coder may not write this file: it decides which tests run or what they report. "" if it may."""

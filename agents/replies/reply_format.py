@@ -19,10 +19,11 @@ _RULE = re.compile(
     re.M,
 )
 _EDITS = "SEARCH/REPLACE blocks in its fence."
+_MARKS = ":\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n"
 _AGAIN = "with each file whole in a fence that names its path."
 
 
-# For each form what stands in the place of the three above; the first is expanded with the match of _RULE.
+# For each form what stands in the place of _RULE, _EDITS and _AGAIN; the first is expanded with the match of _RULE.
 _FORMS: dict[ReplyFormat, tuple[str, str, str]] = {
     "tags": (
         r"- Answer with one or two sentences, then each \g<kind>file whole between two tags, each tag on a "
@@ -55,5 +56,7 @@ def in_form(messages: Sequence[Message], protocol: str) -> list[Message]:
             content = _RULE.sub(rule, content).replace(_EDITS, edits)
         elif message["role"] == "user" and content.rstrip().endswith(_AGAIN):
             content = content.rstrip().removesuffix(_AGAIN) + again + "\n"
+        elif message["role"] == "user" and protocol == "json":
+            content = content.replace(_MARKS, ".\n")
         out.append(message if content == message["content"] else {**message, "content": content})
     return out

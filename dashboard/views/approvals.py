@@ -17,6 +17,7 @@ from projects.models import Approval, Blob, Event, Plan
 from projects.services.audit.vocabulary import FileChanged, Thought
 from projects.services.work import approvals
 
+ASKS_ABOUT_CODE = (Approval.Kind.GATE, Approval.Kind.REMOVAL, Approval.Kind.TEST_CHANGE)
 CODE_FILES = 10  # files of a question whose code is shown
 
 
@@ -44,7 +45,7 @@ def _asked_code(approval: Approval) -> dict[str, Any]:
     payload = approval.payload
     written = text.listed(payload.get("paths"), CODE_FILES)
     paths = written or text.listed(payload.get("path"), 1)
-    if approval.kind != Approval.Kind.GATE or approval.task is None or not paths:
+    if approval.kind not in ASKS_ABOUT_CODE or approval.task is None or not paths:
         return {}
     rows = Event.objects.filter(task=approval.task, run=approval.run, at__lte=approval.requested_at).order_by("-seq")
     answer = rows.filter(type=Thought.type).first()

@@ -16,6 +16,7 @@ HEAD = {
     "step": "code",
     "approach": 1,
     "files": ["a.py"],
+    "long": [],
     "expects": "",
     "note": "",
     "requirements": "",

@@ -11,6 +11,7 @@ from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import add_messages, lessons_text, near_the_limit, opening, own_files, request_files
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
+from agents.engine.nodes.removals import tests_of
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.lifecycle import AttemptTakenBack
 from agents.events.reasoning import DiagnosisMade
@@ -35,7 +36,7 @@ def _candidate(
     candidate, history, used = state["candidate"], state["history"], state["counters"]
     if strategy != "first" and used["iteration"] >= ctx.limits.max_iterations:
         return {"verdict": "escalate", "escalation": ""}
-    current, is_test = {**own_files(state, ctx), **candidate["files"]}, language_of_task(state["task"]).is_test
+    current, is_test = {**own_files(state, ctx), **candidate["files"]}, tests_of(state, ctx)
     messages, messages_read = add_messages(state, ctx, messages)
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     try:

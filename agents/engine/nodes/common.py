@@ -12,7 +12,7 @@ from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent, offered
-from agents.engine.nodes.removals import base_files, paths_of, removal_words
+from agents.engine.nodes.removals import base_files, only_added, paths_of, removal_words
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.reasoning import DecisionMade
@@ -27,6 +27,7 @@ from agents.replies.parse import parse_reply
 from agents.replies.types import Reply
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
+LONG = 300  # lines of a file that is not sent whole
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
 
@@ -36,8 +37,11 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     existing = existing_files(
         ctx.repository, state["base"], task.get("files", []), about_of(task), ctx.knowledge.meaning
     )
+    long: list[str] = []
     if persona.name == "coder":
-        existing = joined([existing, offered(state, ctx, about_of(task), own_files(state, ctx))])
+        own = own_files(state, ctx)
+        existing = joined([existing, offered(state, ctx, about_of(task), own)])
+        long = [path for path, text in own.items() if text.count("\n") > LONG]
     first = render(
         "task.head",
         project=ctx.project,
@@ -52,6 +56,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
         lessons=lessons_text(state["memory"]["lessons"]),
         existing=existing,
+        long=long,
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),
     )
@@ -131,13 +136,19 @@ def request_files(
         keeping.base, unreadable = base_files(state, ctx, paths_of(reply))
         there = {**keeping.base, **current}
         closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}
-        applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping)
+        applied = apply_reply(
+            reply, there, read_only=closed.__contains__, keeping=keeping if persona.name == "coder" else None
+        )
         messages = [*messages, as_turn("assistant", answer.text)]
         reasons = [f"{path}: {reason}" for path, reason in applied.refused]
         if persona.name == "coder":
             reasons += [
                 f"{path}: {why}" for path, text in applied.files.items() if (why := language.steers_tests(path, text))
             ]
+        if persona.name == "tester":
+            # In tests that are there, nothing changes but by an argument that names them.
+            argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
+            reasons += only_added(state, ctx, applied, argued)
         reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn)
         if persona.name == "coder" and not turn and not reasons:
             # Said once: after that the test run judges.

@@ -1,29 +1,32 @@
 """Before a merge: a person's yes to code that reaches beyond itself (network, other programs), as ACA-6 asks.
 
-Until then such code has run in the sandbox only, where it reaches nothing.
+Until then such code has run in the sandbox only, where it reaches nothing. A yes is asked too for public names that the
+change takes away though the task does not say so, and for existing tests that it alters or drops.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
 from agents.engine.nodes.firewall_check import is_code
+from agents.engine.nodes.removals import changed_tests, removal_words, removed_names, tests_of
 from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.firewall import FirewallContext, judge
-from agents.languages.base import Language
 from agents.languages.registry import language_of_task
 
 SHOWN = 12  # reasons in the question; all of them are in its payload
 
 
-def reaching(files: dict[str, str], language: Language) -> dict[str, list[str]]:
+def reaching(files: dict[str, str], is_test: Callable[[str], bool]) -> dict[str, list[str]]:
     """Path to reasons, of the files whose code the firewall would not let run without a sandbox. Tests stay in it."""
     found = {}
     for path, content in sorted(files.items()):
-        if not is_code(path) or language.is_test(path):
+        if not is_code(path) or is_test(path):
             continue
         layers = judge("code", content, context=FirewallContext(workspace="/workspace")).layers
         reasons = [layer.reason for layer in layers if layer.decision == "approve"]
@@ -32,32 +35,118 @@ def reaching(files: dict[str, str], language: Language) -> dict[str, list[str]]:
     return found
 
 
-def consent(state: TaskState, ctx: TaskContext) -> tuple[ApprovalAnswer, str]:
-    """A person's answer, and what it is about; "approved" at once where nothing reaches out or nobody is to be asked.
+@dataclass(frozen=True)
+class Consent:
+    """What people said, and what it is about; a no that the coder cannot act on ends the task."""
 
-    The yes binds to the files as they are: other code is another question. Raises Waiting while nobody has answered.
+    answer: ApprovalAnswer = "approved"
+    about: str = ""
+    for_coder: bool = True
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """A question about a candidate; the yes binds to `seen`, so other code is another question."""
+
+    kind: str
+    topic: str  # the beginning of the subject
+    title: str
+    lines: list[str]
+    paths: list[str]
+    seen: str
+    on_yes: str
+    on_no: str = "The coder is told to continue without it."
+    wait: WaitReason = WaitReason.CHANGE_CONSENT
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+def consent(state: TaskState, ctx: TaskContext) -> Consent:
+    """People's answers to all that this candidate needs a yes for; approved at once where that is nothing.
+
+    All questions are put before the first answer is waited for. Raises Waiting while one is open.
     """
-    if not ctx.asks_about_reach:
-        return "approved", ""
+    key, open_lines, refused = state["task"]["key"], list[tuple[WaitReason, str]](), list[Consent]()
+    for one in filter(None, (_reach(state, ctx), _removals(state, ctx), _test_changes(state, ctx))):
+        about = "\n".join(one.lines[:SHOWN])
+        digest = hashlib.sha256(one.seen.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        answer = ctx.task_store.ask(
+            kind=one.kind,
+            subject=f"{one.topic}:{key}:{digest}",
+            title=f"{key}: {one.title}"[:200],
+            why=about[:2000],
+            on_yes=one.on_yes,
+            on_no=one.on_no,
+            payload={"reasons": one.lines[:200], "paths": one.paths, **one.payload},
+        )
+        if answer == "pending":
+            open_lines.append((one.wait, one.lines[0]))
+        elif answer != "approved":
+            refused.append(Consent(answer, about, one.kind != "test_change"))
+    if refused:
+        return next((one for one in refused if not one.for_coder), refused[0])
+    if open_lines:
+        raise Waiting(*open_lines[0])
+    return Consent()
+
+
+def _reach(state: TaskState, ctx: TaskContext) -> _Ask | None:
     files = state["candidate"]["files"]
-    found = reaching(files, language_of_task(state["task"]))
+    found = reaching(files, tests_of(state, ctx)) if ctx.asks_about_reach else {}
     if not found:
-        return "approved", ""
-    seen = hashlib.sha256("\0".join(f"{path}\0{files[path]}" for path in found).encode("utf-8", "surrogatepass"))
-    key, lines = state["task"]["key"], _lines(found)
-    why = "\n".join(lines[:SHOWN])
-    answer = ctx.task_store.ask(
+        return None
+    return _Ask(
         kind="gate",
-        subject=f"reach:{key}:{seen.hexdigest()[:32]}",
-        title=f"{key}: may this code reach outside?"[:200],
-        why=why[:2000],
+        topic="reach",
+        title="may this code reach outside?",
+        lines=_lines(found),
+        paths=sorted(found),
+        seen="\0".join(f"{path}\0{files[path]}" for path in found),
         on_yes="The code goes on to review and merge; its next runs are in the sandbox all the same.",
-        on_no="The coder is told to continue without it.",
-        payload={"reasons": lines[:200], "paths": sorted(found)},
+        wait=WaitReason.EFFECT_CONSENT,
     )
-    if answer == "pending":
-        raise Waiting(WaitReason.EFFECT_CONSENT, lines[0])
-    return answer, why
+
+
+def _removals(state: TaskState, ctx: TaskContext) -> _Ask | None:
+    may_go = removal_words(state["task"])
+    lines = [
+        f"{path}: {name}"
+        for path, names in sorted(removed_names(state, ctx).items())
+        for name in names
+        if not may_go(name.partition(" ")[0])
+    ]
+    if not lines:
+        return None
+    return _Ask(
+        kind="removal",
+        topic="removal",
+        title=f"may it take away {len(lines)} {'name' if len(lines) == 1 else 'names'} that other code may use?",
+        lines=lines,
+        paths=sorted({line.partition(":")[0] for line in lines}),
+        seen="\0".join(lines),
+        on_yes="The names are gone with the merge; what the task removes by its own words is not listed.",
+        payload={"removed": lines[:200]},
+    )
+
+
+def _test_changes(state: TaskState, ctx: TaskContext) -> _Ask | None:
+    changes = [
+        {"path": path, "test": name, "old": old[:4000], "new": new[:4000]}
+        for path, rows in sorted(changed_tests(state, ctx).items())
+        for name, (old, new) in rows.items()
+    ]
+    if not changes:
+        return None
+    return _Ask(
+        kind="test_change",
+        topic="tests",
+        title=f"may it change {len(changes)} existing {'test' if len(changes) == 1 else 'tests'}?",
+        lines=[f"{row['path']}: {row['test']} is {'changed' if row['new'] else 'removed'}" for row in changes],
+        paths=sorted({row["path"] for row in changes}),
+        seen="\0".join(f"{row['path']}\0{row['test']}\0{row['new']}" for row in changes),
+        on_yes="The tests are merged as shown.",
+        on_no="The task is escalated: its code was judged by the changed tests.",
+        payload={"changes": changes[:50]},
+    )
 
 
 def _lines(found: Mapping[str, Sequence[str]]) -> list[str]:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from agents.engine.contracts import TaskContext
 from agents.engine.state import TaskState
+from agents.languages.base import Language
+from agents.languages.definitions import CannotMerge, DefinitionSpan
+from agents.languages.registry import language_of, language_of_task
+from agents.replies.apply import Applied
+from agents.replies.keeping import gone_from
 from agents.replies.paths import BadPath, check_path
 from agents.replies.types import Reply
 
@@ -61,3 +67,102 @@ def base_files(state: TaskState, ctx: TaskContext, paths: Iterable[str]) -> tupl
         except (KeyError, UnicodeDecodeError):
             odd.add(path)
     return texts, odd
+
+
+def tests_of(state: TaskState, ctx: TaskContext) -> Callable[[str], bool]:
+    """Tells which files are tests, as the test runner of this repository sees them."""
+    told = [word for word in ctx.test_setup.arguments if not word.startswith("-")]
+    return partial(language_of_task(state["task"]).is_test, told=told)
+
+
+def removed_names(state: TaskState, ctx: TaskContext) -> dict[str, list[str]]:
+    """By path the public names that the candidate's code takes away, and what the coder insisted on taking away."""
+    is_test, candidate = tests_of(state, ctx), state["candidate"]
+    files = {path: text for path, text in candidate["files"].items() if not is_test(path)}
+    found = {}
+    for path, old in base_files(state, ctx, files)[0].items():
+        language, insisted = language_of(path), candidate["removed"].get(path, [])
+        gone = gone_from(language, path, old, files[path]) if language is not None else None
+        if language is None or gone is None:
+            names = list(insisted)
+        else:
+            names = [one.title for one in gone if one.title in insisted or _is_public(one)]
+            left = language.exported_names(files[path])
+            names += [f"{name} in __all__" for name in sorted(language.exported_names(old) - left) if left]
+        if names:
+            found[path] = names
+    return found
+
+
+def _is_public(one: DefinitionSpan) -> bool:
+    return one.role != "overload" and not any(part.startswith("_") for part in one.name.split("."))
+
+
+def test_changes(language: Language, path: str, old: str, new: str) -> dict[str, tuple[str, str]]:
+    """Tests and helpers of an existing file that a new version alters or drops: by name the old text and the new."""
+    there, given = language.definitions(path, old), language.definitions(path, new)
+    before, after = old.splitlines(), new.splitlines()
+    if there is None or given is None or language.name != "python":
+        lost = [line for line in before if line.strip() and line not in set(after)]
+        return {path: ("\n".join(lost), "")} if lost else {}
+    later: dict[str, list[DefinitionSpan]] = {}
+    for one in given:
+        later.setdefault(one.name, []).append(one)
+    found = {}
+    for one in there:
+        if one.kind == "class":
+            continue  # its members are compared
+        new_texts = ["\n".join(after[each.first - 1 : each.last]) for each in later.get(one.name, [])]
+        text = "\n".join(before[one.first - 1 : one.last])
+        more = len(new_texts) > sum(each.name == one.name for each in there)
+        if text not in new_texts or more:
+            found[one.name] = (text, "\n\n".join(new_texts))
+    known = {one.name for one in there}
+    marks = [one for one in given if one.name.rpartition(".")[2] == "pytestmark" and one.name not in known]
+    return found | {one.name: ("", "\n".join(after[one.first - 1 : one.last])) for one in marks}
+
+
+def changed_tests(state: TaskState, ctx: TaskContext) -> dict[str, dict[str, tuple[str, str]]]:
+    """By path what the candidate alters or drops in test files of the base."""
+    tests, language = state["candidate"]["tests"], language_of_task(state["task"])
+    if state["task"].get("tests_given"):
+        return {}  # a person brought them
+    found = {
+        path: test_changes(language, path, old, tests[path]) for path, old in base_files(state, ctx, tests)[0].items()
+    }
+    return {path: changes for path, changes in found.items() if changes}
+
+
+def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str) -> list[str]:
+    """Make a tester's answer one that adds: what it changes in files of the base stays as it was.
+
+    New tests are merged into the file or, where their helpers differ, put into a new file. `judged` are the words of an
+    adjudication: tests that they name may change, as may those that the task's words name; a person is asked later.
+    Returns reasons to ask the tester again.
+    """
+    language, may_go = language_of_task(state["task"]), removal_words(state["task"])
+    reasons = []
+    for path, old in base_files(state, ctx, applied.files)[0].items():
+        changes = test_changes(language, path, old, applied.files[path])
+        if all(may_go(name) or mentions(judged, name.rpartition(".")[2]) for name in changes):
+            continue
+        new = applied.files.pop(path)
+        part = language.new_part(old, new, helpers=False)
+        try:
+            made = language.merged(path, state["candidate"]["tests"].get(path, old), part) if part else ""
+        except CannotMerge:
+            made = ""
+        helpers = [name for name, (_, text) in changes.items() if text and "test" not in name.rpartition(".")[2][:4]]
+        if made and not helpers and not test_changes(language, path, old, made):
+            applied.files[path] = made
+        elif part and (alone := language.new_part(old, new, helpers=True)):
+            applied.files[_free_name(path, {*ctx.repository.files(state["base"]), *applied.files})] = alone
+        else:
+            names = ", ".join(sorted(changes))[:300]
+            reasons.append(f"{path}: its tests stay as they are ({names}); answer with new tests, in a new file.")
+    return reasons
+
+
+def _free_name(path: str, taken: set[str]) -> str:
+    stem, dot, suffix = path.rpartition(".")
+    return next(name for number in range(2, 1000) if (name := f"{stem}_{number}{dot}{suffix}") not in taken)

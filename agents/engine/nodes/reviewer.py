@@ -9,6 +9,7 @@ from agents.engine.ask import ask, question_of
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
 from agents.engine.nodes.consent import consent
+from agents.engine.nodes.removals import removed_names
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.engine.state import TaskState, files_of, key_of
 from agents.engine.waiting import Waiting, WaitReason
@@ -23,6 +24,7 @@ from agents.replies.jsonish import parse_json
 GATE_ROUNDS = 2  # chances for the coder before a person is asked
 REVIEW_ROUNDS = 2
 DIFF_CHARS = 24_000
+REMOVED = 60  # names in the reviewer's prompt
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"approved": {"type": "boolean"}, "reasons": {"type": "array", "items": {"type": "string"}}},
@@ -45,13 +47,14 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     ctx.event_log.emit(gate_judged(report), attempt=number, key=key_of(state, "verdict"))
     style = any(finding.tool == "style" for finding in report.findings)
     if passed:
-        agreed, about = consent(state, ctx)
-        if agreed != "approved":
+        agreed = consent(state, ctx)
+        if agreed.answer != "approved":
             close_attempt(state, ctx, tests, "rejected", REWARD_LINT, tree.diff(state["base"]))
             # Back to the coder, who is not asked for ever.
-            return _findings(state, f"A person of the team does not want this; do without it:\n{about}") or {
+            told = f"A person of the team does not want this; do without it:\n{agreed.about}"
+            return (_findings(state, told) if agreed.for_coder else None) or {
                 "verdict": "escalate",
-                "escalation": f"A person refused what the code reaches for: {about[:800]}",
+                "escalation": f"A person refused what the code reaches for or changes: {agreed.about[:800]}",
             }
         reward = REWARD_LINT if style else REWARD_CLEAN
         close_attempt(state, ctx, tests, "passed", reward, tree.diff(state["base"]))
@@ -103,6 +106,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         return {"verdict": "pass"}
     tree = write_candidate(state, ctx)
     task = state["task"]
+    removed = [f"{path}: {name}" for path, names in removed_names(state, ctx).items() for name in names][:REMOVED]
     messages: Any = [
         as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name),
         as_turn(
@@ -114,6 +118,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
                 title=task["title"],
                 counts=" ".join(_about_tests(state)),
                 requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+                removed=label("\n".join(removed), Source.MODEL) if removed else "",
                 diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
             ),
             task=task["key"],

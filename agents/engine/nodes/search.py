@@ -15,6 +15,7 @@ from agents.engine.ask import Question, ask_together
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import opening, own_files, question, request_files
 from agents.engine.nodes.lessons import ids
+from agents.engine.nodes.removals import tests_of
 from agents.engine.nodes.verify import run_tests, write_candidate
 from agents.engine.policy import left_of, prices
 from agents.engine.state import TaskState, key_of, updated
@@ -210,14 +211,14 @@ class _Drawing:
     def _draw(self, number: int) -> None:
         """Take one sample's files and run them; whatever it has asked before is answered from the record."""
         ctx, one = self.ctx, self._state_of(number)
-        language = language_of_task(one["task"])
+        language, is_test = language_of_task(one["task"]), tests_of(one, ctx)
         messages, reply, applied = request_files(
             one,
             ctx,
             CODER,
             self._opening(one),
             step="code",
-            accept=lambda path: not language.is_test(path),
+            accept=lambda path: not is_test(path),
             current=own_files(one, ctx),
         )
         if applied.refused:

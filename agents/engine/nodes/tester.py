@@ -5,9 +5,9 @@ from __future__ import annotations
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import add_messages, near_the_limit, one_line, opening, request_files
+from agents.engine.nodes.removals import tests_of
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.reasoning import Adjudicated
-from agents.languages.registry import language_of_task
 from agents.llm.base import Message
 from agents.personas import TESTER
 from agents.prompts.provenance import Material, Source, as_turn, label, render
@@ -18,7 +18,8 @@ from agents.replies.types import Reply
 
 def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Have the tests written from the requirement, unless the task brings its own; code is judged by nothing else."""
-    ctx, is_test = runtime.context, language_of_task(state["task"]).is_test
+    ctx = runtime.context
+    is_test = tests_of(state, ctx)
     given = state["task"].get("tests_given")
     if given:
         return {"verdict": "", "candidate": {"tests": dict(given)}}
@@ -87,7 +88,7 @@ def _again(state: TaskState, ctx: TaskContext, step: str, prompt: Material) -> t
         TESTER,
         messages,
         step=step,
-        accept=language_of_task(state["task"]).is_test,
+        accept=tests_of(state, ctx),
         current=state["candidate"]["tests"],
         need_files=False,
     )

@@ -98,6 +98,45 @@ def merged(path: str, old: str, part: str) -> str:
     return text
 
 
+def new_part(old: str, new: str, *, helpers: bool) -> str:
+    """`new` without the tests that `old` has too, and without its other definitions unless `helpers`; "" for none."""
+    try:
+        was, text = syntax.parse(old), _Text(new)
+    except syntax.UNREADABLE:
+        return ""
+    known, left = {name for name, _ in _tests_in(was.body, ())}, list(text.lines)
+    kept = 0
+    for name, node in _tests_in(text.tree.body, ()):
+        if name in known:
+            left[text.above(node) - 1 : text.last(node)] = [""] * (text.last(node) - text.above(node) + 1)
+        else:
+            kept += 1
+    there = {name for node in was.body for name, _, _ in names_of(node)}
+    for node in text.tree.body:
+        names = {name for name, _, _ in names_of(node)}
+        tests = list(_tests_in([node], ()))
+        gone = names and names <= there and not helpers and not tests
+        if gone or (tests and not any(name not in known for name, _ in tests)) or (not helpers and _is_loose(node)):
+            left[text.above(node) - 1 : text.last(node)] = [""] * (text.last(node) - text.above(node) + 1)
+    return "".join(left) if kept else ""
+
+
+def _is_loose(node: ast.stmt) -> bool:
+    """Code at module level that defines nothing; that of the file stays."""
+    return not isinstance(node, IMPORT | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not names_of(node)
+
+
+def _tests_in(body: Iterable[ast.stmt], above: tuple[str, ...]) -> list[tuple[tuple[str, ...], ast.stmt]]:
+    """Test functions and methods with their names."""
+    found: list[tuple[tuple[str, ...], ast.stmt]] = []
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found += _tests_in(node.body, (*above, node.name))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            found.append(((*above, node.name), node))
+    return found
+
+
 def borrows(old: str, part: str) -> bool:
     """True when `part` uses names that it neither defines nor imports, and `old` does: it is no file of its own."""
     try:

@@ -9,9 +9,9 @@ from pathlib import PurePosixPath
 
 from agents.languages.base import NoModule
 from agents.languages.python import syntax
+from agents.languages.python.test_config import is_test
 
 SHOWN = 20  # modules named in a refusal
-TESTS = "tests/"
 
 
 def path_of(module: str, files: Sequence[str]) -> str:
@@ -22,12 +22,12 @@ def path_of(module: str, files: Sequence[str]) -> str:
     dotted = asked.removesuffix(".py")
     dotted = dotted if "/" in dotted else dotted.replace(".", "/")
     for path in (f"{dotted}.py", f"src/{dotted}.py", f"{dotted}/__init__.py", f"src/{dotted}/__init__.py"):
-        if path in files and path.startswith(TESTS):
+        if path in files and is_test(path):
             raise NoModule(f"{path} holds tests; name the module that they test.{_there(files)}")
         if path in files:
             return path
     inside = [path for path in files if path.startswith((f"{dotted}/", f"src/{dotted}/"))]
-    if dotted and any(path.endswith(".py") and not path.startswith(TESTS) for path in inside):
+    if dotted and any(path.endswith(".py") and not is_test(path) for path in inside):
         raise NoModule(f"{asked} is a folder, not a module.{_there(inside)}")
     raise NoModule(f"There is no module {asked!r} in this repository.{_there(files, asked)}")
 
@@ -68,7 +68,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 def _there(files: Sequence[str], asked: str = "") -> str:
     """ " There are: …", after the likest one; a big repository is not listed whole."""
-    code = [path for path in files if path.endswith(".py") and not path.startswith(TESTS)]
+    code = [path for path in files if path.endswith(".py") and not is_test(path)]
     known = [path for path in code if not path.endswith("__init__.py")]
     if not known:
         return " It holds no Python module."

@@ -5,8 +5,9 @@ A coder that cannot make a test pass, or obeys something that it read, could lea
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _NAMES = frozenset(
     (
@@ -17,6 +18,29 @@ _NAMES = frozenset(
 _FOLDERS = frozenset({"pytest", "_pytest", "pluggy", "coverage", "pytest_cov", "hypothesis"})
 # Of [tool.pytest.ini_options]: these say where things are, the others what is left out.
 _HARMLESS = frozenset({"testpaths", "pythonpath", "minversion"})
+
+
+_TEST = re.compile(r"(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.py|conftest\.py)$")
+_NAMED = re.compile(r"(?:^|[_-])test(?:s|ing)?(?:$|[_.-])")
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+def is_test(path: str, told: Sequence[str] = ()) -> bool:
+    """True for what pytest would collect or load as part of the suite, and for all that lies in folders of tests.
+
+    `told` are the folders that pytest is told to run. One that holds code and tests side by side says nothing about the
+    files in it; a package that is called `test` outside of them is code.
+    """
+    if _TEST.search(path):
+        return True
+    folders = [one.removeprefix("./").rstrip("/") for one in told]
+    named = [one for one in folders if _NAMED.search(one.rpartition("/")[2].lower())]
+    if any(path == one or path.startswith(f"{one}/") for one in named):
+        return True
+    if path.startswith("tests/"):
+        return True
+    inside = not folders or len(named) < len(folders)
+    return inside and bool(_TEST_FOLDERS & set(path.split("/")[:-1]))
 
 
 def steers_tests(path: str, text: str) -> str:

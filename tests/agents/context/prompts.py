@@ -19,6 +19,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         description=label(texts.get("description", ""), Source.MODEL),
         expects=label(texts.get("expects", ""), Source.MODEL),
         files=["calc.py"],
+        long=[],
         requirements=label(texts.get("requirements", ""), Source.DOCUMENT),
         note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()),
         lessons=label(texts.get("lessons", ""), Source.MODEL),

@@ -38,10 +38,10 @@ def bench(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 def test_programs_and_network_reach_outside_tests_and_sums_do_not():
     run = "import subprocess\n\n\ndef go(words):\n    subprocess.run(words)\n"
-    assert set(reaching({"a.py": run, "b.py": "print(1)\n", "tests/test_a.py": run, "notes.md": run}, language())) == {
-        "a.py"
-    }
-    assert "subprocess" in reaching({"a.py": run}, language())["a.py"][0]
+    assert set(
+        reaching({"a.py": run, "b.py": "print(1)\n", "tests/test_a.py": run, "notes.md": run}, language().is_test)
+    ) == {"a.py"}
+    assert "subprocess" in reaching({"a.py": run}, language().is_test)["a.py"][0]
 
 
 def test_it_waits_for_the_yes_and_then_merges(bench: Bench) -> None:

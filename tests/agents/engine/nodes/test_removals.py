@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from agents.engine.nodes.removals import removal_words
+from agents.engine.nodes.removals import test_changes as changes_of
+from agents.engine.waiting import Waiting
+from agents.languages.registry import language
 from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
 from tests.faults.stage import QuietBackend, quiet_pytest
 
@@ -56,3 +59,107 @@ def test_a_task_removes_what_it_names_in_a_sentence_about_removing():
     assert not words(description="Rename total to total_price. Keep taxed.")("taxed")
     assert not words(description="Fix total; it returns None.")("total")
     assert not words(description="Remove the total_price function.")("total")
+
+
+THREE = "".join(f"def {name}(a, b):\n    return a - b\n\n\n" for name in ("add", "sub", "mul")).rstrip() + "\n"
+WITHOUT = THREE.replace("a - b", "a + b", 1).partition("\n\n\ndef mul")[0]
+
+
+def test_a_public_name_that_the_coder_insists_on_taking_away_is_asked_about(bench: Bench) -> None:
+    at_base(bench, {"calc.py": THREE})
+    fixed = code("calc.py", WITHOUT)
+    bench.replies |= {"coder-code": fixed, "coder-again": fixed}
+    with pytest.raises(Waiting, match=r"change_consent: calc\.py: mul"):
+        bench.run()
+    question = bench.task_store.questions[-1]
+    assert question["kind"] == "removal"
+    assert question["payload"]["removed"] == ["calc.py: mul"]
+    bench.task_store.answers[question["subject"]] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    assert "def mul" not in merged_file(bench, "calc.py")
+    prompts = [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["role"] == "reviewer"]
+    assert "calc.py: mul" in prompts[-1]
+
+
+def test_a_name_that_the_task_removes_is_not_asked_about(bench: Bench) -> None:
+    at_base(bench, {"calc.py": THREE})
+    bench.task = task(description="Fix add. Remove mul.")
+    bench.replies["coder-code"] = code("calc.py", WITHOUT)
+    assert bench.run()["verdict"] == "merged"
+    assert bench.task_store.asked == []
+
+
+OLD_TESTS = (
+    "import pytest\n\nfrom calc import sub\n\n\ndef two():\n    return 2\n\n\n"
+    "def test_sub():\n    assert sub(3, two()) == 1\n"
+)
+CALC = "def sub(a, b):\n    return a - b\n"
+BOTH = code("calc.py", f"{CALC}\n\ndef add(a, b):\n    return a + b")
+
+
+def with_tests(bench: Bench, answer: str) -> dict[str, Any]:
+    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS})
+    bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
+    return bench.run()
+
+
+NEW_TEST = "def test_add():\n    assert add(2, 3) == 5\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"from calc import add\n\n\n{NEW_TEST}",
+        f"from calc import add\n\n\ndef test_sub():\n    assert True\n\n\n{NEW_TEST}",
+    ],
+)
+def test_a_tester_who_writes_over_a_test_file_adds_to_it(bench: Bench, answer: str) -> None:
+    assert with_tests(bench, answer)["verdict"] == "merged"
+    made = merged_file(bench, "tests/test_calc.py")
+    assert NEW_TEST in made
+    assert "from calc import add\n" in made
+    assert OLD_TESTS.partition("def two")[2] in made
+    assert "assert True" not in made
+    assert bench.task_store.asked == []
+
+
+def test_new_tests_with_other_helpers_get_a_file_of_their_own(bench: Bench) -> None:
+    answer = f"from calc import add, sub\n\n\ndef two():\n    return 5\n\n\n{NEW_TEST.replace('5', 'two()')}"
+    assert with_tests(bench, answer)["verdict"] == "merged"
+    assert merged_file(bench, "tests/test_calc.py") == OLD_TESTS
+    assert "def two():\n    return 5" in merged_file(bench, "tests/test_calc_2.py")
+
+
+def test_a_tester_who_only_changes_a_test_is_asked_again(bench: Bench) -> None:
+    bench.replies["tester-again"] = code("tests/test_add.py", f"from calc import add\n\n\n{NEW_TEST}")
+    assert with_tests(bench, OLD_TESTS.replace("== 1", "!= 1"))["verdict"] == "merged"
+    assert merged_file(bench, "tests/test_calc.py") == OLD_TESTS
+
+
+def test_a_test_that_the_task_changes_is_shown_and_asked_about(bench: Bench) -> None:
+    bench.task = task(description="add(a, b) returns the sum. Rename test_sub.")
+    with pytest.raises(Waiting, match="change_consent"):
+        with_tests(bench, OLD_TESTS.replace("test_sub", "test_less"))
+    question = bench.task_store.questions[-1]
+    assert question["kind"] == "test_change"
+    assert "def test_sub" in question["payload"]["changes"][0]["old"]
+    bench.task_store.answers[question["subject"]] = "rejected"
+    assert bench.run()["verdict"] == "escalated"
+
+
+def test_a_mark_that_would_skip_a_whole_file_changes_its_tests() -> None:
+    python = language()
+    assert changes_of(python, "tests/test_a.py", OLD_TESTS, f"{OLD_TESTS}\npytestmark = pytest.mark.skip\n")
+    assert not changes_of(python, "tests/test_a.py", OLD_TESTS, f"{OLD_TESTS}\n\n{NEW_TEST}")
+    twice = f"{OLD_TESTS}\n\ndef test_sub():\n    pass\n"
+    assert changes_of(python, "tests/test_a.py", OLD_TESTS, twice)
+    assert changes_of(language("node"), "tests/a.test.js", "test('a', f)\n", "test('b', f)\n")
+
+
+@pytest.mark.parametrize(("module", "asked"), [(MODULE, True), ("def add(a, b):\n    return 0\n", False)])
+def test_of_a_long_file_only_what_changes_is_asked_for(bench: Bench, module: str, asked: bool) -> None:
+    at_base(bench, {"calc.py": module})
+    bench.replies["coder-code"] = code("calc.py", "def add(a, b):\n    return a + b")
+    bench.run()
+    coder = [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["role"] == "coder"]
+    assert ("Send only what changes of calc.py" in coder[0]) is asked

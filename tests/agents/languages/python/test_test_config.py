@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.languages.python.test_config import steers_tests
+from agents.languages.python.test_config import is_test, steers_tests
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,30 @@ def test_an_ordinary_pyproject_is_the_coders_to_write(text):
 )
 def test_ordinary_files_are_the_coders_to_write(path):
     assert steers_tests(path, "anything") == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("tests/helpers.py", ()),
+        ("test/data.py", ()),
+        ("src/pkg/tests/unit/cases.py", ()),
+        ("pkg/test_core.py", ()),
+        ("pkg/core_test.py", ("src",)),
+        ("conftest.py", ("tests",)),
+        ("pkg/conftest.py", ()),
+        ("testing/helper.py", ("testing",)),
+        ("pkg/tests/helper.py", ("pkg",)),
+        ("tests/new.py", ("testing",)),
+    ],
+)
+def test_what_pytest_would_collect_belongs_to_the_tester(path, told):
+    assert is_test(path, told)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("pkg/core.py", ()), ("django/test/client.py", ("tests",)), ("pkg/core.py", ("pkg",)), ("contest.py", ())],
+)
+def test_code_is_the_coders(path, told):
+    assert not is_test(path, told)
