@@ -38,7 +38,7 @@ lint: install-dev   ## style, format, types, imports between rooms, licences
 	@.venv/bin/python scripts/licences.py check
 
 soak: install-dev   ## kill git and its worker 150 times at random points of merges
-	@AISWE_SOAK=150 nice .venv/bin/python -m pytest -q tests/agents/workspace/test_kills.py
+	@SOAK_SEEDS=150 nice .venv/bin/python -m pytest -q tests/agents/workspace/test_kills.py
 
 bench: install-dev  ## measure, and print the figures with their meaning
 	@bash scripts/bench.sh

@@ -236,8 +236,11 @@ class Repository:
     def take_in_base(self) -> TakenIn:
         """Put the line's commits, messages kept, on top of the moved base; only for a person's yes.
 
-        The old ones stay reachable below refs/aiswe. With conflicts nothing moves.
+        The old ones stay reachable below refs/aiswe. With conflicts nothing moves. The base follows with the next
+        merge: nobody has tested this tree yet.
         """
+        if not self.base_moved():
+            return TakenIn({})
         line, base = self.head(), self.base_head()
         known = ref_value(self.root, self._own("base"))
         onto, made = base, dict[str, str]()
@@ -250,7 +253,6 @@ class Repository:
             onto = made[sha] = self.store.commit(tree, onto, message)
         own = [(self._own("base"), base, known or NOTHING), (self._own(f"before/{line}"), line, NOTHING)]
         self._move((self._line_ref, onto, line), *own)
-        self.follow()
         return TakenIn(made)
 
     def branch(self, name: str, sha: str) -> None:

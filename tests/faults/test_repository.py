@@ -8,41 +8,44 @@ import pytest
 
 from agents.engine.nodes import merger
 from agents.workspace import objects
+from projects.engine.base_branch import take_in_base
+from projects.engine.commits import commit_anchors
 from projects.engine.paths import repository_of
+from projects.errors import NotAllowed
 from projects.models import Attempt, Event, Run, Task
+from tests.factories import make_user, owner_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_an_unreadable_branch_is_neither_replaced_nor_escalated(still):
     """Until 0.1.0 the repository was deleted and begun anew."""
+    held = {}
+
+    def tear(who):
+        if not held:
+            for path in (repository_of(still.project).root / "refs/heads").rglob("*"):
+                if path.is_file():
+                    held[path] = path.read_bytes()
+                    path.write_bytes(bytes(41))
+
+    still.runner.before = tear
     still.build("T-01")
-    project, before = still.project, still.run
-    base = repository_of(project)
-    merged = base.head()
-    torn = base.root / "refs/heads/main"
-    held = torn.read_bytes()
-    torn.write_bytes(bytes(41))
-    run = Run.objects.create(
-        project=project, plan=before.plan, plan_hash=before.plan_hash, started_by=before.started_by
-    )
-    task = before.tasks.get()
-    task.pk, task.run, task.status, task.commit = None, run, Task.Status.QUEUED, ""
-    task.save()
-    still.run = run
     for _ in range(3):
         still.sweep()
     assert still.statuses() == {"T-01": Task.Status.NEEDS_YOU}
-    assert "refs/heads/main names no commit" in still.task().why
+    assert "names no commit" in still.task().why
     assert "Repair it" in still.task().why
     assert still.run.status == Run.Status.NEEDS_YOU
-    assert "refs/heads/main" in still.run.why
-    assert torn.read_bytes() == bytes(41)
-    assert not Attempt.objects.filter(task__run=run).exists()
-    torn.write_bytes(held)
+    assert "refs/heads/" in still.run.why
+    assert len(held) == 2
+    assert all(path.read_bytes() == bytes(41) for path in held)
+    tried = Attempt.objects.count()
+    for path, content in held.items():
+        path.write_bytes(content)
     still.sweep()
     assert still.statuses() == {"T-01": Task.Status.MERGED}
-    assert base.unreachable([merged]) == []
+    assert Attempt.objects.count() == tried == 1
 
 
 def test_a_repository_that_vanished_after_work_began_is_not_made_anew(still):
@@ -95,6 +98,15 @@ def test_foreign_commits_on_the_base_are_kept_and_named(still, monkeypatch):
     notices = [text for text in still.summaries("system") if "main has moved" in text]
     assert len(notices) == 1
     assert line.line in notices[0]
+    before = still.task().commit
+    taken = take_in_base(still.run, by=owner_of(still.project))
+    assert taken.commits == {before: still.task().commit}
+    assert line.store.parent(still.task().commit) == theirs[0]
+    assert line.base_head() == theirs[0]
+    assert commit_anchors(still.run)[1] == ""
+    assert take_in_base(still.run, by=owner_of(still.project)).commits == {}
+    with pytest.raises(NotAllowed):
+        take_in_base(still.run, by=make_user())
 
 
 def test_the_suite_runs_on_the_tree_that_is_committed_and_not_again_without_need(still):

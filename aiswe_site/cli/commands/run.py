@@ -88,6 +88,31 @@ _steering("pause", "Pause run RUN after its current step; `resume` continues the
 _steering("cancel", "End run RUN for good; what was merged stays.")
 
 
+@command.command("take-in")
+@click.argument("run", type=int)
+@django.as_option
+@output.json_option
+def take_in(run: int, user: str) -> int:
+    """Put the commits of run RUN on top of what others put on the base branch meanwhile.
+
+    Exit code 1 when both changed the same lines; then nothing has moved. The tests run with the next merge.
+    """
+    django.start()
+    from projects.engine.base_branch import take_in_base
+    from projects.models import Run
+
+    found = django.row(Run, run, "run")
+    taken = take_in_base(found, by=django.acting_user(user))
+    document = {"run": run, "commits": taken.commits, "conflicts": list(taken.conflicts)}
+    if taken.conflicts:
+        words = f"✕ Both sides changed {', '.join(taken.conflicts)}: merge branch aiswe/run-{run} by hand."
+    elif taken.commits:
+        words = f"✓ {len(taken.commits)} commits now stand on the newest {found.project.base_branch}."
+    else:
+        words = "✓ Nobody has moved the base branch since the run left it."
+    return output.answer(document, words, ok=not taken.conflicts)
+
+
 def _say(run: Run, more: str = "", *, ok: bool = True) -> int:
     from projects.services.work import runs
 

@@ -14,7 +14,7 @@ import pytest
 from tests.agents.workspace import merging_worker
 
 pytestmark = pytest.mark.slow
-SEEDS = range(int(os.environ.get("AISWE_SOAK", "10")))
+SEEDS = range(int(os.environ.get("SOAK_SEEDS", "10")))
 HOME = Path(__file__).resolve().parents[3]
 MOST_STARTS = 12
 DEATHS = ("before", "middle", "after", "worker before", "worker after", "orphan", "locked")
