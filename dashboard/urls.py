@@ -71,6 +71,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<int:pk>/rows", runs.rows, name="run-rows"),
     re_path(r"^runs/(?P<pk>\d{1,18})/(?P<verb>pause|resume|stop)$", runs.control, name="run-control"),
     path("runs/<int:pk>/result", runs.result, name="run-result"),
+    path("runs/<int:pk>/push", runs.push, name="run-push"),
     path("runs/<int:pk>/next", runs.following, name="run-next"),
     path("runs/<int:pk>/tokens", ledger.of_run, name="run-tokens"),
     path("runs/<int:pk>/tokens/<int:seq>", ledger.one, name="call"),

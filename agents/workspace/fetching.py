@@ -50,6 +50,7 @@ _MEANINGS = (
         "Access is refused: set AISWE_GIT_TOKENS=host=token (https) or AISWE_GIT_SSH_KEY (ssh) in the environment.",
     ),
     (r"Host key verification failed", "The host's key is not known: add it to /etc/ssh/ssh_known_hosts."),
+    (r"\[rejected\]|non-fast-forward|fetch first", "The branch there has other commits, and nothing is ever forced."),
     (r"30[1278]|redirect", "It answers with a redirect, which is not followed: give the address where it leads."),
     (r"fsck error|fsckObjects|bad tree|invalid .*object", "It holds objects that are not valid."),
     (
@@ -101,6 +102,14 @@ def clone_address(
     The connection goes to the IP address that was checked. `tokens` holds credentials by host, `user:password` or a
     token alone; they are given to that host only, and not on the command line. Raises SourceRefused.
     """
+    environment, config = connection(address, private=private, tokens=tokens, ssh_key=ssh_key)
+    return _clone(str(address), target, branch, environment, config, limits or FetchLimits())
+
+
+def connection(
+    address: GitAddress, *, private: Iterable[str], tokens: Mapping[str, str] | None, ssh_key: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Environment and settings with which git talks to an address and to nothing else, as clone_address() says."""
     place = place_of(address, private)
     host = address.host.strip("[]")
     environment = {"GIT_ALLOW_PROTOCOL": address.scheme}
@@ -117,7 +126,7 @@ def clone_address(
         key = f" -o IdentitiesOnly=yes -i {_shell_word(ssh_key)}" if ssh_key else ""
         environment["GIT_SSH_COMMAND"] = f"{_SSH} -o HostName={place} -o HostKeyAlias={host}{key}"
         environment["GIT_SSH_VARIANT"] = "ssh"
-    return _clone(str(address), target, branch, environment, config, limits or FetchLimits())
+    return environment, config
 
 
 def clone_folder(source: Path, target: Path, branch: str = "", *, limits: FetchLimits | None = None) -> Fetched:
@@ -143,7 +152,7 @@ def _clone(
     if branch and not BRANCH.fullmatch(branch):
         raise SourceRefused(f"{branch[:80]!r} is not a valid branch name.")
     with _new_repository(target) as fresh:
-        run = _Runner(fresh, environment, config, limits)
+        run = BoundedGit(fresh, environment, config, limits)
         heads = _heads(run, source)
         chosen = branch or heads.get("HEAD", "")
         if not chosen or chosen not in heads:
@@ -174,7 +183,7 @@ def _clone(
     return Fetched(chosen, head, tuple(notes))
 
 
-def _heads(run: _Runner, source: str) -> dict[str, str]:
+def _heads(run: BoundedGit, source: str) -> dict[str, str]:
     """Branches with their commits, and under HEAD the name of the one that is checked out."""
     found: dict[str, str] = {}
     for row in run("ls-remote", "--symref", "--", source, "HEAD", "refs/heads/*").splitlines():
@@ -204,7 +213,7 @@ def commit_files(files: Iterable[PlainFile], target: Path, branch: str, title: s
             )
             stream.write(file.content + b"\n")
         stream.seek(0)
-        run = _Runner(fresh, {}, {}, FetchLimits())
+        run = BoundedGit(fresh, {}, {}, FetchLimits())
         run("fast-import", "--quiet", given=stream)
         head = run("rev-parse", "--verify", f"refs/heads/{branch}").strip()
         run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
@@ -215,9 +224,9 @@ def _uncommitted(source: Path, clone: Path) -> str:
     """What of a working copy is in no commit, in words; judged with our settings and an index of our own."""
     with tempfile.TemporaryDirectory() as scratch:
         paths = {"GIT_WORK_TREE": str(source.resolve()), "GIT_INDEX_FILE": f"{scratch}/index"}
-        run = _Runner(clone, paths, {}, FetchLimits(seconds=60))
+        run = BoundedGit(clone, paths, {}, FetchLimits(seconds=60))
         try:
-            heads = _heads(_Runner(clone, {"GIT_ALLOW_PROTOCOL": "file"}, {}, FetchLimits(seconds=60)), str(source))
+            heads = _heads(BoundedGit(clone, {"GIT_ALLOW_PROTOCOL": "file"}, {}, FetchLimits(seconds=60)), str(source))
             run("read-tree", f"{ORIGIN}/{heads['HEAD']}")
             rows = run("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all").splitlines()
         except (SourceRefused, KeyError):  # a bare repository, or no branch that is checked out
@@ -237,14 +246,14 @@ def _new_repository(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=".incoming-", dir=target.parent))
     try:
-        _Runner(fresh, {}, {}, FetchLimits(seconds=60))("init", "--quiet", "--bare", "--template=", ".")
+        BoundedGit(fresh, {}, {}, FetchLimits(seconds=60))("init", "--quiet", "--bare", "--template=", ".")
         yield fresh
         fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-class _Runner:
+class BoundedGit:
     """git in a new repository of ours, with bounds on time and size; raises SourceRefused with a sentence."""
 
     def __init__(

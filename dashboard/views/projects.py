@@ -166,6 +166,7 @@ def settings(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
         by=request.user,
         autonomy=request.POST.get("autonomy", project.autonomy),
         sandbox_backend=request.POST.get("sandbox_backend", project.sandbox_backend),
+        push_remote=request.POST.get("push_remote", project.push_remote).strip(),
         house_rules=request.POST.get("house_rules", project.house_rules)[:20_000],
         limits={"max_retries": int(retries)},
     )

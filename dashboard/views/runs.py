@@ -16,7 +16,7 @@ from dashboard.views.code import ways_out
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run
 from projects.services.audit.vocabulary import ModelCalled, Thought, families
-from projects.services.delivery import state
+from projects.services.delivery import pushes, state
 from projects.services.insight import ledger
 from projects.services.work import runs
 
@@ -115,6 +115,17 @@ def result(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     found = state.result(run)
     context = {"run": run, "project": run.project, "result": found, **ways_out(request, run.project, found.commit)}
     return show(request, "pages/result.html", context)
+
+
+@page("POST", Run)
+def push(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """Push the branch of a build to the project's remote, on a person's yes to exactly this address and commit."""
+    given = {name: request.POST.get(name, "")[:500] for name in ("address", "commit")}
+    if not request.POST.get("confirm"):
+        raise BadInput("Tick the box to confirm the push.")
+    pushed = pushes.push_run(run, by=request.user, **given)
+    messages.success(request, f"{pushed.branch} was pushed to {pushed.address} at {pushed.commit[:10]}.")
+    return redirect("run-result", run.pk)
 
 
 @page("GET", Run)

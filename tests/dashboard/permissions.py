@@ -172,6 +172,7 @@ TABLE: list[Row] = [
     _see("run-rows", "run"),
     _see("run-next", "run"),
     _see("run-result", "run"),
+    Row("run-push", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # no remote is set
     _do("run-control", RUNNERS, "run", "pause"),
     _do("run-control", RUNNERS, "run", "stop"),
     _do("run-say", RUNNERS, "run", text="hello"),

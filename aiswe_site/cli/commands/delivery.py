@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -120,6 +121,35 @@ def take(project: str, task: str, folder: Path, run: int | None) -> int:
     return output.answer({**document, "applied": ok, "git": words}, words or f"{row.key} is applied.", ok=ok)
 
 
+@click.command()
+@click.argument("project")
+@click.option("--run", type=int, help="The build whose branch is pushed; the newest with one by default.")
+@click.option("--yes", is_flag=True, help="Confirm without being asked.")
+@django.as_option
+@output.json_option
+def push(project: str, run: int | None, yes: bool, user: str) -> None:
+    """Push the results of a build of PROJECT (its short name), branch aiswe/run-N, to the project's remote.
+
+    Nothing else is pushed, and nothing is forced. The remote is a setting of the project; credentials come from
+    AISWE_GIT_TOKENS or AISWE_GIT_SSH_KEY. The yes is kept in the audit trail.
+    """
+    django.start()
+    from projects.services.delivery import pushes
+
+    found = django.project(project)
+    row = pushes.newest_result(found) if run is None else found.runs.filter(pk=run).first()
+    if row is None:
+        raise WrongUse(f"{found.slug} has no build{f' {run}' if run else ''} to push.", "`aiswe history` lists them.")
+    target = pushes.target_of(row)
+    if not yes:
+        if output.wants_json():
+            raise WrongUse("A push asks for a yes.", "Add --yes.")
+        click.confirm(f"Push {target.branch} at {target.commit[:10]} to {target.address}?", abort=True, err=True)
+    done = pushes.push_run(row, by=django.acting_user(user), address=target.address, commit=target.commit)
+    document = {"project": found.slug, "run": row.pk, **asdict(done)}
+    output.answer(document, f"{done.branch} was pushed to {done.address} at {done.commit[:10]}.")
+
+
 def _git(*argv: str, check: bool = True) -> str:
     ended = subprocess.run(
         ["git", *argv], capture_output=True, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"}, stdin=subprocess.DEVNULL
@@ -129,4 +159,4 @@ def _git(*argv: str, check: bool = True) -> str:
     return ended.stdout.decode("utf-8", "replace")
 
 
-COMMANDS = (state, export, clone, take)
+COMMANDS = (state, export, clone, take, push)

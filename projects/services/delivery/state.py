@@ -13,7 +13,7 @@ from agents.workspace.git import GitError
 from projects.engine.paths import repository_of
 from projects.errors import NotFound
 from projects.models import Project, Requirement, RequirementDocument, Run, Task
-from projects.services.delivery.downloads import git_dir_of, result_of
+from projects.services.delivery.downloads import RESULTS, branches, git_dir_of, result_of
 from projects.services.delivery.start import StartWords, how_to_start
 from projects.services.work import runs
 
@@ -111,6 +111,12 @@ class RunResult:
     totals: dict[str, Any] = field(default_factory=dict)
     took: timedelta | None = None
     start: StartWords | None = None
+
+    @property
+    def branch(self) -> str:
+        """The branch with its results; "" when it has none of its own."""
+        name = f"{RESULTS}{self.run.pk}"
+        return name if name in branches(self.run.project) else ""
 
     @property
     def met(self) -> int:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from agents.engine.limits import LIMITS, PER_TASK, default_limits
+from agents.workspace.addresses import SourceRefused, parse_address
 from agents.workspace.git import CommitSettings
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Membership, Project, Run
@@ -29,7 +30,7 @@ __all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member"
 
 SANDBOXES = ("auto", "docker", "bubblewrap")
 SETTINGS = (
-    *("name", "autonomy", "limits", "house_rules", "model", "sandbox_backend"),
+    *("name", "autonomy", "limits", "house_rules", "model", "sandbox_backend", "push_remote"),
     *("base_branch", "updates_base", "commit_settings"),
 )
 MAX_RULES = 20_000
@@ -158,6 +159,11 @@ def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, 
             raise BadInput(f"House rules can have at most {MAX_RULES} characters: they go into every prompt.")
     if "model" in checked and len(str(checked["model"])) > 120:
         raise BadInput("The model's name can have at most 120 characters.")
+    if checked.get("push_remote"):
+        try:
+            checked["push_remote"] = str(parse_address(str(checked["push_remote"])))[:500]
+        except SourceRefused as refused:
+            raise BadInput(f"Push to: {refused}") from None
     if "limits" in checked:
         checked["limits"] = _checked_limits(checked["limits"], limits)
     if "base_branch" in checked and not (

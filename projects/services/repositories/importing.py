@@ -143,7 +143,7 @@ def _fetch(source: CodeSource, target: Path, branch: str, subfolder: str, second
             target,
             branch,
             private=settings.GIT_HOSTS,
-            tokens=_tokens(),
+            tokens=git_tokens(),
             ssh_key=settings.GIT_SSH_KEY,
             limits=limits,
         )
@@ -198,6 +198,7 @@ def _checked_subfolder(subfolder: str, repository: Path, head: str) -> str:
     return wanted
 
 
-def _tokens() -> Mapping[str, str]:
+def git_tokens() -> Mapping[str, str]:
+    """Credentials for git hosts from the environment, by host."""
     pairs = (row.split("=", 1) for row in settings.GIT_TOKENS if "=" in row)
     return {host.strip().lower(): token.strip() for host, token in pairs}
