@@ -7,7 +7,7 @@ define what has no default here; a default means "cannot be told", and the engin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -99,6 +99,10 @@ class Language(Protocol):
     def steers_tests(self, path: str, text: str) -> str:
         """Why the coder may not write this file: it decides which tests run or what they report. "" if it may."""
         return ""
+
+    def related_tests(self, files: Mapping[str, str], changed: Collection[str], roots: Sequence[str]) -> list[str]:
+        """The test files among `files` that `changed` ones reach by imports; [] when all of them must run."""
+        return []
 
     def forgeries(self, path: str, source: str) -> list[str]:
         """What in this file could make failing tests look green, in words for a person who is asked about it."""

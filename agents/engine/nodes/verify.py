@@ -33,8 +33,12 @@ from agents.repair.known import problem_of
 from agents.repair.signature import error_kind, signature_of
 from agents.workspace.repository import Worktree
 from sandbox.base import PackageRefused, Sandbox
+from sandbox.paths import regular_files
 from sandbox.test_report import TestReport
+from sandbox.test_setup import TestSetup
 
+# A baseline sets a longer limit where the suite takes over 40 s; others run in full after every edit.
+SMALL_SUITE_SECONDS = TestSetup().suite_seconds
 ENVIRONMENT_TRIES = 2  # of a run whose result is the machine's or the sandbox's, not the code's
 # SWE-MEM-3
 REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
@@ -100,8 +104,13 @@ def syntax_errors(files: dict[str, str]) -> list[str]:
     return [error for error in found if error]
 
 
-def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> dict[str, Any]:
-    """Run the whole suite in the sandbox and record it; returns the report as plain data."""
+def run_tests(
+    state: TaskState, ctx: TaskContext, tree: Worktree, name: str, *, related: bool = False
+) -> dict[str, Any]:
+    """Run the suite in the sandbox and record it; returns the report as plain data.
+
+    With `related`, of a suite that takes long only the tests that import what changed; before a merge all of them run.
+    """
     number, language = state["counters"]["attempt"], language_of_task(state["task"])
     broken = syntax_errors(files_of(state["candidate"]))
     if broken:
@@ -116,16 +125,17 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
         key = key_of(state, f"{name}/cmd")
         announcement = CommandRan(summary=f"{' '.join(argv)} …", effect="command", argv=argv)
         with effect(ctx.event_log, announcement, key=key, attempt=number):
-            found, environment = _run_until_sound(state, ctx, tree, language, name)
+            paths = _related(state, ctx, tree, language) if related else []
+            found, environment, tested = _run_until_sound(state, ctx, tree, language, name, paths)
         candidate = state["candidate"]
         verdict = verdict_of(found, ctx.test_setup, candidate["tests"], candidate["files"], language)
         report = asdict(verdict.report) | {
             "compiles": True,
             "ok": verdict.ok and not environment,
-            "tree": tree.tree(state["base"]),
+            "tree": "" if paths else tested,  # what was not run in full is run before it is merged
             "problem": environment or verdict.report.problem,
             "environment": environment,
-            "notes": list(verdict.notes),
+            "notes": [*verdict.notes, *([f"only the tests of {len(paths)} related files ran"] if paths else [])],
             "failures": [asdict(failure) for failure in verdict.report.failures],
         }
         for part in ("outcomes", "skips", "hangs", "failing"):  # an entry for each test is too much for the state
@@ -152,10 +162,23 @@ def run_tests(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> 
     return report | {"signature": signature}
 
 
+def _related(state: TaskState, ctx: TaskContext, tree: Worktree, language: Language) -> list[str]:
+    """Test files to run first; [] for all, in a suite that is not slow and wherever the imports do not tell."""
+    if ctx.test_setup.suite_seconds <= SMALL_SUITE_SECONDS:
+        return []
+    changed = [change.path for change in tree.changes(state["base"])]
+    files = {
+        path: file.read_text(errors="replace") for path, file, _ in regular_files(tree.path) if language.owns(path)
+    }
+    return language.related_tests(files, changed, ctx.test_setup.python_path)
+
+
 def _run_until_sound(
-    state: TaskState, ctx: TaskContext, tree: Worktree, language: Language, name: str
-) -> tuple[TestReport, str]:
-    """Run the suite, once more in a fresh sandbox when the run proves nothing of the code; and why the second did not.
+    state: TaskState, ctx: TaskContext, tree: Worktree, language: Language, name: str, paths: Sequence[str]
+) -> tuple[TestReport, str, str]:
+    """Run the suite, once more in a fresh sandbox when the run proves nothing of the code.
+
+    Returns the report, why the second run proved nothing either, and the tree that was tested.
 
     Raises SandboxUnavailable.
     """
@@ -163,7 +186,8 @@ def _run_until_sound(
     for turn in range(ENVIRONMENT_TRIES):
         sandbox = ctx.sandbox(state["candidate"]["packages"])
         sandbox.mirror(tree.path)
-        found = language.run_tests(sandbox, seconds=setup.suite_seconds, measured=True, setup=setup)
+        tested = tree.tree(state["base"])
+        found = language.run_tests(sandbox, paths, seconds=setup.suite_seconds, measured=True, setup=setup)
         why = trouble(found, written) or _hung_once(ctx, tree, language, sandbox, found)
         if not why:
             break
@@ -171,7 +195,7 @@ def _run_until_sound(
         notice = SystemNotice(summary=said, text=said)
         ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/void{turn}"))
         ctx.close()
-    return found, why
+    return found, why, tested
 
 
 def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, found: TestReport) -> str:
@@ -227,7 +251,7 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         tree = ctx.repository.open(ctx.worktree_name)
     else:
         tree = write_candidate(state, ctx)
-        report = run_tests(state, ctx, tree, "verify")
+        report = run_tests(state, ctx, tree, "verify", related=True)
     if report.get("environment"):
         return cannot_judge(state, ctx, report, tree.diff(state["base"]))
     number, passed = state["counters"]["attempt"], bool(report.get("ok"))

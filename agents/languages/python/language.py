@@ -16,6 +16,7 @@ from agents.languages.python.pip_output import read_pip
 from agents.languages.python.probing import behaviour, calls_of
 from agents.languages.python.pruning import ids_of_tests, without
 from agents.languages.python.pytest_output import is_pytest, read_block, read_pytest
+from agents.languages.python.related import related_tests
 from agents.languages.python.test_config import is_test, steers_tests
 from agents.languages.python.tracebacks import read_python, read_unittest
 from agents.languages.python.uses import uses_of
@@ -65,6 +66,7 @@ class Python(Language):
     forgeries = staticmethod(forgeries)
     is_test = staticmethod(is_test)
     new_part = staticmethod(merging.new_part)
+    related_tests = staticmethod(related_tests)
     steers_tests = staticmethod(steers_tests)
     syntax_error = staticmethod(text.syntax_error)
     compiles = staticmethod(text.compiles)

@@ -126,3 +126,17 @@ def test_a_failure_from_before_does_not_stop_the_task(bench, monkeypatch):
     assert bench.run()["verdict"] == "merged"
     (ran,) = bench.event_log.of("test.result")
     assert ran["payload"]["notes"] == [f"1 failed before as well: {known}"]
+
+
+def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_merge(bench, monkeypatch):
+    ran, works = [], language.run_pytest
+
+    def noted(sandbox, args=(), **more):
+        ran.append(list(args))
+        return works(sandbox, args, **more)
+
+    monkeypatch.setattr(language, "run_pytest", noted)
+    bench.switched_off = frozenset({"mutation"})
+    bench.test_setup = TestSetup(suite_seconds=600)
+    assert bench.run()["verdict"] == "merged"
+    assert ran == [["tests/test_calc.py"], []]
