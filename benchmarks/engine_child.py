@@ -218,7 +218,7 @@ class Bench:
             "provider_for": lambda project, persona="": self.provider,
             "runner": lambda: self.watched_runner(watch),
             "open_backend": lambda name: self.watched_backend(watch),
-            "repository_of": lambda project: self.watched_repository(repository_of(project), watch),
+            "repository_of": lambda project, run=None: self.watched_repository(repository_of(project, run), watch),
             "gates": watch.timed("gates", building.gates),
             "compiled_graph": lambda: self.watched_graph(watch).compile(
                 checkpointer=watch.watch(DjangoSaver(), "checkpoints")
