@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import django, output, watching
+from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
     from projects.models import Run
@@ -38,29 +40,46 @@ def start(plan: int, user: str) -> None:
 @command.command()
 @click.argument("run", type=int)
 @click.option("--after", default=0, type=click.IntRange(0), help="Leave out events up to this number.")
+@click.option("--task", default="", metavar="KEY", help="Show only events of this task.")
+@click.option("--role", default="", metavar="ROLE", help="Show only events of this role, like coder.")
+@click.option("--type", "kind", default="", metavar="TYPE", help="Show only this type, or all that begin so: gate.")
+@django.as_option
 @output.json_option
-def watch(run: int, after: int) -> int:
-    """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished
-    with nothing left out.
+def watch(run: int, after: int, task: str, role: str, kind: str, user: str) -> int:
+    """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished.
 
-    With --json the document comes at the end and the events go to stderr.
+    On a terminal: its tasks, a progress bar and the newest events, and questions can be answered as they come up.
+    Elsewhere: one line per event. With --json the document comes at the end and the events go to stderr.
     """
     django.start()
     from projects.models import Run
-    from projects.services.audit.events import events_after
 
     current = django.row(Run, run, "run")
+    wanted = watching.EventFilter(task, role, kind)
+    if task and current.tasks.exists() and not current.tasks.filter(key__iexact=task).exists():
+        keys = ", ".join(current.tasks.values_list("key", flat=True)[:20])
+        raise WrongUse(f"Run {run} has no task {task!r}.", f"It has {keys}.")
+    if sys.stdout.isatty() and not output.wants_json():
+        watching.watch(current, after, wanted, user, asks=sys.stdin.isatty())
+    else:
+        _lines(current, after, wanted)
+    return _say(current, current.why, ok=current.status == Run.Status.FINISHED)
+
+
+def _lines(current: Run, after: int, wanted: watching.EventFilter) -> None:
+    from projects.models import Run
+    from projects.services.audit.events import events_after
+
     tell = output.note if output.wants_json() else output.say
     while True:
         current.refresh_from_db()
         for event in events_after(current.pk, after):
             after = event.seq
-            task = event.task.key if event.task else ""
-            tell(f"{event.seq:>5} {event.at:%H:%M:%S} {task:<6} {event.role:<9} {event.type:<18} {event.summary}")
+            if wanted.shows(event):
+                tell(watching.line_of(event))
         if current.status in (*Run.OVER, Run.Status.NEEDS_YOU) and after >= current.last_seq:
-            break
+            return
         time.sleep(LOOK_S)
-    return _say(current, current.why, ok=current.status == Run.Status.FINISHED and not current.left_out)
 
 
 def _steering(verb: str, about: str) -> None:
