@@ -44,6 +44,7 @@ class CommandRan(Announcement):
     argv: Sequence[str]
     exit_code: int | None = None
     seconds: float | None = None
+    cpu_seconds: float | None = None
     tail: str | None = None
     timed_out: bool | None = None
     backend: str = ""

@@ -27,15 +27,16 @@ def pytest_runtest_makereport(item, call):
     if report.when == "call":
         report.outcome, report.longrepr = "passed", None
 """
-FINDS_THE_TOKEN = """import gc, json, os, types
-def forge(name):
-    for each in gc.get_objects():
-        if isinstance(each, types.FunctionType) and each.__qualname__ == "Report.__init__.<locals>.send":
-            each("pass", id=name, seconds=0.0)
+FINDS_THE_TOKEN = """import gc, types
+for each in gc.get_objects():
+    if isinstance(each, types.FunctionType) and each.__qualname__ == "Report.__init__.<locals>.send":
+        each("pass", id="tests/test_calc.py::test_sum", seconds=0.0)
+        each("pass", id="tests/test_calc.py::test_difference", seconds=0.0)
 """
 
 # What the code under test holds above its two wrong functions.
 BY_CODE = {
+    "passes are reported ahead, in the name of the runner": FINDS_THE_TOKEN,
     "the runner is patched": """import _pytest.runner
 _pytest.runner.pytest_runtest_call = lambda item: None
 """,

@@ -205,3 +205,56 @@ def test_a_line_without_the_token_of_the_run_makes_it_void() -> None:
 
 def test_a_fake_that_runs_nothing_is_no_pass() -> None:
     assert not run_pytest(FakeSandbox(lambda argv: ExecResult(argv, 0, "", "", 0.1))).ok
+
+
+def test_a_run_that_is_stopped_says_what_failed_so_far(box: Sandbox) -> None:
+    box.put({"test_x.py": b"import time\ndef test_a(): assert 1 == 2\ndef test_b(): time.sleep(100)\n"})
+    report = run_pytest(box, coverage_of=None, seconds=2)
+    assert report.timed_out
+    assert [failure.nodeid for failure in report.failures] == ["test_x.py::test_a"]
+    assert report.outcomes == {"test_x.py::test_a": "failed"}
+
+
+HANGS = b"""import threading
+
+def held():
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+def test_lock(): held()
+
+def test_loop():
+    while True:
+        pass
+
+def test_other(): pass
+"""
+
+
+def test_a_test_that_hangs_fails_by_name_and_place_and_the_others_run(box: Sandbox) -> None:
+    box.put({"test_x.py": HANGS})
+    report = run_pytest(box, coverage_of=None, setup=TestSetup(test_seconds=1))
+    assert (report.failed, report.passed, report.timed_out, report.void) == (2, 1, False, "")
+    lock, loop = report.hangs
+    assert (lock.nodeid, lock.frames[0]) == ("test_x.py::test_lock", "test_x.py:6 in held")
+    assert lock.cpu_seconds < 0.5 < loop.cpu_seconds
+    assert "did not end within 1 s" in report.failures[0].message
+    assert report.cpu_seconds > 0.5
+
+
+def test_no_except_exception_swallows_the_time_limit(box: Sandbox) -> None:
+    source = b"import time\ndef test_a():\n    try:\n        time.sleep(100)\n    except Exception:\n        pass\n"
+    box.put({"test_x.py": source})
+    assert run_pytest(box, coverage_of=None, setup=TestSetup(test_seconds=1)).failed == 1
+
+
+def test_a_plugin_of_the_setup_is_loaded_by_name(box: Sandbox) -> None:
+    box.put(
+        {
+            "tools/counting.py": b"import pytest\n@pytest.fixture\ndef three(): return 3\n",
+            "test_x.py": b"def test_a(three): assert three == 3\n",
+        }
+    )
+    setup = TestSetup(plugins=("counting",), python_path=("tools",), environment={"PYTEST_ADDOPTS": "--co"})
+    assert run_pytest(box, coverage_of=None, setup=setup).ok

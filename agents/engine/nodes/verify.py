@@ -220,6 +220,7 @@ def command_ran(argv: Sequence[str], found: TestReport, backend: str) -> Command
         argv=argv,
         exit_code=found.exit_code,
         seconds=round(found.seconds, 2),
+        cpu_seconds=round(found.cpu_seconds, 2),
         tail=found.output[-4000:],
         timed_out=found.timed_out,
         backend=backend,
