@@ -1,6 +1,4 @@
-"""Refuse a database that an earlier development version made: there is no way to upgrade it, and nothing in it is
-changed.
-"""
+"""Refuse a database that a newer version made, or an earlier development version: nothing in it is changed."""
 
 from __future__ import annotations
 
@@ -17,9 +15,16 @@ def refuse_old_data(using: str = "default", **_: Any) -> None:
     """A receiver of `pre_migrate`. Raises OldData when migrations were applied that this version does not have."""
     connection = connections[using]
     loader = MigrationLoader(connection)
-    unknown = {name for app, name in loader.applied_migrations if app == "projects"}
-    if unknown <= {name for app, name in loader.disk_migrations if app == "projects"}:
+    applied = {name for app, name in loader.applied_migrations if app == "projects"}
+    known = {name for app, name in loader.disk_migrations if app == "projects"}
+    if applied <= known:
         return
+    newest = max(applied)
+    if known & applied and newest > max(known):
+        raise OldData(
+            f"The database {connection.settings_dict['NAME']} was made by a newer version of AI SWE (it has {newest}; "
+            f"this one ends at {max(known)}): install that version, or restore a backup; nothing in it was changed."
+        )
     database = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite":
         home = Path(database).parent

@@ -37,3 +37,19 @@ def test_it_is_refused_with_the_folder_and_a_way_out(home: Path, words: tuple[st
         tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     database.close()
     assert tables == {"django_migrations", "projects_run"}
+
+
+@pytest.mark.parametrize("words", [("history",), ("up", "--port", "0"), ("backup", "b.zip")])
+def test_a_newer_version_s_data_are_refused_and_left_as_they_are(tmp_path: Path, words: tuple[str, ...]) -> None:
+    home = tmp_path / "home"
+    assert aiswe("history", home=home).returncode == 0
+    with sqlite3.connect(home / "db.sqlite3") as database:
+        database.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('projects', '9000_later', '2030-01-01')"
+        )
+    database.close()
+    done = aiswe(*words, home=home)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "was made by a newer version of AI SWE (it has 9000_later" in said
+    assert "Traceback" not in said
