@@ -132,8 +132,13 @@ def do_code(megabytes: int = 0) -> dict[str, Any]:
 
 def do_finish(whole: bool = False) -> dict[str, Any]:
     """End the build of the story."""
+    from projects.engine.paths import repository_of
+    from projects.models import Project
     from tests.dashboard.story import finish
 
+    story = KEPT[0]
+    repository_of(story.project).branch(f"aiswe/run-{story.run.pk}", story.done.commit)
+    Project.objects.filter(pk=story.project.pk).update(push_remote="ssh://git@git.example.org/todo/api.git")
     return {"run": finish(KEPT[0], whole=whole).pk}
 
 

@@ -40,6 +40,13 @@ PAGES = {
     "system": "/system",
     "shortcuts": "/keys",
 }
+WITH_CODE = {
+    "project": "/p/{project}/",
+    "result": "/runs/{run}/result",
+    "folder": "/p/{project}/files/main",
+    "file": "/p/{project}/files/main/app/todos.py",
+    "merged task": "/tasks/{done}",
+}
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
@@ -55,6 +62,23 @@ def complaints_of(page: Any) -> list[str]:
 def test_axe_finds_nothing(story: dict[str, Any], window: Callable[..., Any], name: str, theme: str) -> None:
     page = window(PAGES[name].format(**story), theme=theme)
     assert complaints_of(page) == []
+
+
+@pytest.fixture(scope="module")
+def code(site: Site, story: dict[str, Any]) -> dict[str, Any]:
+    """A repository with a merged task."""
+    return site.do("code")
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_pages_of_code_are_accessible_and_fit_a_phone(
+    story: dict[str, Any], code: dict[str, Any], window: Callable[..., Any], name: str
+) -> None:
+    for theme in ("light", "dark"):
+        page = window(WITH_CODE[name].format(**story), theme=theme)
+        assert complaints_of(page) == []
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
