@@ -228,6 +228,10 @@ class Language(Protocol):
         """What `files` need beside the repository's own `paths`; `given` are lines that are wanted already."""
         return PackageNeeds()
 
+    def unknown_modules(self, files: Mapping[str, str], paths: Iterable[str], packages: Iterable[str]) -> list[str]:
+        """Modules that the files need and that are neither in the repository's `paths` nor in these packages."""
+        return []
+
     def with_packages(self, manifest: str, names: Sequence[str], lock: str) -> tuple[str, list[str]]:
         """The manifest with these packages, as `lock` pins them, and the names that were added."""
         return manifest, []

@@ -12,7 +12,7 @@ from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent, offered
-from agents.engine.nodes.removals import base_files, only_added, paths_of, removal_words
+from agents.engine.nodes.removals import base_files, only_added, paths_of, removal_words, unknown_imports
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.reasoning import DecisionMade
@@ -153,6 +153,8 @@ def request_files(
         if persona.name == "coder" and not turn and not reasons:
             # Said once: after that the test run judges.
             reasons = absent(state, ctx, applied)
+        if persona.name == "tester" and not turn and not reasons and state["task"].get("files"):
+            reasons = unknown_imports(state, ctx, applied)
         # The same files again are an answer too: the writer holds on to what was judged.
         if not (applied.files or reply.files or reply.edits) and need_files and not reasons:
             reasons = [*reply.problems, "no file was found in it"]

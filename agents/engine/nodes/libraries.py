@@ -10,6 +10,7 @@ from agents.context.documents import documentation
 from agents.context.files import nearness
 from agents.context.meaning import Asking, Nearness
 from agents.engine.contracts import TaskContext
+from agents.engine.nodes.removals import as_imported
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import SystemNotice
 from agents.languages.registry import language_of_task
@@ -25,7 +26,7 @@ def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
     """
     if "apis" in ctx.switched_off or not applied.files:
         return []
-    there = [*ctx.repository.files(state["base"]), *files_of(state["candidate"]), *applied.files]
+    there = as_imported(ctx, [*ctx.repository.files(state["base"]), *files_of(state["candidate"]), *applied.files])
     scope = _scope(ctx)
     try:
         found, unchecked = apis.shared.problems(applied.files, paths=there, sandbox=ctx.at_hand, scope=scope)
@@ -89,7 +90,9 @@ def _signatures(
         return Material("", ())
     files, task = {**own, **state["candidate"]["tests"]}, state["task"]
     language = language_of_task(task)
-    paths = [*ctx.repository.files(state["base"]), *state["candidate"]["tests"], *task.get("files", [])]
+    paths = as_imported(
+        ctx, [*ctx.repository.files(state["base"]), *state["candidate"]["tests"], *task.get("files", [])]
+    )
     modules = language.libraries(files, task.get("packages", []), paths)[: offers.MODULES]
     if not modules:
         return Material("", ())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
+from agents.engine.nodes.removals import as_imported
 from agents.engine.state import TaskState, files_of, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import ErrorRaised, SystemNotice
@@ -74,7 +75,7 @@ def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> Package
 def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
     everything = files_of(state["candidate"])
     # A module that the task was to write and did not is a failing test, and no package.
-    paths = {*everything, *ctx.repository.files(state["base"]), *state["task"].get("files", [])}
+    paths = as_imported(ctx, {*everything, *ctx.repository.files(state["base"]), *state["task"].get("files", [])})
     given = {plain_name(name): name for name in state["candidate"]["packages"]}
     needs = _Needs(dict(given), {})
     for language in languages():

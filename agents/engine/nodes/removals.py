@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from agents.engine.contracts import TaskContext
-from agents.engine.state import TaskState
+from agents.engine.state import TaskState, files_of
 from agents.languages.base import Language
 from agents.languages.definitions import CannotMerge, DefinitionSpan
 from agents.languages.registry import language_of, language_of_task
@@ -73,6 +73,35 @@ def tests_of(state: TaskState, ctx: TaskContext) -> Callable[[str], bool]:
     """Tells which files are tests, as the test runner of this repository sees them."""
     told = [word for word in ctx.test_setup.arguments if not word.startswith("-")]
     return partial(language_of_task(state["task"]).is_test, told=told)
+
+
+def as_imported(ctx: TaskContext, paths: Iterable[str]) -> list[str]:
+    """The paths, and once more as they look from each folder that tests import from."""
+    known = list(paths)
+    roots = [f"{root.strip('/')}/" for root in ctx.test_setup.python_path]
+    return known + [path.removeprefix(root) for root in roots for path in known if path.startswith(root)]
+
+
+def unknown_imports(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
+    """Reasons to ask the tester again: modules that its tests import and that nothing brings.
+
+    Nobody else can answer for them: the coder writes the files of the task only.
+    """
+    language, task = language_of_task(state["task"]), state["task"]
+    there = [
+        *ctx.repository.files(state["base"]),
+        *files_of(state["candidate"]),
+        *applied.files,
+        *task.get("files", []),
+    ]
+    manifest = ctx.repository.read(state["base"], language.manifest) or "" if language.manifest else ""
+    packages = [*state["candidate"]["packages"], *language.listed(manifest)]
+    own = ", ".join(task.get("files", [])) or "none named"
+    return [
+        f"{path}: there is no module {name} here, and no package of this task brings it (files of the task: {own})"
+        for path, text in applied.files.items()
+        for name in language.unknown_modules({path: text}, as_imported(ctx, [*there, *task.get("files", [])]), packages)
+    ]
 
 
 def removed_names(state: TaskState, ctx: TaskContext) -> dict[str, list[str]]:

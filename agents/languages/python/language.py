@@ -84,6 +84,7 @@ class Python(Language):
     read_failure = staticmethod(read_block)
     listed = staticmethod(packages.listed)
     needs = staticmethod(packages.needs_of)
+    unknown_modules = staticmethod(packages.unknown_modules)
     libraries = staticmethod(packages.libraries_of)
     missing = staticmethod(look_up.missing_names)
     public_names = staticmethod(look_up.public_names_of)

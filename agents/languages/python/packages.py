@@ -9,14 +9,26 @@ from pathlib import PurePosixPath
 
 from agents.languages.base import PackageNeeds
 from agents.languages.python import syntax
+from agents.languages.python.test_config import is_collected
+from agents.languages.python.uses import guarded
 from sandbox.import_names import DISTRIBUTIONS, distribution_for
 from sandbox.package_index.names import base_packages, is_npm, plain_name
 
 _TOOLS = frozenset({"pytest", "hypothesis", "coverage"})  # what tests are written with; code is not
+# Tools that people run beside the tests: no test needs them unless it imports them.
+_DEVELOPMENT = frozenset(
+    "autopep8 bandit black build bump2version bumpversion check-manifest codespell commitizen flake8 interrogate ipdb "
+    "ipython isort jupyter mypy nox pip-tools pre-commit pycodestyle pydocstyle pyflakes pylint pyright pytest-cov "
+    "pytest-randomly pytest-sugar pytest-xdist pyupgrade ruff safety sphinx tox towncrier twine uv vulture yapf".split()
+)
+_MODULES = (".py", ".pyi", ".pyx", ".so", ".pyd")
 
 
-def imported_modules(files: Mapping[str, str]) -> set[str]:
-    """Top-level modules that Python files import; files that do not parse import nothing."""
+def imported_modules(files: Mapping[str, str], *, sure: bool = False) -> set[str]:
+    """Top-level modules that Python files import; files that do not parse import nothing.
+
+    With `sure` only those they cannot do without: no import that is guarded or only for type checkers.
+    """
     found: set[str] = set()
     for path, text in files.items():
         if not path.endswith(".py"):
@@ -25,17 +37,52 @@ def imported_modules(files: Mapping[str, str]) -> set[str]:
             tree = syntax.parse(text)
         except syntax.UNREADABLE:
             continue
+        optional = set(guarded(tree)) if sure else set()
+        asked = _asked_for(tree) if sure else set()
         for node in ast.walk(tree):
+            names: list[str] = []
+            if id(node) in optional:
+                continue
             if isinstance(node, ast.Import):
-                found.update(alias.name.split(".")[0] for alias in node.names)
+                names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.split(".")[0])
+                names = [node.module]
+            found.update({name.split(".")[0] for name in names} - asked)
+    return found
+
+
+def _asked_for(tree: ast.Module) -> set[str]:
+    """Modules that the code looks for before it imports them: `find_spec("x")`, `pytest.importorskip("x")`."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    found = set()
+    for call in calls:
+        word, first = getattr(call.func, "attr", getattr(call.func, "id", "")), call.args[0]
+        if word in ("find_spec", "importorskip") and isinstance(first, ast.Constant):
+            found.add(str(first.value).split(".")[0])
     return found
 
 
 def local_modules(paths: Iterable[str]) -> set[str]:
-    """Modules that the repository itself brings."""
-    return {PurePosixPath(path).parts[0].removesuffix(".py") for path in paths} | {"tests", "conftest"}
+    """Modules that the repository itself brings, as pytest finds them.
+
+    They are below the repository's folder and `src`, and, as pytest puts the folder of each test file and `conftest.py`
+    on the path (that of its outermost package, where it is in one), beside tests.
+    """
+    known = set(paths)
+    code = [path for path in known if path.endswith(_MODULES)]
+    roots = {"", "src/"}
+    for path in code:
+        if is_collected(path):
+            folder = PurePosixPath(path).parent
+            while f"{folder}/__init__.py" in known and folder.parts:
+                folder = folder.parent
+            roots.add(f"{folder}/" if folder.parts else "")
+    found = {"tests", "conftest"}
+    for path in code:
+        for root in roots:
+            if path.startswith(root):
+                found.add(path.removeprefix(root).split("/")[0].split(".")[0])
+    return found
 
 
 def listed(manifest: str) -> list[str]:
@@ -46,10 +93,13 @@ def listed(manifest: str) -> list[str]:
 def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]) -> PackageNeeds:
     """Packages by plain name; those that the sandbox has anyway are written into no list."""
     wanted = {plain: line for plain, line in given.items() if not is_npm(line)}
+    imported = imported_modules(files)
     for line in listed(manifest):
-        wanted.setdefault(plain_name(line), line)
+        plain = plain_name(line)
+        if plain not in _DEVELOPMENT or plain in given or imported.intersection(_import_names(plain)):
+            wanted.setdefault(plain, line)
     base, unlisted = base_packages(), []
-    for module in sorted(imported_modules(files) - local_modules(paths) - sys.stdlib_module_names):
+    for module in sorted(imported_modules(files, sure=True) - local_modules(paths) - sys.stdlib_module_names):
         name = distribution_for(module) or module
         if plain_name(name) not in wanted:
             wanted[plain_name(name)] = name
@@ -68,3 +118,10 @@ def libraries_of(files: Mapping[str, str], names: Iterable[str], paths: Iterable
 def _import_names(package: str) -> list[str]:
     known = [module for module, distribution in DISTRIBUTIONS.items() if distribution == package and "." not in module]
     return known or [package.replace("-", "_")]
+
+
+def unknown_modules(files: Mapping[str, str], paths: Iterable[str], packages: Iterable[str]) -> list[str]:
+    """Modules that the files need and that are neither here, nor in the standard library, nor in known packages."""
+    known = {*base_packages(), *map(plain_name, packages)}
+    found = imported_modules(files, sure=True) - local_modules(paths) - sys.stdlib_module_names
+    return sorted(name for name in found if plain_name(distribution_for(name) or name) not in known)

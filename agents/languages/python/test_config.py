@@ -25,13 +25,18 @@ _NAMED = re.compile(r"(?:^|[_-])test(?:s|ing)?(?:$|[_.-])")
 _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
+def is_collected(path: str) -> bool:
+    """True for files that pytest itself imports: test files by its own patterns, and `conftest.py`."""
+    return _TEST.search(path) is not None
+
+
 def is_test(path: str, told: Sequence[str] = ()) -> bool:
     """True for what pytest would collect or load as part of the suite, and for all that lies in folders of tests.
 
     `told` are the folders that pytest is told to run. One that holds code and tests side by side says nothing about the
     files in it; a package that is called `test` outside of them is code.
     """
-    if _TEST.search(path):
+    if is_collected(path):
         return True
     folders = [one.removeprefix("./").rstrip("/") for one in told]
     named = [one for one in folders if _NAMED.search(one.rpartition("/")[2].lower())]

@@ -50,7 +50,7 @@ def uses_of(text: str, local: Iterable[str] = ()) -> list[Use]:
 class _UseReader:
     def __init__(self, tree: ast.Module, local: frozenset[str]) -> None:
         self._tree, self._local = tree, local
-        self._guarded = set(_guarded(tree))
+        self._guarded = set(guarded(tree))
         self._bound: dict[str, tuple[str, tuple[str, ...]]] = {}  # name -> module and what was imported from it
         self._uses: list[Use] = []
 
@@ -147,7 +147,7 @@ def _bound_otherwise(tree: ast.Module) -> Iterator[str]:
             yield node.rest
 
 
-def _guarded(tree: ast.Module) -> Iterator[int]:
+def guarded(tree: ast.Module) -> Iterator[int]:
     """Nodes (by id) below a place where the code itself asks whether a thing is there."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Try | ast.TryStar):

@@ -163,3 +163,13 @@ def test_of_a_long_file_only_what_changes_is_asked_for(bench: Bench, module: str
     bench.run()
     coder = [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["role"] == "coder"]
     assert ("Send only what changes of calc.py" in coder[0]) is asked
+
+
+def test_a_tester_is_told_of_a_module_that_nothing_brings(bench: Bench) -> None:
+    bench.replies |= {
+        "tester-tests": code("tests/test_calc.py", f"from shop.calc import add\n\n\n{NEW_TEST}"),
+        "tester-again": code("tests/test_calc.py", f"from calc import add\n\n\n{NEW_TEST}"),
+        "coder-code": code("calc.py", "def add(a, b):\n    return a + b"),
+    }
+    assert bench.run()["verdict"] == "merged"
+    assert any("there is no module shop here" in event["summary"] for event in bench.event_log.of("error"))

@@ -1,0 +1,77 @@
+"""Which imports are a repository's own, and which ask for a package."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.languages.python.packages import imported_modules, local_modules, needs_of, unknown_modules
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("shop/cart.py", "shop"),
+        ("cart.py", "cart"),
+        ("src/shop/cart.py", "shop"),
+        ("src/shop_ns/inner/cart.py", "shop_ns"),
+        ("native.pyi", "native"),
+        ("fast.cpython-311-x86_64-linux-gnu.so", "fast"),
+    ],
+)
+def test_modules_below_the_root_and_src_are_local(path, name):
+    assert name in local_modules([path])
+
+
+def test_helpers_beside_tests_are_local():
+    assert "helpers" in local_modules(["tests/unit/test_a.py", "tests/unit/helpers.py"])
+    assert "helpers" not in local_modules(["docs/helpers.py", "tests/test_a.py"])
+    assert "shared" in local_modules(["tests/conftest.py", "tests/shared/data.py"])
+
+
+def test_tests_in_a_package_import_from_where_the_outermost_package_lies():
+    paths = ["lib/tests/__init__.py", "lib/tests/unit/__init__.py", "lib/tests/unit/test_a.py", "lib/helper.py"]
+    assert "helper" in local_modules(paths)
+    assert "unit" not in local_modules(paths)
+
+
+def test_a_folder_without_code_is_no_module():
+    assert "redis" not in local_modules(["redis/redis.conf", "shop.py"])
+
+
+GUARDED = """
+import importlib.util
+from typing import TYPE_CHECKING
+import pytest
+
+try:
+    import fastlib
+except ImportError:
+    import slowlib
+if TYPE_CHECKING:
+    import typelib
+if importlib.util.find_spec("speclib"):
+    import speclib
+HAS = importlib.util.find_spec("otherlib") is not None
+if HAS:
+    import otherlib
+skiplib = pytest.importorskip("skiplib")
+import skiplib.part
+import surelib
+"""
+
+
+def test_guarded_imports_ask_for_nothing():
+    assert imported_modules({"a.py": GUARDED}, sure=True) == {"importlib", "typing", "pytest", "surelib"}
+    found = needs_of({"a.py": GUARDED}, ["a.py"], "", {})
+    assert found.unlisted == ["surelib"]
+
+
+def test_development_tools_are_not_asked_for_unless_they_are_imported():
+    manifest = "click\nruff==0.4\nmypy\ntox>=4\n"
+    assert set(needs_of({}, [], manifest, {}).wanted) == {"click"}
+    assert set(needs_of({"a.py": "import mypy.api\n"}, ["a.py"], manifest, {}).wanted) == {"click", "mypy"}
+
+
+def test_modules_that_nothing_brings_are_named():
+    files = {"tests/test_a.py": "import json\nimport pytest\nimport shop\nimport cart\nimport click\n"}
+    assert unknown_modules(files, ["cart.py", *files], ["click>=8"]) == ["shop"]
