@@ -23,7 +23,7 @@ from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
 from projects.engine.packages import ProjectSupply
-from projects.engine.paths import repository_of
+from projects.engine.paths import ensure_repository, repository_of
 from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver
@@ -90,11 +90,8 @@ def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
 
 
 def _begin(run: Run) -> None:
-    """See that the repository can be used, and begin the run's branch; a new one is made for a project's first run."""
-    project = run.project
-    begun = bool(run.base_commit) or Run.objects.filter(project=project).exclude(base_commit="").exists()
-    repository = repository_of(project, run)
-    repository.ensure(project.name, new=not begun and not project.source)
+    """See that the repository can be used, and begin the run's branch."""
+    repository = ensure_repository(run.project, run)
     if not run.base_commit:
         run.base_commit = repository.begin()
         Run.objects.filter(pk=run.pk).update(base_commit=run.base_commit)

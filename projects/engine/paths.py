@@ -33,6 +33,17 @@ def repository_of(project: Project, run: Run | None = None) -> Repository:
     )
 
 
+def ensure_repository(project: Project, run: Run | None = None) -> Repository:
+    """The repository, seen to be usable; a new one is only made for a project that began nothing and imported nothing.
+
+    Raises RepositoryDamaged.
+    """
+    begun = Run.objects.filter(project=project).exclude(base_commit="").exists()
+    repository = repository_of(project, run)
+    repository.ensure(project.name, new=not begun and not project.source)
+    return repository
+
+
 def scenarios_folder() -> Path:
     """Recordings that ship with the product."""
     return Path(settings.BASE_DIR) / "agents" / "llm" / "scenarios"

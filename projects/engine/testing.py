@@ -28,7 +28,7 @@ from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, label
 from projects.engine.owners import is_alive, this_worker
-from projects.engine.paths import repository_of
+from projects.engine.paths import ensure_repository
 from projects.errors import BadInput, IllegalMove, ProjectsError
 from projects.models import Project, Run
 from projects.services.accounts.rights import require
@@ -65,8 +65,7 @@ def on_request(project: Project, module: str, *, target: float, rounds: int, by:
     """
     require(by, project, "run.start")
     need_room()
-    repository = repository_of(project)
-    repository.ensure(project.name)
+    repository = ensure_repository(project)
     _need_module(repository, module)
     _need_free(repository, branch)
     _close_orphans(project)

@@ -132,7 +132,7 @@ def test_a_link_in_the_repository_is_not_written_through(still, tmp_path, monkey
             paths.repository_of(project).fast_forward(sha)
         return repository
 
-    monkeypatch.setattr(building, "repository_of", with_links)
+    monkeypatch.setattr(building, "ensure_repository", with_links)
     right = "def add(a, b):\n    return a + b\n"
     still.build("T-01", T_01__coder_code=reply("folder/calc.py", right), T_01__coder_again=reply("calc.py", right))
     assert still.task().status == Task.Status.MERGED
