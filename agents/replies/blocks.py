@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from agents.languages.registry import language as language_in_use
 from agents.replies import block_paths
-from agents.replies.diffs import Diff, is_diff, read_diff
+from agents.replies.diffs import Diff, is_diff, looks_like_diff, read_diff
 from agents.replies.fences import ANY_SEARCH, DIVIDER, REPLACE, SEARCH, Block, split
 from agents.replies.normalize import clean_path, is_pattern, mended, without_plus
 from agents.replies.other_formats import several
-from agents.replies.source import compiles, without_talk
+from agents.replies.source import compiles, without_talk, written_in
 from agents.replies.types import EditBlock, FileBlock
 
 MAX_EDITS = 500
@@ -58,7 +58,9 @@ class BlockReader:
         language = block_paths.info_language(block.info)
         named = clean_path(block_paths.info_path(block.info))
         # First, because `--- a/name.py` also reads as a comment with a path.
-        if language in ("diff", "patch") and is_diff(block.lines) and not named.endswith((".diff", ".patch")):
+        marked_diff = language in ("diff", "patch") and is_diff(block.lines)
+        in_code = written_in(named, language) is not None and looks_like_diff(block.lines)
+        if (marked_diff or (in_code and (named or is_diff(block.lines)))) and not named.endswith((".diff", ".patch")):
             if self.truncated and not block.closed:
                 self.problems.append(f"The diff at line {block.first} has no end; it was cut off and is not used.")
             else:

@@ -32,6 +32,14 @@ def is_diff(lines: Sequence[str]) -> bool:
     return any(_names(lines, row) for row in range(len(lines) - 1))
 
 
+def looks_like_diff(lines: Sequence[str]) -> bool:
+    """Are all of these lines of a diff, with a mark of a hunk among them, whatever their fence says?"""
+    written = [line for line in lines if line.strip()]
+    marks = [line for line in written if _HUNK.match(line)]
+    changed = any(line[:1] in ("+", "-") and line[:3] not in ("+++", "---") for line in written)
+    return bool(marks) and changed and all(line[:1] in "+- @\\" or _HEADER.match(line) for line in written)
+
+
 def read_diff(lines: Sequence[str], path: str = "") -> Diff:
     """Read a unified diff; `path` is the file it changes, where that is known already. Never raises.
 

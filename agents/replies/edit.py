@@ -20,6 +20,7 @@ class EditRefused(Exception):
 def apply_edit(content: str | None, edit: EditBlock) -> str:
     """The file after the edit (`content` None: there is no such file); raises `EditRefused`.
 
+    Tabs that indent are four blanks where the file has none.
     Lines are compared exactly first, then without blanks at their ends, then with all of them shifted by the same
     indentation, which is then given to the replacement too. The file keeps its own line ends.
     """
@@ -36,6 +37,8 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
     search, replace = edit.search.removesuffix("\n").split("\n"), edit.replace.removesuffix("\n").split("\n")
     if not edit.replace:
         replace = []
+    if not any(line.startswith("\t") for line in lines):
+        search, replace = _without_tabs(search), _without_tabs(replace)
     at = _place(lines, search, lambda line: line.removesuffix("\r"))
     if at is None:
         at = _place(lines, search, str.rstrip)
@@ -49,6 +52,10 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
     if last and new and not content.endswith("\n"):
         new[-1] = replace[-1]  # the file had no line end at its end and gets none
     return "\n".join([*lines[:at], *new, *lines[at + len(search) :]])
+
+
+def _without_tabs(lines: Sequence[str]) -> list[str]:
+    return [_indent(line).replace("\t", " " * 4) + line.lstrip() if line.startswith("\t") else line for line in lines]
 
 
 def _shifted(lines: Sequence[str], search: Sequence[str], replace: list[str]) -> tuple[int | None, list[str]]:

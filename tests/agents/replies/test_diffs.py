@@ -129,3 +129,22 @@ def test_a_diff_of_distinct_lines_gives_the_new_file_or_is_refused(old: list[str
 def test_no_text_raises(text: str, path: str):
     diff = read_diff(text.splitlines(), path)
     assert all(edit.search.strip() for edit in diff.edits)
+
+
+DIFF = "@@ -4,2 +4,2 @@\n def one(a):\n-    x = 1\n+    x = 10\n"
+NAMED = f"--- a/a.py\n+++ b/a.py\n{DIFF}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```python path=a.py\n{DIFF}```",
+        f"```python path=a.py\n{NAMED}```",
+        f"```python\n{NAMED}```",
+        f"```diff\n{NAMED.replace('a/', '').replace('b/', '')}```",
+        f"```diff\n{NAMED.replace('-4,2 +4,2', '-400,9 +1,1')}```",
+    ],
+)
+def test_a_diff_is_never_taken_for_the_file(reply):
+    source = "import os\n\n\ndef one(a):\n    x = 1\n    return x\n"
+    assert apply_reply(parse_reply(reply), {"a.py": source}).files == {"a.py": source.replace("x = 1", "x = 10")}

@@ -87,3 +87,9 @@ def test_a_dedented_quotation_has_the_effect_of_the_exact_one_or_is_refused(line
     except EditRefused:
         # Only lines that occur elsewhere too, exactly or shifted, are ambiguous.
         assert len(lines) == 1 or len({line.strip() for line in lines}) < len(lines)
+
+
+def test_tabs_are_blanks_where_the_file_has_none():
+    source = "def one():\n    x = 1\n\n    return x\n"
+    edit = EditBlock("a.py", "\tx = 1\n\n\treturn x\n", "\tx = 5\n\n\treturn x\n")
+    assert apply_edit(source, edit) == source.replace("x = 1", "x = 5")
