@@ -73,7 +73,8 @@ def baseline(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
             "python_path": ", ".join(edited.get("python_path", [])),
         }
         form = BaselineForm(initial={**edited, **first})
-    asks = project.approvals.filter(status=Approval.Status.PENDING, kind=Approval.Kind.PACKAGE, run=None)
+    asks = project.approvals.filter(status=Approval.Status.PENDING, run=None)
+    asks = asks.filter(kind__in=(Approval.Kind.PACKAGE, Approval.Kind.SETTINGS))
     context = {
         "project": project,
         "baseline": row,

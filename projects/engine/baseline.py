@@ -5,7 +5,6 @@ from __future__ import annotations
 import configparser
 import hashlib
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from agents.languages.layouts import RepositoryLayout
 from agents.languages.registry import language, language_of
 from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
+from projects.engine.base_settings import SETTINGS_FILE, SettingsWanted, checked_edits, repository_settings
 from projects.engine.packages import ProjectSupply, names_asked
 from projects.engine.paths import repository_of
 from projects.engine.sandboxes import fitted, name_for
@@ -36,9 +36,6 @@ from sandbox.registry import open_backend
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 
-MOST_SECONDS = 7200
-# Variables that would decide what is loaded or reported.
-_OURS = ("PYTEST", "PYTHON", "LD_", "COV", "PATH", "HOME", "PIP_", "GIT_", "NODE")
 FIRST_RUN_SECONDS = 900.0  # how long the suite may take before anything is known of it
 FACTOR = 3.0  # of the time that it took
 TEST_FLOOR, SUITE_FLOOR = 60.0, 120.0
@@ -124,6 +121,10 @@ def measure_row(found: Baseline) -> Baseline:
     project, repository = found.project, repository_of(found.project)
     try:
         _measure(found, repository, found.setup.get("edited", {}))
+    except SettingsWanted as asked:
+        found.problem = str(asked)
+    except BadInput as wrong:
+        _unusable(found, f"{SETTINGS_FILE} cannot be used: {wrong}")
     except PackagesWanted as wanted:
         _ask(project, wanted)
         found.problem = f"Waits for an answer about packages: {wanted}."
@@ -141,35 +142,6 @@ def edits_of(project: Project) -> dict[str, Any]:
     return dict(before.setup.get("edited", {})) if before else {}
 
 
-def checked_edits(edits: Mapping[str, Any]) -> dict[str, Any]:
-    """Words for the test runner, folders and limits as people write them. Raises BadInput."""
-    found: dict[str, Any] = {}
-    for name in ("arguments", "python_path", "plugins"):
-        words = edits.get(name, [])
-        if not isinstance(words, list) or not all(isinstance(word, str) and 0 < len(word) < 300 for word in words):
-            raise BadInput(f"{name} must be a list of words.")
-        if words:
-            found[name] = [str(word) for word in words[:50]]
-    for folder in found.get("python_path", []):
-        if folder.startswith("/") or ".." in folder.split("/"):
-            raise BadInput(f"{folder[:80]!r} is not a folder of the repository.")
-    if not all(re.fullmatch(r"[A-Za-z_][\w.]*", name) for name in found.get("plugins", [])):
-        raise BadInput("plugins must be names of modules.")
-    environment = edits.get("environment", {})
-    if not isinstance(environment, Mapping):
-        raise BadInput("environment must be a table of names and values.")
-    for name, value in environment.items():
-        if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", str(name)) or name.startswith(_OURS) or not isinstance(value, str):
-            raise BadInput(f"The variable {str(name)[:60]!r} cannot be set for tests.")
-        found.setdefault("environment", {})[name] = value[:1000]
-    for name in ("test_seconds", "suite_seconds"):
-        if (seconds := edits.get(name)) is not None:
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= MOST_SECONDS:
-                raise BadInput(f"{name} must be a number from 1 to {MOST_SECONDS:,}.")
-            found[name] = float(seconds)
-    return found
-
-
 def _unusable(found: Baseline, problem: str) -> None:
     found.status, found.problem = Baseline.Status.UNUSABLE, problem
 
@@ -179,8 +151,11 @@ def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) 
     if layout is None or spoken is None:
         return _unusable(found, "No language whose tests can be run was found: Python is.")
     found.layout = layout.to_json()
+    said, wanted = repository_settings(found.project, repository, found.commit)
+    edits = {**said, **edits}
+    layout = replace(layout, needed=(*layout.needed, *wanted))
     setup = replace(layout.setup, suite_seconds=FIRST_RUN_SECONDS, test_seconds=FIRST_RUN_SECONDS)
-    found.setup = {**setup_to_json(setup), **edits, "edited": dict(edits)}
+    found.setup = {**setup_to_json(setup), **edits, "edited": found.setup.get("edited", {})}
     if layout.problem and not edits:
         return _unusable(found, layout.problem)
     packages, fetched = _packages(found.project, layout)
@@ -305,8 +280,10 @@ def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edi
     found.seconds = round(max(report.seconds for report in reports), 2)
     suite, test = max(SUITE_FLOOR, math.ceil(found.seconds * FACTOR)), max(TEST_FLOOR, math.ceil(found.seconds))
     setup = replace(setup, suite_seconds=suite, test_seconds=test)
-    found.setup = {**setup_to_json(setup), **edits, "edited": dict(edits)}
-    problems = [report for report in reports if report.problem and not (report.passed or report.failed)]
+    found.setup = {**setup_to_json(setup), **edits, "edited": found.setup.get("edited", {})}
+    problems = [
+        report for report in reports if report.void or (report.problem and not (report.passed or report.failed))
+    ]
     if len(ran) < 2 or problems:
         _unusable(found, _why(problems[0] if problems else first))
         return
@@ -317,6 +294,8 @@ def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edi
 
 def _why(report: TestReport) -> str:
     """Why no test ran, with the error of the first file that could not be imported."""
+    if report.void:
+        return f"The runs prove nothing: {report.void[:600].rstrip('.')}."
     said = report.problem or "No test ran"
     if report.failures:
         one = report.failures[0]

@@ -107,7 +107,8 @@ def _apply_second(approval: Approval, by: User) -> None:
 def _wake(approval: Approval, *, by: User, yes: bool) -> None:
     """Let what waited for the answer go on."""
     if approval.run_id is None:
-        if approval.kind == Approval.Kind.PACKAGE and (row := approval.project.baselines.first()) is not None:
+        kinds = (Approval.Kind.PACKAGE, Approval.Kind.SETTINGS)
+        if approval.kind in kinds and (row := approval.project.baselines.first()) is not None:
             enqueue("projects.jobs.measure_baseline", row.pk)  # it waits for the answer
         return
     run = Run.objects.get(pk=approval.run_id)

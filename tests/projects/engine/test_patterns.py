@@ -5,6 +5,7 @@ from projects.services.planning.projects import MAX_RULES
 
 
 class Shop:
+    source = ""
     slug, house_rules = "shop", "Use Decimal."
 
 
