@@ -44,20 +44,24 @@ class Limit:
         self.seconds, self.send, self.home, self.pid = seconds, send, home, os.getpid()
         self.nodeid, self.began, self.cpu, self.waited = "", 0.0, 0.0, 0.0
         os.dup2(2, COPY_STDERR, inheritable=False)
+        self._listen()
+
+    def _listen(self) -> None:
         signal.signal(signal.SIGALRM, self._rang)
+        # For what no Python handler interrupts: the stack is printed for people, and the limit of the suite ends it.
+        # No thread of its own waits for that: to start and stop one for each test is slow on a busy machine.
+        faulthandler.register(signal.SIGALRM, file=COPY_STDERR, chain=True)
 
     def start(self, nodeid: str) -> None:
         self.nodeid, self.began, self.cpu = nodeid, time.monotonic(), time.process_time()
         self.waited = waited_for_cpu()
         if signal.getsignal(signal.SIGALRM) != self._rang:
-            signal.signal(signal.SIGALRM, self._rang)
+            faulthandler.unregister(signal.SIGALRM)
+            self._listen()
         signal.setitimer(signal.ITIMER_REAL, self.seconds)
-        # For what no signal interrupts; printed for people, the limit of the suite ends it.
-        faulthandler.dump_traceback_later(self.seconds + 5, file=COPY_STDERR)
 
     def stop(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        faulthandler.cancel_dump_traceback_later()
         self.nodeid = ""
 
     def _rang(self, _number: int, frame: types.FrameType | None) -> None:
