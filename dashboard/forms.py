@@ -175,7 +175,7 @@ class BaselineForm(forms.Form):
     arguments = forms.CharField(
         required=False,
         max_length=2_000,
-        label="Arguments of pytest",
+        label="Arguments of the test runner",
         help_text="Folders and options, in words as for a shell; what was found by default.",
     )
     python_path = forms.CharField(

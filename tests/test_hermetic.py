@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -22,3 +23,8 @@ def test_home_database_and_logs_lie_in_a_temporary_folder():
 def test_no_outside_service_is_configured():
     assert settings.MODEL_URLS["ollama"] == "http://127.0.0.1:9"
     assert settings.REDIS_URL == ""
+
+
+def test_what_a_finalizer_raises_is_not_formatted_in_python() -> None:
+    """Python 3.11 parses source to format a traceback: within another parse that ends in SystemError."""
+    assert sys.unraisablehook is sys.__unraisablehook__

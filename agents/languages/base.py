@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from agents.languages.definitions import CannotMerge, DefinitionSpan
@@ -74,6 +75,7 @@ class Language(Protocol):
     lock: str = ""  # the file that pins them, which the product writes
     ignored: tuple[str, ...] = ()  # lines of .gitignore for what its tools leave behind
     foreign_marks: str = ""  # first characters of comments in other languages, which cannot stay in a file of this one
+    test_marks: frozenset[str] = frozenset()  # names that change every test of the file that assigns them
     temporary: str = ""  # a pattern of names that its tools make up anew in every run
 
     # Files
@@ -107,6 +109,10 @@ class Language(Protocol):
     def forgeries(self, path: str, source: str) -> list[str]:
         """What in this file could make failing tests look green, in words for a person who is asked about it."""
         return []
+
+    def holds_fixtures(self, path: str) -> bool:
+        """True for a file that steers the tests and may come with them: only what `forgeries` finds in it counts."""
+        return False
 
     def ids_of_tests(self, path: str, source: str) -> list[str]:
         """The ids of the tests in a file, as reports name them, without parameters; [] when that cannot be told."""
@@ -201,6 +207,17 @@ class Language(Protocol):
     def calls_of(self, tests: Mapping[str, str], files: Mapping[str, str]) -> list[Call]:
         """Calls with plain data for arguments that the tests make to the files' functions, and variations of them."""
         return []
+
+    def test_plugins(self, packages: Path) -> list[str]:
+        """Modules of plugins for the test runner among unpacked packages, by what their metadata says."""
+        return []
+
+    def start_commands(self, read: Reader, paths: Collection[str]) -> tuple[list[str], str]:
+        """Commands that start what these files are, and the file that tells them; "" when all one can do is run tests.
+
+        `read` gives the text of a path, "" when there is no such file. ([], "") when nothing here is this language's.
+        """
+        return [], ""
 
     # Reading what failed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -160,7 +159,8 @@ def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) 
         return _unusable(found, layout.problem)
     packages, fetched = _packages(found.project, layout)
     found.packages = packages
-    setup = replace(setup_from(found.setup), plugins=(*setup.plugins, *_plugins(fetched)))
+    plugins = spoken.test_plugins(fetched.folder) if fetched else []
+    setup = replace(setup_from(found.setup), plugins=(*setup.plugins, *plugins))
     backend = fitted(open_backend(name_for(found.project)), found.project)
     name = f"baseline-{found.pk}"
     try:
@@ -241,20 +241,6 @@ def _refused_names(project: Project) -> set[str]:
             found |= names
         elif row.status == Approval.Status.APPROVED:
             found -= names
-    return found
-
-
-def _plugins(fetched: PackageSet | None) -> list[str]:
-    """Modules of the test runner's plugins among the packages, by what their metadata says."""
-    found = []
-    for file in sorted(fetched.folder.glob("*.dist-info/entry_points.txt")) if fetched else ():
-        parser = configparser.ConfigParser(interpolation=None, delimiters=("=",), strict=False)
-        try:
-            parser.read_string(file.read_text(encoding="utf-8", errors="replace"))
-        except configparser.Error:
-            continue
-        if parser.has_section("pytest11"):
-            found += [value.partition(":")[0].strip() for _, value in parser.items("pytest11")]
     return found
 
 

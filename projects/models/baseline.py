@@ -7,6 +7,7 @@ import shlex
 from django.conf import settings
 from django.db import models
 
+from agents.languages.registry import language
 from projects.models.project import Project
 
 
@@ -43,5 +44,6 @@ class Baseline(models.Model):
     @property
     def test_command(self) -> str:
         """How its tests are run, as it is shown."""
-        words = ["python", "-m", "pytest", "-q", *self.setup.get("arguments", [])]
-        return shlex.join(words) if self.layout.get("test_paths") else ""
+        if not self.layout.get("test_paths"):
+            return ""
+        return shlex.join([*language(self.layout["language"]).test_command, *self.setup.get("arguments", [])])

@@ -172,7 +172,7 @@ def refused_forgery(state: TaskState, ctx: TaskContext, hooks: Sequence[str]) ->
             f"adds the hook {name}" for place, _, name in (one.partition(": ") for one in hooks) if place == path
         ]
         steers = language.steers_tests(path, text)
-        if steers and not path.endswith("conftest.py"):
+        if steers and not language.holds_fixtures(path):
             reasons.append(f"configures the test run: {steers}")
         if reasons:
             found[path] = reasons

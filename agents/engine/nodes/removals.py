@@ -147,7 +147,7 @@ def test_changes(language: Language, path: str, old: str, new: str) -> dict[str,
         if text not in new_texts or more:
             found[one.name] = (text, "\n\n".join(new_texts))
     known = {one.name for one in there}
-    marks = [one for one in given if one.name.rpartition(".")[2] == "pytestmark" and one.name not in known]
+    marks = [one for one in given if one.name.rpartition(".")[2] in language.test_marks and one.name not in known]
     return found | {one.name: ("", "\n".join(after[one.first - 1 : one.last])) for one in marks}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from agents.languages.base import Language, PackageNeeds, PromptWords, Question
+from agents.languages.layouts import Reader
 from agents.languages.node import look_up, packages
 from agents.languages.node.grammars import grammar_of_script
 from agents.languages.node.npm_output import read_npm
@@ -48,6 +49,9 @@ class Node(Language):
         setup: TestSetup | None = None,
     ) -> TestReport:
         return run_node_tests(sandbox, paths, seconds=seconds)
+
+    def start_commands(self, read: Reader, paths: Collection[str]) -> tuple[list[str], str]:
+        return (["npm install", "npm start"], self.manifest) if packages.has_start(read(self.manifest)) else ([], "")
 
     def read_tools(self, text: str, root: str = WORKSPACE) -> list[Problem]:
         return read_runner(text, root) or read_tsc(text, root) or read_npm(text)

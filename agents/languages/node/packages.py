@@ -83,6 +83,12 @@ def needs_of(files: Mapping[str, str], manifest: str, given: Mapping[str, str]) 
     return PackageNeeds(wanted, [name for name in names if name not in in_manifest])
 
 
+def has_start(text: str) -> bool:
+    """True for a package.json with a script called start."""
+    scripts = _manifest(text).get("scripts")
+    return isinstance(scripts, dict) and "start" in scripts
+
+
 def pinned(lock: str, names: Sequence[str]) -> dict[str, str]:
     """The version that a package-lock holds of each name, at the top."""
     places = json.loads(lock)["packages"] if lock else {}

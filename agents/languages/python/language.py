@@ -13,10 +13,12 @@ from agents.languages.python.layout import layout_of
 from agents.languages.python.measure import coverage_of
 from agents.languages.python.mutants import mutants_of
 from agents.languages.python.pip_output import read_pip
+from agents.languages.python.plugins import test_plugins
 from agents.languages.python.probing import behaviour, calls_of
 from agents.languages.python.pruning import ids_of_tests, without
 from agents.languages.python.pytest_output import is_pytest, read_block, read_pytest
 from agents.languages.python.related import related_tests
+from agents.languages.python.starting import start_commands
 from agents.languages.python.test_config import is_test, steers_tests
 from agents.languages.python.tracebacks import read_python, read_unittest
 from agents.languages.python.uses import uses_of
@@ -54,6 +56,7 @@ class Python(Language):
     lock = "requirements.lock.txt"
     ignored = ("__pycache__/", "*.pyc", ".pytest_cache/", ".hypothesis/", ".coverage", ".venv/")
     foreign_marks = "<-/;%"
+    test_marks = frozenset({"pytestmark"})
     temporary = r"\btmp[a-z0-9_]{6,12}\b|\bpytest-\d+\b"
 
     import_word = staticmethod(modules.import_word)
@@ -68,6 +71,8 @@ class Python(Language):
     new_part = staticmethod(merging.new_part)
     related_tests = staticmethod(related_tests)
     steers_tests = staticmethod(steers_tests)
+    start_commands = staticmethod(start_commands)
+    test_plugins = staticmethod(test_plugins)
     syntax_error = staticmethod(text.syntax_error)
     compiles = staticmethod(text.compiles)
     normal = staticmethod(text.normal)
@@ -88,6 +93,9 @@ class Python(Language):
     libraries = staticmethod(packages.libraries_of)
     missing = staticmethod(look_up.missing_names)
     public_names = staticmethod(look_up.public_names_of)
+
+    def holds_fixtures(self, path: str) -> bool:
+        return path.rpartition("/")[2] == "conftest.py"
 
     def owns(self, path: str) -> bool:
         return path.endswith(".py")

@@ -46,7 +46,7 @@ def start(plan: int, user: str) -> None:
 @django.as_option
 @output.json_option
 def watch(run: int, after: int, task: str, role: str, kind: str, user: str) -> int:
-    """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished.
+    """Show what run RUN does until it ends or needs a person; exit code 1 unless it finished with nothing left out.
 
     On a terminal: its tasks, a progress bar and the newest events, and questions can be answered as they come up.
     Elsewhere: one line per event. With --json the document comes at the end and the events go to stderr.
@@ -63,7 +63,7 @@ def watch(run: int, after: int, task: str, role: str, kind: str, user: str) -> i
         watching.watch(current, after, wanted, user, asks=sys.stdin.isatty())
     else:
         _lines(current, after, wanted)
-    return _say(current, current.why, ok=current.status == Run.Status.FINISHED)
+    return _say(current, current.why, ok=current.status == Run.Status.FINISHED and not current.left_out)
 
 
 def _lines(current: Run, after: int, wanted: watching.EventFilter) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from dataclasses import dataclass
 
+from agents.languages.registry import languages
 from agents.workspace.repository import Repository
 
 _HEADING = re.compile(r"^#+\s.*\b(run|start|started|usage|use|quick\s?start)\b", re.IGNORECASE)
@@ -36,19 +35,10 @@ def how_to_start(repository: Repository, commit: str) -> StartWords | None:
 
     if lines := _from_readme(text("README.md")):
         return StartWords(lines, "README.md")
-    install = ["pip install -r requirements.txt"] if "requirements.txt" in paths else []
-    if scripts := _scripts(text("pyproject.toml")):
-        return StartWords(["pip install .", scripts[0]], "pyproject.toml")
-    if "manage.py" in paths:
-        return StartWords([*install, "python manage.py migrate", "python manage.py runserver"], "manage.py")
-    if command := _npm(text("package.json")):
-        return StartWords(["npm install", command], "package.json")
-    if main := next((path for path in sorted(paths, key=len) if path.endswith("/__main__.py")), ""):
-        name = main.removesuffix("/__main__.py").removeprefix("src/").replace("/", ".")
-        return StartWords([*install, f"python -m {name}"], main)
-    if any(path.endswith(".py") for path in paths):
-        return StartWords([*install, "python -m pytest"], "its tests")
-    return None
+    told = [one.start_commands(text, paths) for one in languages()]
+    # A file that says how to start it, in whatever language, before tests.
+    best = next((each for each in told if each[1]), next((each for each in told if each[0]), None))
+    return StartWords(best[0], best[1] or "its tests") if best else None
 
 
 def _from_readme(text: str) -> list[str]:
@@ -65,20 +55,3 @@ def _from_readme(text: str) -> list[str]:
         elif line.startswith("#"):
             below = bool(_HEADING.match(line))
     return [line for line in found if line.strip()][:MOST_LINES]
-
-
-def _scripts(text: str) -> list[str]:
-    try:
-        project = tomllib.loads(text).get("project", {})
-    except tomllib.TOMLDecodeError:
-        return []
-    scripts = project.get("scripts", {}) if isinstance(project, dict) else {}
-    return sorted(scripts) if isinstance(scripts, dict) else []
-
-
-def _npm(text: str) -> str:
-    try:
-        scripts = json.loads(text or "{}").get("scripts", {})
-    except (ValueError, AttributeError):
-        return ""
-    return "npm start" if isinstance(scripts, dict) and "start" in scripts else ""

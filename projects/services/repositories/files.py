@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from agents.languages.registry import languages
 from agents.workspace.addresses import SourceRefused
 from agents.workspace.fetching import PlainFile
 from sandbox.base import PackageRefused
@@ -21,11 +22,14 @@ from sandbox.package_index.archives import ANY_RATIO, MAX_RATIO, inner_path
 MAX_FILES, MAX_PATH = 60_000, 400
 _LINK, _PROGRAM, _PLAIN = "120000", "100755", "100644"
 # What tools leave behind, and git's own folder: its hooks and settings are nobody's code.
+_IGNORED = [pattern for one in languages() for pattern in one.ignored]
 _LEFT_OUT = frozenset(
-    (
-        ".git __pycache__ .venv node_modules .tox .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis .eggs __MACOSX"
-    ).split()
+    [
+        *".git .tox .nox .mypy_cache .ruff_cache .eggs __MACOSX".split(),
+        *(one.rstrip("/") for one in _IGNORED if one.endswith("/")),
+    ]
 )
+_ENDINGS = tuple(one.removeprefix("*") for one in _IGNORED if one.startswith("*."))
 
 
 def read_archive(file: IO[bytes], name: str, *, megabytes: int) -> list[PlainFile]:
@@ -141,7 +145,7 @@ def _below_top(files: list[PlainFile]) -> list[PlainFile]:
 
 
 def _is_left_out(path: str) -> bool:
-    return bool(_LEFT_OUT & set(path.split("/"))) or path.endswith((".pyc", ".pyo"))
+    return bool(_LEFT_OUT & set(path.split("/"))) or path.endswith(_ENDINGS)
 
 
 def read_folder(folder: Path, *, megabytes: int) -> tuple[list[PlainFile], list[str]]:
