@@ -231,7 +231,10 @@ def trial(options: argparse.Namespace, home: Path) -> dict[str, Any]:
         [*AISWE, "audit", "verify", str(built["run"]), "--json"], env=environment(home), capture_output=True, text=True
     )
     found["audit_verified"] = audit.returncode == 0
-    return found | prove(next((home / "repositories").iterdir()), home, Path(options.scenario).name)
+    checkout = home / "trial-checkout"
+    bare = next((home / "repositories").glob("[!.]*"))
+    subprocess.run(["git", "clone", "-q", str(bare), str(checkout)], check=True)
+    return found | prove(checkout, home, Path(options.scenario).name)
 
 
 def all_right(found: dict[str, Any]) -> bool:

@@ -31,10 +31,12 @@ def main() -> None:
     from twisted.internet import reactor
 
     from aiswe_site.asgi import application
+    from projects.services.accounts import console_token
     from projects.services.insight import health
     from projects.services.work import queue
 
     queue.send = lambda name, args: None  # nothing runs jobs here
+    console_token.bind("127.0.0.1")
     health.register(
         lambda: [
             {"name": "Database", "ok": True, "detail": "SQLite, WAL", "hint": "", "seconds": 0.01},
