@@ -65,7 +65,11 @@ _read_settings_again()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep a run of the fast tests fast."""
+    """Keep a run of the fast tests fast, and what finalizers raise out of the tests that it has nothing to do with."""
+    # Warnings are errors, also of a socket that the collector closes: printed, they would stand in the output of some
+    # later test; formatted, they end it, because Python 3.11 parses source for a traceback and cannot do that within
+    # another parse (SystemError).
+    sys.unraisablehook = lambda unraisable: None
     if config.getoption("markexpr") == "fast":
         fast.skip_programs()
 
