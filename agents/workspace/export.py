@@ -24,6 +24,7 @@ from pathlib import Path
 
 from agents.workspace.git import GitError, git, out, start_git
 from agents.workspace.objects import NAME
+from agents.workspace.store import Store
 
 PIECE = 64 * 1024
 NOTES = "refs/notes/aiswe"
@@ -52,15 +53,8 @@ def commit_at(git_dir: Path, revision: str) -> str:
 
 def entries(git_dir: Path, commit: str) -> list[TreeEntry]:
     """Everything in a commit. Raises GitError, also for a path that would leave the folder it is unpacked in."""
-    process = start_git(git_dir, "ls-tree", "-r", "-z", "--full-tree", commit)
-    listed, _ = process.communicate(timeout=120)
-    if process.returncode:
-        raise GitError(f"git cannot list {commit[:10]}")
-    found = []
-    for row in listed.split(b"\0")[:-1]:
-        facts, _, path = row.partition(b"\t")
-        mode, _, name = facts.decode().split(" ")
-        found.append(TreeEntry(mode, name, os.fsdecode(path)))
+    listed = Store(git_dir).listing(commit).entries
+    found = [TreeEntry(entry.mode, entry.hash, path) for path, entry in listed.items()]
     for entry in found:
         # Some tools read a backslash as a slash, and "C:" as a drive.
         parts = entry.path.replace("\\", "/").split("/")
