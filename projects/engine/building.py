@@ -26,7 +26,7 @@ from projects.engine.packages import ProjectSupply
 from projects.engine.paths import ensure_repository, repository_of
 from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
-from projects.engine.saver import DjangoSaver
+from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.engine.task_store import DatabaseTaskStore
 from projects.models import Run, Task
 from projects.models.project import ASKS_AT_GATES
@@ -121,15 +121,15 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         lessons_across_projects=settings.SHARE_LESSONS,
         switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),
     )
-    graph = compiled_graph()
-    thread = f"task-{task.pk}-g{task.generation}"
-    config: Any = {"configurable": {"thread_id": thread}, "recursion_limit": RECURSION_LIMIT}
-    snapshot = graph.get_state(config)
-    if snapshot.values and not snapshot.next:
-        return cast(TaskState, snapshot.values)
     tried = task.attempts.order_by("-number").values_list("number", flat=True).first() or 0
-    start = None if snapshot.next else start_state(task_data(task), attempts_before=tried)
     try:
-        return cast(TaskState, graph.invoke(start, config, context=context, durability="sync"))
+        state = run_or_resume(
+            compiled_graph(),
+            f"task-{task.pk}-g{task.generation}",
+            lambda: start_state(task_data(task), attempts_before=tried),
+            context=context,
+            steps=RECURSION_LIMIT,
+        )
+        return cast(TaskState, state)
     finally:
         context.close()

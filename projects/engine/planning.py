@@ -12,10 +12,12 @@ from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
 from projects.engine.patterns import rules_of
-from projects.engine.saver import DjangoSaver
+from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.models import Plan, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
 from projects.services.planning import documents, plans
+
+MOST_STEPS = 50
 
 
 class DatabasePlanStore:
@@ -80,9 +82,4 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         canary=canary_of(run),
     )
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
-    config: Any = {"configurable": {"thread_id": f"plan-{run.pk}"}, "recursion_limit": 50}
-    snapshot = graph.get_state(config)
-    start: PlanState | None = None if snapshot.next else PlanState(step=0)
-    if snapshot.values and not snapshot.next:
-        return
-    graph.invoke(start, config, context=context, durability="sync")
+    run_or_resume(graph, f"plan-{run.pk}", lambda: PlanState(step=0), context=context, steps=MOST_STEPS)

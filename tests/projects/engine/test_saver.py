@@ -16,7 +16,7 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
-from projects.engine.saver import DjangoSaver
+from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.models import GraphCheckpoint, GraphWrite
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,14 +61,14 @@ class State(TypedDict, total=False):
     done: Annotated[list[str], operator.add]
 
 
-def graph_with(first: Any, second: Any) -> Any:
+def graph_with(first: Any, second: Any, saver: DjangoSaver | None = None) -> Any:
     graph = StateGraph(State)
     graph.add_node("first", first)
     graph.add_node("second", second)
     graph.add_edge(START, "first")
     graph.add_edge("first", "second")
     graph.add_edge("second", END)
-    return graph.compile(checkpointer=DjangoSaver())
+    return graph.compile(checkpointer=saver or DjangoSaver())
 
 
 def test_a_crashed_graph_goes_on_at_the_node_it_was_in():
@@ -90,6 +90,38 @@ def test_a_crashed_graph_goes_on_at_the_node_it_was_in():
     state = graph_with(first, second).invoke(None, config, durability="sync")
     assert state["done"] == ["first", "second"]
     assert ran == ["first", "second", "second"]
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing survives SIGKILL."""
+
+
+class KilledBeforeTheNthCheckpoint(DjangoSaver):
+    def __init__(self, last: int) -> None:
+        super().__init__()
+        self._left = last
+
+    def put(self, *args: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise Killed
+        return super().put(*args)
+
+
+@pytest.mark.parametrize("checkpoints", range(5))
+def test_a_graph_killed_between_what_a_node_wrote_and_its_checkpoint_is_not_over(checkpoints: int):
+    nodes = (lambda state: {"done": ["first"]}, lambda state: {"done": ["second"]})
+    graph = graph_with(*nodes, saver=KilledBeforeTheNthCheckpoint(checkpoints))
+    thread = f"task-1-g{checkpoints}"
+
+    def run(graph: Any) -> Any:
+        return run_or_resume(graph, thread, lambda: {"done": ["start"]}, context=None, steps=10)
+
+    if checkpoints < 4:  # of the input, and before and after each node
+        with pytest.raises(Killed):
+            run(graph)
+    assert run(graph_with(*nodes))["done"] == ["start", "first", "second"]
+    assert run(graph_with(*nodes))["done"] == ["start", "first", "second"], "what is over is not run again"
 
 
 def test_a_question_waits_for_its_answer_in_the_database():

@@ -233,7 +233,7 @@ class Bench:
         with self.context() as context:
             graph = build_graph().compile(checkpointer=self.saver)
             config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": RECURSION_LIMIT}
-            start = None if graph.get_state(config).next else start_state(self.task)
+            start = None if graph.get_state(config).tasks else start_state(self.task)
             return graph.invoke(start, config, context=context, durability="sync")
 
 
