@@ -56,6 +56,19 @@ def suggested(project: Project) -> Any:
     return documents.record_extraction(document, rows, [])
 
 
+def test_uploading_gives_a_project_its_next_document_and_plans_it(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_document(project)
+    (file := tmp_path / "second.md").write_text("# More\n\n- FR-03: The list can be printed.\n")
+    found = said(capsys, "requirements", "upload", "todo", str(file))
+    newest = project.documents.first()
+    assert newest is not None
+    assert (found["document"], newest.version) == (newest.pk, 2)
+    assert project.runs.get(pk=found["run"]).kind == "plan"
+    assert "no project 'nope'" in refused(capsys, "requirements", "upload", "nope", str(file))
+
+
 def test_confirming_takes_what_is_explicit_and_the_suggestions_that_are_named(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:

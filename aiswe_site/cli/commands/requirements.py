@@ -1,6 +1,8 @@
-"""aiswe requirements: extraction alone, and confirming what was read."""
+"""aiswe requirements: extraction alone, a project's next document, and confirming what was read."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
@@ -21,7 +23,7 @@ class FileOrVerb(click.Group):
 
 @click.group(cls=FileOrVerb)
 def command() -> None:
-    """List the requirements in a document (`aiswe requirements FILE`), or confirm those of a project."""
+    """List the requirements in a document (`aiswe requirements FILE`); upload and confirm those of a project."""
 
 
 @command.command()
@@ -56,6 +58,31 @@ def read(file: str) -> None:
 
 @command.command()
 @click.argument("project")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@django.as_option
+@output.json_option
+def upload(project: str, file: str, user: str) -> None:
+    """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned."""
+    from agents.requirements.documents import read_path
+
+    name = read_path(file).name
+    django.start()
+    from django.db import transaction
+
+    from projects.services.planning import documents
+    from projects.services.work import runs
+
+    found, by = django.project(project), django.acting_user(user)
+    with transaction.atomic():
+        stored = documents.upload_document(found, Path(file).read_bytes(), name, by=by)
+        run = runs.start_planning(stored, by=by)
+    words = f"Run {run.pk} reads {name} and plans.\nNext: aiswe run watch {run.pk}"
+    output.answer({"project": found.pk, "slug": found.slug, "document": stored.pk, "run": run.pk}, words)
+    django.tell_worker()
+
+
+@command.command()
+@click.argument("project")
 @click.option("--accept", "keys", multiple=True, metavar="KEY", help="Accept this suggestion too; may be repeated.")
 @django.as_option
 @output.json_option
@@ -73,7 +100,7 @@ def confirm(project: str, keys: tuple[str, ...], user: str) -> None:
     found, by = django.project(project), django.acting_user(user)
     document = found.documents.first()
     if document is None:
-        raise WrongUse(f"{project} has no document yet.", "Upload one on the project's page.")
+        raise WrongUse(f"{project} has no document yet.", f"`aiswe requirements upload {project} FILE` gives it one.")
     documents.extract_written(document)
     suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
     if unknown := sorted(set(keys) - set(suggested.values_list("key", flat=True))):
