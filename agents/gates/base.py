@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -51,6 +51,10 @@ class GateFinding:
     message: str
     remediation: str
     fingerprint: str = ""
+
+    def __str__(self) -> str:
+        """The finding in one line, as it stands among the reasons of a verdict."""
+        return f"{self.severity.name} {self.tool} {self.rule} at {self.path}:{self.line}: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
         """The shape that the command line prints and the dashboard stores."""
@@ -116,6 +120,13 @@ class GateReport:
     def passed(self) -> bool:
         """True when nothing stands against a merge."""
         return self.verdict == "pass"
+
+    def without(self, known: Collection[str]) -> GateReport:
+        """The report without the findings of these fingerprints, and without the reasons that only they gave."""
+        kept = tuple(finding for finding in self.findings if finding.fingerprint not in known)
+        gone = {str(finding) for finding in self.findings} - {str(finding) for finding in kept}
+        reasons = tuple(reason for reason in self.reasons if reason not in gone)
+        return replace(self, verdict="blocked" if reasons else "pass", reasons=reasons, findings=kept)
 
     def to_json(self) -> dict[str, Any]:
         """The stable document of `aiswe gate --json`."""

@@ -158,11 +158,7 @@ def _decide(reports: Mapping[str, ToolReport], policy: Policy, dispositions: Map
     )
     reasons = [f"{r.name} {r.problem}" for r in reports.values() if r.problem]
     reasons += [f"{r.name} did not run" for r in reports.values() if not r.ran and not r.problem]
-    reasons += [
-        f"{f.severity.name} {f.tool} {f.rule} at {f.path}:{f.line}: {f.message}"
-        for f in findings
-        if _blocks(f, policy, dispositions)
-    ]
+    reasons += [str(finding) for finding in findings if _blocks(finding, policy, dispositions)]
     return GateReport("blocked" if reasons else "pass", tuple(reasons), reports, tuple(findings))
 
 

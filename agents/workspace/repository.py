@@ -179,11 +179,16 @@ class Repository:
         if started and ref_value(self.root, self._own("base")):
             return started
         begun = line or self.base_head()
-        self._move(
-            *(() if line else ((self._line_ref, begun, NOTHING),)),
-            (self._own("base"), begun, ref_value(self.root, self._own("base")) or NOTHING),
-            (self._own("start"), begun, NOTHING),
-        )
+        try:
+            self._move(
+                *(() if line else ((self._line_ref, begun, NOTHING),)),
+                (self._own("base"), begun, ref_value(self.root, self._own("base")) or NOTHING),
+                (self._own("start"), begun, NOTHING),
+            )
+        except GitError:
+            # Another task of the run may have begun it in this moment: all three references, or none.
+            if not (begun := ref_value(self.root, self._own("start")) or ""):
+                raise
         return begun
 
     def _move(self, *moves: tuple[str, str, str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from agents.context import requirements_text
@@ -9,17 +11,19 @@ from agents.engine.ask import ask, question_of
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
 from agents.engine.nodes.consent import consent
-from agents.engine.nodes.removals import removed_names
+from agents.engine.nodes.removals import base_files, removed_names
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.engine.state import TaskState, files_of, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
+from agents.gates.base import GateReport
 from agents.gates.feedback import feedback_text, gate_judged
 from agents.llm.base import ReplyTooLong
 from agents.personas import REVIEWER
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip, counts_text
 from agents.replies.jsonish import parse_json
+from agents.workspace.inside import write_inside
 
 GATE_ROUNDS = 2  # chances for the coder before a person is asked
 REVIEW_ROUNDS = 2
@@ -41,6 +45,7 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if report.verdict != "pass" and not any(finding.tool != "style" for finding in report.findings):
         # Nothing was found, so a scanner failed (memory, a slow disk): once more before a person is asked.
         report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
+    report = report.without(_found_before(state, ctx, report))
     number, tests = state["counters"]["attempt"], state["candidate"]["report"]
     ctx.task_store.record_findings(report, number)
     passed = report.verdict == "pass"
@@ -78,6 +83,21 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if answer == "pending":
         raise Waiting(WaitReason.SECURITY_GATE)
     return {"verdict": "escalate", "escalation": f"The security gate failed: {'; '.join(report.reasons)[:800]}"}
+
+
+def _found_before(state: TaskState, ctx: TaskContext, report: GateReport) -> set[str]:
+    """Fingerprints of what scanners find in these files at the task's base too: this change did not bring it.
+
+    What a person decided on stays that person's, also when the decision expires.
+    """
+    texts, _ = base_files(state, ctx, {finding.path for finding in report.findings})
+    if not texts:
+        return set()
+    with TemporaryDirectory(prefix="aiswe-base-") as folder:
+        for path, text in texts.items():
+            write_inside(Path(folder), path, text.encode())
+        before = ctx.gates(Path(folder), sorted(texts), {})
+    return {finding.fingerprint for finding in before.findings} - set(ctx.task_store.dispositions())
 
 
 def _findings(state: TaskState, feedback: str) -> TaskState | None:

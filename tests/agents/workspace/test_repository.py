@@ -51,6 +51,12 @@ def test_a_commit_carries_its_trailers_and_reaches_main_by_fast_forward(reposito
     assert "Audit-Head: " + "ab" * 32 in shown.stdout
 
 
+def test_two_tasks_that_begin_a_run_at_once_begin_it_at_the_same_commit(repository, monkeypatch):
+    one, other = (Repository(repository.root, repository.worktrees, line="aiswe/run-7") for _ in range(2))
+    monkeypatch.setattr(one, "base_head", lambda: other.begin())  # between a look and the move
+    assert one.begin() == other.begin() == repository.head()
+
+
 def test_a_worktree_forgets_an_earlier_try(repository):
     tree = repository.worktree("t1", repository.head())
     tree.write({"stale.py": "x\n", "README.md": "changed\n"})
