@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from agents.workspace.export import end
-from agents.workspace.git import GitError, git, read_blobs, start_git
-from agents.workspace.inside import LeavesFolder, parts_of
+from agents.workspace.git import GitError, git, start_git
+from agents.workspace.store import Entries, Entry
 
 BLAME_SECONDS = 10  # a page waits no longer; it says that origins are not shown
 _KEYS = ("Task", "Requirement", "Run", "Event")
 _NONE = "0" * 40
-
-
-@dataclass(frozen=True)
-class FolderEntry:
-    """A row of a folder; `size` in bytes, None for folders and submodules."""
-
-    name: str
-    mode: str
-    kind: str
-    hash: str
-    size: int | None
-
-    @property
-    def is_link(self) -> bool:
-        """Whether it is a symbolic link: its content is the target."""
-        return self.mode == "120000"
 
 
 @dataclass(frozen=True)
@@ -45,38 +28,14 @@ class Origin:
     event: str = ""
 
 
-def folder_at(git_dir: Path, commit: str, path: str) -> list[FolderEntry]:
-    """The rows of a folder, folders first. Raises GitError when there is no such folder."""
-    process = start_git(git_dir, "ls-tree", "-z", "-l", f"{commit}:{path}")
-    listed, _ = process.communicate(timeout=60)
-    if process.returncode:
-        raise GitError(f"there is no folder {path[:200]!r}")
-    found = []
-    for row in listed.split(b"\0")[:-1]:
-        facts, _, name = row.partition(b"\t")
-        mode, kind, sha, size = facts.decode().split()
-        found.append(FolderEntry(os.fsdecode(name), mode, kind, sha, int(size) if size.isdecimal() else None))
-    return sorted(found, key=lambda entry: (entry.kind != "tree", entry.name.casefold()))
-
-
-def entry_at(git_dir: Path, commit: str, path: str) -> FolderEntry:
-    """What is at a path. Raises GitError when nothing is, or it is not a path inside a folder."""
-    try:
-        *above, name = parts_of(path)
-    except LeavesFolder as odd:
-        raise GitError(str(odd)) from None
-    for entry in folder_at(git_dir, commit, "/".join(above)):
-        if entry.name == name:
-            return entry
-    raise GitError(f"there is no file {path[:200]!r}")
-
-
-def content_of(git_dir: Path, entry: FolderEntry) -> bytes:
-    """The bytes of a file. Raises GitError."""
-    content = read_blobs(git_dir, [entry.hash]).get(entry.hash)
-    if content is None:
-        raise GitError(f"object {entry.hash[:10]} is missing or damaged")
-    return content
+def folder_at(entries: Entries, path: str) -> dict[str, Entry | None]:
+    """The rows of a folder of a commit by name, folders first and without an entry; {} when there is no such folder."""
+    above, found = f"{path}/" if path else "", dict[str, Entry | None]()
+    for each, entry in entries.items():
+        if each.startswith(above):
+            name, slash, _ = each[len(above) :].partition("/")
+            found[name] = None if slash else entry
+    return dict(sorted(found.items(), key=lambda row: (row[1] is not None, row[0].casefold())))
 
 
 def lines_of(git_dir: Path, commit: str, path: str) -> list[str]:

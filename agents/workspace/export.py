@@ -1,7 +1,7 @@
 """A commit as a zip, a tar or a git bundle, made from its blobs.
 
 `git archive` would leave out files marked `export-ignore` and rewrite those marked `export-subst`. An archive holds
-what the commit holds. Archives are made while they are sent: one file is in memory at a time.
+what the commit holds. Archives are made while they are sent.
 """
 
 from __future__ import annotations
@@ -18,27 +18,17 @@ import time
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from agents.workspace.git import GitError, git, out, start_git
+from agents.workspace.git import GitError, git, out, read_blobs, start_git
 from agents.workspace.objects import NAME
-from agents.workspace.store import Store
+from agents.workspace.store import LINK, PROGRAM, SUBMODULE, Entries, Store
 
 PIECE = 64 * 1024
 NOTES = "refs/notes/aiswe"
-_LINK, _PROGRAM, _FOLDER = "120000", "100755", "160000"  # the last is a submodule: an empty folder
+_PORTION = 8_000_000  # bytes of files that are read at once; a larger file by itself
 _MOST_LINK = 4_096  # bytes of a link's target
-
-
-@dataclass(frozen=True)
-class TreeEntry:
-    """One file, link or submodule of a commit; `path` keeps bytes that are not UTF-8 as surrogates."""
-
-    mode: str
-    hash: str
-    path: str
 
 
 def commit_at(git_dir: Path, revision: str) -> str:
@@ -51,51 +41,24 @@ def commit_at(git_dir: Path, revision: str) -> str:
     return found.stdout.strip()
 
 
-def entries(git_dir: Path, commit: str) -> list[TreeEntry]:
+def entries(git_dir: Path, commit: str) -> Entries:
     """Everything in a commit. Raises GitError, also for a path that would leave the folder it is unpacked in."""
-    listed = Store(git_dir).listing(commit).entries
-    found = [TreeEntry(entry.mode, entry.hash, path) for path, entry in listed.items()]
-    for entry in found:
+    found = Store(git_dir).listing(commit).entries
+    for path in found:
         # Some tools read a backslash as a slash, and "C:" as a drive.
-        parts = entry.path.replace("\\", "/").split("/")
-        if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts) or entry.path[1:3] in (":\\", ":/"):
-            raise GitError(f"{entry.path[:200]!r} is not a path inside a folder: the commit cannot be exported")
+        parts = path.replace("\\", "/").split("/")
+        if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts) or path[1:3] in (":\\", ":/"):
+            raise GitError(f"{path[:200]!r} is not a path inside a folder: the commit cannot be exported")
     return found
 
 
-class _Blobs:
-    """Contents of blobs, one at a time, from one git process."""
-
-    def __init__(self, git_dir: Path) -> None:
-        self._process = start_git(git_dir, "cat-file", "--batch")
-
-    def read(self, name: str) -> bytes:
-        into, out_of = self._process.stdin, self._process.stdout
-        if into is None or out_of is None:  # they are pipes; this tells the type checker
-            raise GitError("git has no pipes")
-        into.write(f"{name}\n".encode())
-        into.flush()
-        words = out_of.readline().split()
-        if len(words) != 3 or words[1] != b"blob":
-            raise GitError(f"object {name[:10]} is missing or damaged")
-        content = out_of.read(int(words[2]) + 1)
-        if len(content) != int(words[2]) + 1:
-            raise GitError(f"git ended before all of object {name[:10]} was read")
-        return content[:-1]
-
-    def close(self) -> None:
-        end(self._process)
-
-
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what `start_git` started with all its children, and close its pipes; once more changes nothing."""
+    """Kill what `start_git` started with all its children, and close its pipe; once more changes nothing."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 class _Sink(io.RawIOBase):
@@ -122,87 +85,90 @@ class _Sink(io.RawIOBase):
         return held
 
 
-def _safe_links(found: Iterable[TreeEntry], blobs: _Blobs) -> dict[str, str]:
+def _safe_links(git_dir: Path, found: Entries) -> set[str]:
     """The links that may be links: their targets are files or folders of the commit, reached through no other link.
 
     Every other link becomes a file with the target as its text, as git writes it where there are no links.
     """
-    links = [entry for entry in found if entry.mode == _LINK]
-    if not links:
-        return {}
-    real = {entry.path for entry in found if entry.mode != _LINK}
+    links = {path: entry.hash for path, entry in found.items() if entry.mode == LINK}
+    targets = read_blobs(git_dir, links.values())
+    real = found.keys() - links
     folders = {path[:cut] for path in real for cut in range(len(path)) if path[cut] == "/"}
     # Where names differ in case alone, some disks would write one file through the other's link.
-    folded = Counter(path.casefold() for path in real | folders | {link.path for link in links})
-    safe = {}
-    for link in links:
-        raw = blobs.read(link.hash)
+    folded = Counter(path.casefold() for path in found.keys() | folders)
+    safe = set()
+    for path, name in links.items():
+        raw = targets.get(name, b"")
         target = os.fsdecode(raw)
         parts = target.split("/")
-        above = link.path.split("/")[:-1]
+        above = path.split("/")[:-1]
         while parts and parts[0] == ".." and above:
             parts, above = parts[1:], above[:-1]
         inside = len(raw) <= _MOST_LINK and parts and not {"", ".", ".."} & set(parts) and "\\" not in target
-        if inside and "/".join([*above, *parts]) in real | folders and folded[link.path.casefold()] == 1:
-            safe[link.path] = target
+        if inside and "/".join([*above, *parts]) in real | folders and folded[path.casefold()] == 1:
+            safe.add(path)
     return safe
 
 
-def _members(git_dir: Path, commit: str) -> Iterator[tuple[TreeEntry, bytes, bool]]:
-    """Each entry with its content, and whether it is a link."""
+def _members(git_dir: Path, commit: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    """Each entry as a member of an archive, with its content; a few megabytes are in memory at a time."""
     found = entries(git_dir, commit)
-    blobs = _Blobs(git_dir)
-    try:
-        safe = _safe_links(found, blobs)
-        for entry in found:
-            content = b"" if entry.mode == _FOLDER else blobs.read(entry.hash)
-            yield entry, content, entry.path in safe
-    finally:
-        blobs.close()
+    safe, moment = _safe_links(git_dir, found), int(out(git_dir, "log", "-1", "--format=%ct", commit))
+    for names in _portions(found):
+        contents = read_blobs(git_dir, {found[path].hash for path in names if found[path].mode != SUBMODULE})
+        for path in names:
+            member, entry = tarfile.TarInfo(path), found[path]
+            member.mtime, member.mode = moment, 0o755 if entry.mode in (PROGRAM, SUBMODULE) else 0o644
+            if entry.mode == SUBMODULE:  # an empty folder
+                member.type = tarfile.DIRTYPE
+                yield member, b""
+                continue
+            if entry.hash not in contents:
+                raise GitError(f"object {entry.hash[:10]} is missing or damaged")
+            content = contents[entry.hash]
+            if path in safe:
+                member.type, member.mode, member.linkname = tarfile.SYMTYPE, 0o777, os.fsdecode(content)
+            else:
+                member.size = len(content)
+            yield member, content
 
 
-def _committed_at(git_dir: Path, commit: str) -> int:
-    return int(out(git_dir, "log", "-1", "--format=%ct", commit))
+def _portions(found: Entries) -> Iterator[list[str]]:
+    """The paths, as many at a time as are read at once."""
+    names, size = list[str](), 0
+    for path, entry in found.items():
+        if names and size + entry.size > _PORTION:
+            yield names
+            names, size = [], 0
+        names.append(path)
+        size += entry.size
+    yield names
 
 
 def zip_of(git_dir: Path, commit: str) -> Iterator[bytes]:
     """The commit as a zip, piece by piece. Raises GitError."""
-    moment = time.gmtime(min(max(_committed_at(git_dir, commit), 315_532_800), 4_354_819_198))[:6]  # what a zip can say
+    kinds = {tarfile.SYMTYPE: stat.S_IFLNK, tarfile.DIRTYPE: stat.S_IFDIR}
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
-        for entry, content, is_link in _members(git_dir, commit):
-            name = os.fsencode(entry.path).decode("utf-8", "backslashreplace")
-            info = zipfile.ZipInfo(f"{name}/" if entry.mode == _FOLDER else name, moment)
+        for member, content in _members(git_dir, commit):
+            name = os.fsencode(member.name).decode("utf-8", "backslashreplace")
+            moment = time.gmtime(min(max(member.mtime, 315_532_800), 4_354_819_198))[:6]  # what a zip can say
+            info = zipfile.ZipInfo(f"{name}/" if member.isdir() else name, moment)
             info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3  # Unix: modes count
-            info.external_attr = _mode(entry, is_link) << 16
+            info.external_attr = (kinds.get(member.type, stat.S_IFREG) | member.mode) << 16
             archive.writestr(info, content)
             if sink.is_full:
                 yield sink.take()
     yield sink.take()
 
 
-def _mode(entry: TreeEntry, is_link: bool) -> int:
-    if entry.mode == _FOLDER:
-        return stat.S_IFDIR | 0o755
-    return stat.S_IFLNK | 0o777 if is_link else stat.S_IFREG | (0o755 if entry.mode == _PROGRAM else 0o644)
-
-
 def tar_of(git_dir: Path, commit: str) -> Iterator[bytes]:
     """The commit as a tar.gz, piece by piece; the same commit gives the same bytes. Raises GitError."""
-    moment = _committed_at(git_dir, commit)
     squeeze = zlib.compressobj(wbits=31)
     sink = _Sink(squeeze.compress)
     with tarfile.open(fileobj=sink, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-        for entry, content, is_link in _members(git_dir, commit):
-            info = tarfile.TarInfo(entry.path)
-            info.mtime, info.mode = moment, stat.S_IMODE(_mode(entry, is_link))
-            if is_link:
-                info.type, info.linkname = tarfile.SYMTYPE, os.fsdecode(content)
-            elif entry.mode == _FOLDER:
-                info.type = tarfile.DIRTYPE
-            else:
-                info.size = len(content)
-            archive.addfile(info, io.BytesIO(content) if info.isreg() else None)
+        for member, content in _members(git_dir, commit):
+            archive.addfile(member, io.BytesIO(content) if member.isreg() else None)
             if sink.is_full:
                 yield sink.take()
     yield sink.take() + squeeze.flush()

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _SETTINGS = (
@@ -174,8 +175,8 @@ def failure(folder: Path, verb: str, said: str) -> GitError:
     return damaged(folder, f"git {verb} says: {said[-120:]}") if _DAMAGE.search(said) else GitError(text)
 
 
-def start_git(folder: Path, *argv: str, **settings: str) -> subprocess.Popen[bytes]:
-    """Start one git command whose input and output are pipes; `settings` are further environment variables.
+def start_git(folder: Path, *argv: str, stdin: IO[bytes] | None = None, **settings: str) -> subprocess.Popen[bytes]:
+    """Start one git command whose output is a pipe; `settings` are further environment variables.
 
     Raises GitError for a verb not in VERBS. The caller ends the process.
     """
@@ -185,7 +186,7 @@ def start_git(folder: Path, *argv: str, **settings: str) -> subprocess.Popen[byt
         ["git", *_SAFE, *argv],
         cwd=folder,
         env={**_environment(folder, AUTHOR), **settings},
-        stdin=subprocess.PIPE,
+        stdin=stdin or subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         process_group=0,  # so that it can be ended with everything it started

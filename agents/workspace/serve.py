@@ -6,10 +6,9 @@ refers to is hidden.
 
 from __future__ import annotations
 
-import contextlib
 import re
+import tempfile
 import threading
-import zlib
 from pathlib import Path
 
 from agents.workspace.export import NOTES, PIECE, end
@@ -17,7 +16,6 @@ from agents.workspace.git import GitError, start_git
 
 SERVICE = "git-upload-pack"
 MOST_AT_ONCE = 4  # clones that are served at the same time by one process
-MOST_BODY = 10 * 1024 * 1024  # bytes of a request after unpacking: the commits that a client says it has
 _PROTOCOL = re.compile(r"[a-z0-9=:]{1,100}")
 # The last rule that fits decides: everything is hidden but what follows.
 _HIDDEN = ("refs", "!refs/heads", "!refs/tags", f"!{NOTES}")
@@ -34,24 +32,6 @@ class TooBusy(GitError):
     """As many clones as are allowed are being served."""
 
 
-class BadRequest(GitError):
-    """The body of a request is too large, or is not packed as it says."""
-
-
-def unpacked(body: bytes, encoding: str) -> bytes:
-    """The body of a request; raises BadRequest for one that is damaged or gets too large."""
-    if encoding not in ("gzip", "x-gzip"):
-        content = body
-    else:
-        try:
-            content = zlib.decompressobj(wbits=31).decompress(body, MOST_BODY + 1)
-        except zlib.error:
-            raise BadRequest("The request body is not valid gzip.") from None
-    if len(content) > MOST_BODY:
-        raise BadRequest("The request body is too large.")
-    return content
-
-
 class BackendReply:
     """One answer of http-backend: status and headers are there at once, the body is read piece by piece.
 
@@ -63,29 +43,19 @@ class BackendReply:
             raise TooBusy("Too many clones are being served; try again in a few seconds.")
         self._open, self._closing = True, threading.Lock()
         try:
-            self._process = start_git(git_dir, "http-backend", **_cgi(git_dir, path, body, protocol))
+            with tempfile.TemporaryFile() as given:  # not a pipe: git may begin to answer before it has read everything
+                given.write(body or b"")
+                given.seek(0)
+                cgi = _cgi(git_dir, path, body, protocol)
+                self._process = start_git(git_dir, "http-backend", stdin=given, **cgi)
         except BaseException:
             _seats.release()
             raise
         try:
-            self._feed(body or b"")
             self.status, self.headers = self._head()
         except BaseException:
             self.close()
             raise
-
-    def _feed(self, body: bytes) -> None:
-        into = self._process.stdin
-        if into is None:
-            return
-
-        def write() -> None:
-            with contextlib.suppress(OSError, ValueError):  # git ended, or was ended, before it read all
-                into.write(body)
-                into.close()
-
-        # In a thread of its own: git may begin to answer before it has read everything.
-        threading.Thread(target=write, name="git-body", daemon=True).start()
 
     def _head(self) -> tuple[int, dict[str, str]]:
         status, headers = 200, {}

@@ -41,11 +41,12 @@ def browse(request: AuthenticatedHttpRequest, project: Project, where: str) -> H
         "at": found.at,
     }
     if isinstance(view, FileView):
-        text = view.text
-        rows = _rows(highlight.lines(view.entry.name, text), view.origins) if text is not None else []
-        context |= {"file": view, "rows": rows, "where": where.strip("/")}
+        name = found.path.rpartition("/")[2]
+        rows = _rows(highlight.lines(name, view.text), view.origins) if view.text is not None else []
+        context |= {"file": view, "name": name, "rows": rows, "where": where.strip("/")}
     else:
-        context |= {"folder": view, "rows": [(entry, _target(found, entry.name)) for entry in view.entries]}
+        named = ((name, entry, _target(found, name)) for name, entry in view.entries.items())
+        context |= {"folder": view, "rows": list(named)}
     return show(request, "pages/files.html", context)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import zlib
+
 from agents.workspace.git import GitError
+from agents.workspace.serve import SERVICE as SERVICE
 from agents.workspace.serve import BackendReply as BackendReply
-from agents.workspace.serve import BadRequest, TooBusy, unpacked
+from agents.workspace.serve import TooBusy
 from projects.errors import BadInput, LimitReached, NotAllowed
 from projects.models import Project
 from projects.services.delivery.downloads import git_dir_of
 
-SERVICE = "git-upload-pack"
+MOST_BODY = 10 * 1024 * 1024  # bytes of a request after unpacking: the commits that a client says it has
 
 
 def announce(project: Project, *, service: str, protocol: str) -> BackendReply:
@@ -21,11 +24,14 @@ def announce(project: Project, *, service: str, protocol: str) -> BackendReply:
 
 def pack(project: Project, body: bytes, *, encoding: str, protocol: str) -> BackendReply:
     """The objects that a client asks for. Raises NotFound, BadInput and LimitReached."""
-    try:
-        content = unpacked(body, encoding)
-    except BadRequest as refused:
-        raise BadInput(str(refused)) from None
-    return _converse(project, SERVICE, content, protocol)
+    if encoding in ("gzip", "x-gzip"):
+        try:
+            body = zlib.decompressobj(wbits=31).decompress(body, MOST_BODY + 1)
+        except zlib.error:
+            raise BadInput("The request body is not valid gzip.") from None
+    if len(body) > MOST_BODY:
+        raise BadInput("The request body is too large.")
+    return _converse(project, SERVICE, body, protocol)
 
 
 def _converse(project: Project, path: str, body: bytes | None, protocol: str) -> BackendReply:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agents.workspace import blame, export
-from agents.workspace.blame import FolderEntry
 from agents.workspace.git import GitError
+from agents.workspace.store import LINK, SUBMODULE, Entries, Entry, Store
 from projects.errors import NotFound
 from projects.models import Event, Project, Run, Task
 from projects.services.audit.vocabulary import Thought
@@ -48,7 +48,7 @@ class LineOrigin:
 class FileView:
     """A file to be shown: its text, or `why` it is not; `origins` has one entry a line, or is empty."""
 
-    entry: FolderEntry
+    entry: Entry
     text: str | None = None
     why: str = ""
     origins: Sequence[LineOrigin | None] = ()
@@ -57,9 +57,9 @@ class FileView:
 
 @dataclass(frozen=True)
 class FolderView:
-    """A folder to be shown, with the text of its README.md if it has one."""
+    """A folder to be shown, folders in it without an entry, with the text of its README.md if it has one."""
 
-    entries: list[FolderEntry] = field(default_factory=list)
+    entries: dict[str, Entry | None]
     readme: str = ""
 
 
@@ -72,39 +72,53 @@ def place(project: Project, where: str) -> Place:
 
 def look(where: Place) -> FolderView | FileView:
     """What is at a place. Raises NotFound."""
-    folder = git_dir_of(where.project)
+    entries = _entries(where)
+    if entry := entries.get(where.path):
+        return _file(where, entry)
+    found = blame.folder_at(entries, where.path)
+    if where.path and not found:
+        raise _missing(where)
+    readme = next((entry for name, entry in found.items() if entry and name.lower() == "readme.md"), None)
+    shown = readme is not None and readme.is_file and readme.size <= MOST_README
+    return FolderView(found, _content(where, readme).decode("utf-8", "replace") if readme and shown else "")
+
+
+def _entries(where: Place) -> Entries:
     try:
-        if where.path:
-            entry = blame.entry_at(folder, where.commit, where.path)
-            if entry.kind != "tree":
-                return _file(where, entry)
-        entries = blame.folder_at(folder, where.commit, where.path)
-        readme = next((e for e in entries if e.name.lower() == "readme.md" and (e.size or 0) <= MOST_README), None)
-        words = blame.content_of(folder, readme).decode("utf-8", "replace") if readme and not readme.is_link else ""
-    except GitError as missing:
-        raise NotFound(f"{where.project.name} at {where.at}: {missing}.") from None
-    return FolderView(entries, words)
+        return Store(git_dir_of(where.project)).listing(where.commit).entries
+    except GitError as broken:
+        raise NotFound(f"{where.project.name} at {where.at}: {broken}.") from None
 
 
-def _file(where: Place, entry: FolderEntry) -> FileView:
-    if entry.kind != "blob":
+def _content(where: Place, entry: Entry) -> bytes:
+    content = Store(git_dir_of(where.project)).contents([entry.hash]).get(entry.hash)
+    if content is None:
+        raise NotFound(f"{where.project.name} at {where.at}: object {entry.hash[:10]} is missing or damaged.")
+    return content
+
+
+def _missing(where: Place) -> NotFound:
+    return NotFound(f"{where.project.name} at {where.at}: there is no file {where.path[:200]!r}.")
+
+
+def _file(where: Place, entry: Entry) -> FileView:
+    if entry.mode == SUBMODULE:
         return FileView(entry, why="This is a submodule: another repository, of which only the commit is noted here.")
-    if (entry.size or 0) > MOST_BYTES:
+    if entry.size > MOST_BYTES:
         return FileView(entry, why=f"This file has {entry.size:,} bytes; up to {MOST_BYTES:,} are shown.")
-    folder = git_dir_of(where.project)
-    content = blame.content_of(folder, entry)
+    content = _content(where, entry)
     if b"\0" in content:
         return FileView(entry, why="This is a binary file.")
     try:
         text = content.decode()
     except UnicodeDecodeError:
         return FileView(entry, why="This file is not UTF-8 text.")
-    if entry.is_link:
+    if entry.mode == LINK:
         return FileView(entry, why=f"This is a link to {text[:200]!r}.")
     if text.count("\n") > MOST_LINES:
         return FileView(entry, why=f"This file has more than {MOST_LINES:,} lines, and is not shown.")
     try:
-        commits = blame.lines_of(folder, where.commit, where.path)
+        commits = blame.lines_of(git_dir_of(where.project), where.commit, where.path)
         return FileView(entry, text, origins=list(_origins(where.project, commits)))
     except GitError as slow:
         return FileView(entry, text, note=f"Where its lines come from is not shown: {slow}.")
@@ -137,12 +151,8 @@ def _thought_before(task: Task, event: str) -> int | None:
 
 def raw(where: Place) -> Download:
     """One file as it is. Raises NotFound."""
-    folder = git_dir_of(where.project)
-    try:
-        entry = blame.entry_at(folder, where.commit, where.path)
-        if entry.kind != "blob":
-            raise GitError(f"{where.path[:200]!r} is not a file")
-    except GitError as missing:
-        raise NotFound(f"{where.project.name} at {where.at}: {missing}.") from None
-    name = where.path.rpartition("/")[2]
-    return Download(name, "application/octet-stream", export.streamed(folder, "cat-file", "blob", entry.hash))
+    entry = _entries(where).get(where.path)
+    if entry is None or entry.mode == SUBMODULE:
+        raise _missing(where)
+    pieces = export.streamed(git_dir_of(where.project), "cat-file", "blob", entry.hash)
+    return Download(where.path.rpartition("/")[2], "application/octet-stream", pieces)
