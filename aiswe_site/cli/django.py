@@ -59,15 +59,15 @@ def acting_user(name: str) -> User:
     return user
 
 
-def row(model: Any, key: int, word: str) -> Any:
+def row(model: Any, key: int, word: str, hint: str = "`aiswe history` lists them.") -> Any:
     """A row by its number, or a refusal that names it."""
     found = model.objects.filter(pk=key).first()
     if found is None:
-        raise WrongUse(f"There is no {word} {key}.", "`aiswe history` lists them.")
+        raise WrongUse(f"There is no {word} {key}.", hint)
     return found
 
 
-def project(slug: str, hint: str = "`aiswe history` lists them.") -> Project:
+def project(slug: str, hint: str = "`aiswe project list` lists them.") -> Project:
     """A project by its short name, or a refusal that names it."""
     from projects.models import Project
 
@@ -75,6 +75,28 @@ def project(slug: str, hint: str = "`aiswe history` lists them.") -> Project:
     if found is None:
         raise WrongUse(f"There is no project {slug!r}.", hint)
     return found
+
+
+def named_project(slug: str) -> Project:
+    """The type of an argument that is a project's short name: the command gets the project, and Django is started."""
+    start()
+    return project(slug)
+
+
+def numbered(model: str, word: str, hint: str = "`aiswe history` lists them.") -> Callable[[str], Any]:
+    """The type of an argument that is the number of a row: the command gets the row, and Django is started."""
+
+    def find(text: str) -> Any:
+        key = click.INT.convert(text, None, None)
+        start()
+        from django.apps import apps
+
+        return row(apps.get_model("projects", model), key, word, hint)
+
+    return find
+
+
+numbered_run, numbered_plan = numbered("Run", "run"), numbered("Plan", "plan")
 
 
 def tell_worker() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,21 @@ def picture(run: Run, lines: deque[str]) -> RenderableType:
     return Group(head, grid, Text(), *newest, Text(output.clean(run.why), style="yellow"))
 
 
+def follow(run: Run, after: int, wanted: EventFilter) -> Iterator[list[str]]:
+    """The new lines at each look, until the run is over or waits for a person; `run` is read anew each time."""
+    from projects.services.audit.events import events_after
+
+    run.refresh_from_db()
+    while True:
+        found = events_after(run.pk, after)
+        after = found[-1].seq if found else after
+        yield [line_of(event) for event in found if wanted.shows(event)]
+        run.refresh_from_db()  # only now: a question may have been answered meanwhile
+        if run.status in (*run.OVER, run.Status.NEEDS_YOU) and after >= run.last_seq:
+            return
+        time.sleep(LOOK_S)
+
+
 def watch(run: Run, after: int, wanted: EventFilter, by: str, *, asks: bool) -> None:
     """Show the run until it is over or waits for a person; with `asks`, ask the person at the terminal.
 
@@ -83,27 +99,19 @@ def watch(run: Run, after: int, wanted: EventFilter, by: str, *, asks: bool) -> 
     from rich.console import Console
     from rich.live import Live
 
-    from projects.models import Run
-    from projects.services.audit.events import events_after
-
     lines: deque[str] = deque(maxlen=LINES)
     put_off: set[int] = set()
+    looks, asked = follow(run, after, wanted), None
     while True:
-        asked: Approval | None = None
         with Live(console=Console(highlight=False, markup=False), auto_refresh=False) as live:
-            while asked is None:
-                run.refresh_from_db()
-                for event in events_after(run.pk, after):
-                    after = event.seq
-                    if wanted.shows(event):
-                        lines.append(line_of(event))
+            for new in looks:
+                lines.extend(new)
                 live.update(picture(run, lines), refresh=True)
-                asked = _question(run, put_off, by) if asks else None
-                if asked is None and run.status in (*Run.OVER, Run.Status.NEEDS_YOU) and after >= run.last_seq:
-                    return
-                if asked is None:
-                    time.sleep(LOOK_S)
-        if not _answer(asked, by):
+                if asks and (asked := _question(run, put_off, by)):
+                    break
+            else:
+                return
+        if asked and not _answer(asked, by):
             put_off.add(asked.pk)
 
 

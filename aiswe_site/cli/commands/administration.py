@@ -25,22 +25,13 @@ def list_() -> None:
     django.start()
     from django.db.models import Count
 
-    from projects.models import Project, Run
+    from projects.models import Project
 
-    counts = dict(Run.objects.order_by().values_list("project").annotate(Count("pk")))
-    found = [
-        {
-            "project": row.slug,
-            "name": row.name,
-            "autonomy": row.autonomy,
-            "model": row.model_name,
-            "source": row.source,
-            "runs": counts.get(row.pk, 0),
-            "created_at": row.created_at,
-            "archived_at": row.archived_at,
-        }
-        for row in sorted(Project.objects.all(), key=lambda row: (row.archived_at is not None, -row.pk))
-    ]
+    rows = sorted(
+        Project.objects.annotate(runs_made=Count("runs")), key=lambda row: (row.archived_at is not None, -row.pk)
+    )
+    names = "project=slug name autonomy model=model_name source runs=runs_made created_at archived_at"
+    found = [output.fields(row, names) for row in rows]
     columns: dict[str, output.Column] = {
         "Project": "project",
         "Name": "name",
@@ -60,11 +51,11 @@ def _settings_of(project: Project) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.argument("changes", nargs=-1, metavar="[NAME=VALUE]...")
 @django.as_option
 @output.json_option
-def settings(project: str, changes: tuple[str, ...], user: str) -> None:
+def settings(project: Project, changes: tuple[str, ...], user: str) -> None:
     """Show the settings of PROJECT (its short name), or change them: `settings todo autonomy=plan_only sign_off=yes`.
 
     Budgets are changed by `aiswe project limits`.
@@ -78,36 +69,32 @@ def settings(project: str, changes: tuple[str, ...], user: str) -> None:
         if name in SWITCHES and value.lower() not in WORDS:
             raise WrongUse(f"{name} is {value!r}; it must be yes or no.")
         wanted[name] = WORDS[value.lower()] if name in SWITCHES else value
-    django.start()
     from projects.errors import BadInput
     from projects.services.planning import projects
 
-    found = django.project(project, "`aiswe project list` lists them.")
     if wanted:
         commits = {name: wanted.pop(name) for name in COMMITS if name in wanted}
         if commits:
-            wanted["commit_settings"] = {**found.commit_settings, **commits}
+            wanted["commit_settings"] = {**project.commit_settings, **commits}
         try:
-            projects.update_settings(found, by=django.acting_user(user), **wanted)
+            projects.update_settings(project, by=django.acting_user(user), **wanted)
         except BadInput as wrong:
-            raise WrongUse(str(wrong), f"`aiswe project settings {project}` shows them.") from wrong
-    now = _settings_of(found)
+            raise WrongUse(str(wrong), f"`aiswe project settings {project.slug}` shows them.") from wrong
+    now = _settings_of(project)
     people = {name: {True: "yes", False: "no"}.get(value, value) for name, value in now.items()}
-    output.answer({"project": found.slug, "settings": now}, lambda: output.pairs(people))
+    output.answer({"project": project.slug, "settings": now}, lambda: output.pairs(people))
 
 
 def _archiving(verb: str, about: str) -> click.Command:
     @click.command(verb, help=about)
-    @click.argument("project")
+    @click.argument("project", type=django.named_project)
     @django.as_option
     @output.json_option
-    def move(project: str, user: str) -> None:
-        django.start()
+    def move(project: Project, user: str) -> None:
         from projects.services.planning import projects
 
-        found = django.project(project, "`aiswe project list` lists them.")
-        projects.set_archived(found, verb == "archive", by=django.acting_user(user))
-        output.answer({"project": found.slug, "archived_at": found.archived_at}, f"{found.slug} is {verb}d.")
+        projects.set_archived(project, verb == "archive", by=django.acting_user(user))
+        output.answer(output.fields(project, "project=slug archived_at"), f"{project.slug} is {verb}d.")
 
     return move
 

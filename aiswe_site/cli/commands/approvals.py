@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from projects.models import Approval
 
 
+QUESTION = django.numbered("Approval", "question", "`aiswe approvals list --all` lists them.")
+FIELDS = (
+    "approval=pk kind project=project.slug run=run_id task=task.key title subject status why on_yes on_no payload"
+    " reason decided_by requested_at decided_at"
+)
+
+
 @click.group("approvals")
 def command() -> None:
     """List, show and answer the questions that wait for a person."""
@@ -20,38 +27,14 @@ def command() -> None:
 
 def document_of(approval: Approval) -> dict[str, Any]:
     """An approval as data."""
-    return {
-        "approval": approval.pk,
-        "kind": approval.kind,
-        "project": approval.project.slug,
-        "run": approval.run_id,
-        "task": approval.task.key if approval.task else None,
-        "title": approval.title,
-        "subject": approval.subject,
-        "status": approval.status,
-        "why": approval.why,
-        "on_yes": approval.on_yes,
-        "on_no": approval.on_no,
-        "payload": approval.payload,
-        "reason": approval.reason,
-        "decided_by": approval.decided_by.get_username() if approval.decided_by else None,
-        "requested_at": approval.requested_at,
-        "decided_at": approval.decided_at,
-    }
+    found = output.fields(approval, FIELDS)
+    return {**found, "decided_by": approval.decided_by.get_username() if approval.decided_by else None}
 
 
 def say(approval: Approval) -> None:
     """The question as a person reads it."""
-    place = " · ".join(
-        filter(
-            None,
-            [
-                approval.project.name,
-                f"run {approval.run_id}" if approval.run_id else "",
-                approval.task.key if approval.task else "",
-            ],
-        )
-    )
+    run, task = f"run {approval.run_id}" if approval.run_id else "", approval.task.key if approval.task else ""
+    place = " · ".join(part for part in (approval.project.name, run, task) if part)
     output.say(f"{approval.title}\n{place} · {approval.get_kind_display().lower()}")
     if approval.why:
         output.say(f"\n{approval.why}\n")
@@ -59,15 +42,6 @@ def say(approval: Approval) -> None:
         output.say(f"yes: {approval.on_yes}")
     if approval.on_no:
         output.say(f"no:  {approval.on_no}")
-
-
-def _row(number: int) -> Approval:
-    from projects.models import Approval
-
-    found = Approval.objects.select_related("project", "task", "decided_by").filter(pk=number).first()
-    if found is None:
-        raise WrongUse(f"There is no question {number}.", "`aiswe approvals list --all` lists them.")
-    return found
 
 
 @command.command("list")
@@ -100,40 +74,37 @@ def list_(slug: str, everything: bool, user: str) -> None:
 
 
 @command.command()
-@click.argument("approval", metavar="ID", type=int)
+@click.argument("approval", metavar="ID", type=QUESTION)
 @output.json_option
-def show(approval: int) -> None:
+def show(approval: Approval) -> None:
     """Show the question ID with everything it is about, and its answer if there is one."""
-    django.start()
-    found = _row(approval)
 
     def people() -> None:
-        say(found)
-        for name, value in found.payload.items():
+        say(approval)
+        for name, value in approval.payload.items():
             output.say(f"  {name}: {value}")
-        if found.status == "pending":
-            output.say(f"\nAnswer: aiswe approvals answer {found.pk} yes|no [--reason TEXT]")
+        if approval.status == "pending":
+            output.say(f"\nAnswer: aiswe approvals answer {approval.pk} yes|no [--reason TEXT]")
         else:
-            by = f" by {found.decided_by.get_username()}" if found.decided_by else ""
-            output.say(f"\n{found.get_status_display()}{by}" + (f": {found.reason}" if found.reason else ""))
+            by = f" by {approval.decided_by.get_username()}" if approval.decided_by else ""
+            output.say(f"\n{approval.get_status_display()}{by}" + (f": {approval.reason}" if approval.reason else ""))
 
-    output.answer(document_of(found), people)
+    output.answer(document_of(approval), people)
 
 
 @command.command()
-@click.argument("approval", metavar="ID", type=int)
+@click.argument("approval", metavar="ID", type=QUESTION)
 @click.argument("word", metavar="yes|no", type=click.Choice(["yes", "no", "y", "n"], case_sensitive=False))
 @click.option("--reason", default="", metavar="TEXT", help="Why; a no needs it. The agents and the trail get it.")
 @django.as_option
 @output.json_option
-def answer(approval: int, word: str, reason: str, user: str) -> None:
+def answer(approval: Approval, word: str, reason: str, user: str) -> None:
     """Answer the question ID. Exit code 1 when it was answered before or what it was about has changed."""
     yes = word.lower().startswith("y")
     if not yes and not reason.strip():
-        raise WrongUse("A no needs a reason.", f'Give it: `aiswe approvals answer {approval} no --reason "…"`.')
-    django.start()
+        raise WrongUse("A no needs a reason.", f'Give it: `aiswe approvals answer {approval.pk} no --reason "…"`.')
     from projects.services.work import approvals
 
-    found = approvals.decide(_row(approval), by=django.acting_user(user), yes=yes, reason=reason)
+    found = approvals.decide(approval, by=django.acting_user(user), yes=yes, reason=reason)
     output.answer(document_of(found), f"{found.get_status_display()}: {found.title}")
     django.tell_worker()

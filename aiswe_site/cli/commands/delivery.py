@@ -6,24 +6,27 @@ import os
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import CliError, WrongUse
 
+if TYPE_CHECKING:
+    from projects.models import Project
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.option("--commit", default="", help="A branch or commit; the base branch by default.")
 @click.option("--output", "-o", "target", type=FILE, required=True, help="File to write: .zip, .tar.gz or .bundle.")
 @output.json_option
-def export(project: str, commit: str, target: Path) -> None:
+def export(project: Project, commit: str, target: Path) -> None:
     """Write the code of PROJECT (its short name) to a file: the files of a commit, or with .bundle its history too."""
-    django.start()
     from projects.services.delivery import downloads
 
     form = next((form for form in downloads.FORMATS if target.name.endswith(f".{form}")), None)
@@ -31,33 +34,30 @@ def export(project: str, commit: str, target: Path) -> None:
         raise WrongUse(
             f"{target.name} says no format.", f"End the name with .{', .'.join(downloads.FORMATS[:-1])} or .bundle."
         )
-    found = django.project(project)
-    sha = downloads.commit_of(found, commit)
+    sha = downloads.commit_of(project, commit)
     draft = target.with_name(f".{target.name}.part")
     try:
         with draft.open("wb") as sink:
-            for piece in downloads.download(found, form, commit).pieces:
+            for piece in downloads.download(project, form, commit).pieces:
                 sink.write(piece)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
     size = target.stat().st_size
-    document = {"project": found.slug, "commit": sha, "file": str(target), "format": form, "bytes": size}
+    document = {"project": project.slug, "commit": sha, "file": str(target), "format": form, "bytes": size}
     output.answer(document, f"{target}: commit {sha[:10]}, {size:,} bytes")
 
 
 @click.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @output.json_option
-def state(project: str) -> int:
+def state(project: Project) -> int:
     """Show what became of each requirement of PROJECT (its short name); exit code 1 when one is left out."""
-    django.start()
     from aiswe_site.running.home import Home, read_text
     from projects.services.delivery.state import LEFT_OUT, project_state
 
-    found = django.project(project)
     address = read_text(Home.from_environment().address_file)
-    document = project_state(found, f"{address.rstrip('/')}/p/{found.pk}/" if address else f"/p/{found.pk}/")
+    document = project_state(project, f"{address.rstrip('/')}/p/{project.pk}/" if address else f"/p/{project.pk}/")
 
     def people() -> None:
         columns: dict[str, output.Column] = {
@@ -74,79 +74,75 @@ def state(project: str) -> int:
 
 
 @click.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.argument("folder", type=FOLDER)
 @output.json_option
-def clone(project: str, folder: Path) -> None:
+def clone(project: Project, folder: Path) -> None:
     """Clone PROJECT (its short name) into FOLDER, with the attestations of its merges."""
-    django.start()
     from projects.services.delivery import downloads
 
     if folder.exists() and any(folder.iterdir()):
         raise WrongUse(f"{folder} is not empty.", "Name a new folder.")
-    found = django.project(project)
-    source = str(downloads.git_dir_of(found).resolve())
+    source = str(downloads.git_dir_of(project).resolve())
     # As a person's own command would be: their settings count, and what they may not read they do not get.
     _git("clone", "-q", "--no-hardlinks", "--", source, str(folder))
     _git("-C", str(folder), "fetch", "-q", "origin", "+refs/notes/aiswe:refs/notes/aiswe", check=False)
     head = _git("-C", str(folder), "rev-parse", "HEAD").strip()
-    output.answer({"project": found.slug, "folder": str(folder), "head": head}, f"{folder}: commit {head[:10]}")
+    output.answer({"project": project.slug, "folder": str(folder), "head": head}, f"{folder}: commit {head[:10]}")
 
 
 @click.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.argument("task")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--run", type=int, help="The run it was built in; the newest that merged it by default.")
 @output.json_option
-def take(project: str, task: str, folder: Path, run: int | None) -> int:
+def take(project: Project, task: str, folder: Path, run: int | None) -> int:
     """Apply the commit of one merged TASK of PROJECT to your own checkout in FOLDER, with `git am --3way`.
 
     On a conflict git says what to do, and the exit code is 1; `git am --abort` there takes it back.
     """
-    django.start()
     from projects.models import Task
     from projects.services.delivery import downloads
 
-    found = django.project(project)
-    rows = Task.objects.filter(run__project=found, key=task).exclude(commit="").order_by("-run")
+    rows = Task.objects.filter(run__project=project, key=task).exclude(commit="").order_by("-run")
     row = rows.filter(run=run).first() if run is not None else rows.first()
     if row is None:
-        raise WrongUse(f"{found.slug} has no merged task {task!r}.", f"`aiswe project state {found.slug}` lists them.")
+        raise WrongUse(
+            f"{project.slug} has no merged task {task!r}.", f"`aiswe project state {project.slug}` lists them."
+        )
     patch = b"".join(downloads.patch_of(row).pieces)
     done = subprocess.run(["git", "-C", str(folder), "am", "--3way"], input=patch, capture_output=True)
-    document = {"project": found.slug, "task": row.key, "run": row.run_id, "commit": row.commit, "folder": str(folder)}
+    document = output.fields(row, "project=run.project.slug task=key run=run_id commit") | {"folder": str(folder)}
     ok = done.returncode == 0
     words = (done.stdout if ok else done.stderr + done.stdout).decode("utf-8", "replace").strip()
     return output.answer({**document, "applied": ok, "git": words}, words or f"{row.key} is applied.", ok=ok)
 
 
 @click.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.option("--run", type=int, help="The build whose branch is pushed; the newest with one by default.")
 @click.option("--yes", is_flag=True, help="Confirm without being asked.")
 @django.as_option
 @output.json_option
-def push(project: str, run: int | None, yes: bool, user: str) -> None:
+def push(project: Project, run: int | None, yes: bool, user: str) -> None:
     """Push the results of a build of PROJECT (its short name), branch aiswe/run-N, to the project's remote.
 
     Nothing else is pushed, and nothing is forced. The remote is a setting of the project; credentials come from
     AISWE_GIT_TOKENS or AISWE_GIT_SSH_KEY. The yes is kept in the audit trail.
     """
-    django.start()
     from projects.services.delivery import pushes
 
-    found = django.project(project)
-    row = pushes.newest_result(found) if run is None else found.runs.filter(pk=run).first()
+    row = pushes.newest_result(project) if run is None else project.runs.filter(pk=run).first()
     if row is None:
-        raise WrongUse(f"{found.slug} has no build{f' {run}' if run else ''} to push.", "`aiswe history` lists them.")
+        raise WrongUse(f"{project.slug} has no build{f' {run}' if run else ''} to push.", "`aiswe history` lists them.")
     target = pushes.target_of(row)
     if not yes:
         if output.wants_json():
             raise WrongUse("A push asks for a yes.", "Add --yes.")
         click.confirm(f"Push {target.branch} at {target.commit[:10]} to {target.address}?", abort=True, err=True)
     done = pushes.push_run(row, by=django.acting_user(user), address=target.address, commit=target.commit)
-    document = {"project": found.slug, "run": row.pk, **asdict(done)}
+    document = {"project": project.slug, "run": row.pk, **asdict(done)}
     output.answer(document, f"{done.branch} was pushed to {done.address} at {done.commit[:10]}.")
 
 

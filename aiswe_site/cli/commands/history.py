@@ -6,6 +6,11 @@ import click
 
 from aiswe_site.cli import django, output
 
+FIELDS = (
+    "run=pk kind project=project.slug status why recording plan=plan_id tasks=all_tasks merged events=last_seq"
+    " created_at finished_at"
+)
+
 
 @click.command()
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many, newest first.")
@@ -20,24 +25,7 @@ def command(limit: int) -> None:
     runs = Run.objects.select_related("project").annotate(
         all_tasks=Count("tasks"), merged=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED))
     )[:limit]
-    document = [
-        {
-            "run": run.pk,
-            "kind": run.kind,
-            "project": run.project.slug,
-            "status": run.status,
-            "why": run.why,
-            "recording": run.recording,
-            "plan": run.plan_id,
-            "tasks": run.all_tasks,
-            "merged": run.merged,
-            "events": run.last_seq,
-            "created_at": run.created_at,
-            "finished_at": run.finished_at,
-        }
-        for run in runs
-    ]
-
+    document = [output.fields(run, FIELDS) for run in runs]
     columns: dict[str, output.Column] = {
         "Run": "run",
         "Project": "project",

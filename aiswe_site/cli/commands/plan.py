@@ -90,81 +90,72 @@ def _cell(value: Any) -> str:
 
 
 @command.command()
-@click.argument("plan", type=int)
+@click.argument("plan", type=django.numbered_plan)
 @output.json_option
-def show(plan: int) -> None:
+def show(plan: Plan) -> None:
     """Show plan PLAN: its tasks, their dependencies, and the problems that validation found."""
-    django.start()
-    from projects.models import Plan
-
-    found = django.row(Plan, plan, "plan")
 
     def people() -> None:
-        tasks = found.content.get("tasks", [])
-        output.say(f"{found.project.name}, plan v{found.version}: {found.get_status_display().lower()}")
+        tasks = plan.content.get("tasks", [])
+        output.say(f"{plan.project.name}, plan v{plan.version}: {plan.get_status_display().lower()}")
         keys = ("key", "title", "needs", "requirements", "minutes")
         cells = [[_cell(task.get(key, "")) for key in keys] for task in tasks]
         output.table(("Task", "Title", "Needs", "Requirements", "Minutes"), cells, nothing="It has no tasks.")
-        for problem in found.problems:
+        for problem in plan.problems:
             output.say(f"! {problem.get('message', problem)}")
-        output.say(f"hash {found.content_hash}")
+        output.say(f"hash {plan.content_hash}")
 
-    output.answer(_document(found), people)
+    output.answer(_document(plan), people)
 
 
 @command.command()
-@click.argument("plan", type=int)
+@click.argument("plan", type=django.numbered_plan)
 @click.option("--hash", "digest", help="Approve only if the content still has this hash.")
 @django.as_option
 @output.json_option
-def approve(plan: int, digest: str | None, user: str) -> None:
+def approve(plan: Plan, digest: str | None, user: str) -> None:
     """Approve plan PLAN as it is shown now. Nothing is built before."""
-    django.start()
-    from projects.models import Plan
     from projects.services.planning import plans
 
     by = django.acting_user(user)
-    found = django.row(Plan, plan, "plan")
-    approved = plans.approve_plan(found, content_hash=digest or found.content_hash, by=by)
+    approved = plans.approve_plan(plan, content_hash=digest or plan.content_hash, by=by)
 
     words = f"Plan v{approved.version} of {approved.project.name} is approved by {by}."
     output.answer(_document(approved), f"{words}\nNext: aiswe run start {approved.pk}")
 
 
 @command.command()
-@click.argument("plan", type=int)
+@click.argument("plan", type=django.numbered_plan)
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--comment", default="", metavar="TEXT", help="Why this version exists.")
 @django.as_option
 @output.json_option
-def edit(plan: int, file: Path | None, comment: str, user: str) -> int:
+def edit(plan: Plan, file: Path | None, comment: str, user: str) -> int:
     """Make a new version of plan PLAN from FILE (JSON or YAML, as `plan show --json` prints it), or in $EDITOR.
 
     The version is validated and waits for approval; exit code 1 when it is not valid. Only the newest can be edited.
     """
     if file is None and (output.wants_json() or not sys.stdin.isatty()):
-        raise WrongUse("Without a terminal the plan comes from a file.", f"`aiswe plan edit {plan} FILE`.")
-    django.start()
-    from projects.models import Plan
+        raise WrongUse("Without a terminal the plan comes from a file.", f"`aiswe plan edit {plan.pk} FILE`.")
     from projects.services.planning import plans
 
-    found, by = django.row(Plan, plan, "plan"), django.acting_user(user)
-    content = _read(file) if file else _typed(found)
+    by = django.acting_user(user)
+    content = _read(file) if file else _typed(plan)
     if isinstance(content, str):
-        raise WrongUse(content, f"`aiswe plan show {plan} --json` prints the shape.")
+        raise WrongUse(content, f"`aiswe plan show {plan.pk} --json` prints the shape.")
     content = content.get("content", content)  # what `plan show --json` printed is taken too
     if not isinstance(content, dict) or not isinstance(content.get("tasks"), list):
-        raise WrongUse(f"{file} has no list of tasks.", f"`aiswe plan show {plan} --json` prints the shape.")
-    newer = plans.edit_plan(found, content=content, by=by, comment=comment, base_hash=found.content_hash)
-    valid = newer.status != Plan.Status.INVALID
+        raise WrongUse(f"{file} has no list of tasks.", f"`aiswe plan show {plan.pk} --json` prints the shape.")
+    newer = plans.edit_plan(plan, content=content, by=by, comment=comment, base_hash=plan.content_hash)
+    valid = newer.status != newer.Status.INVALID
 
     def people() -> None:
-        if newer.pk == found.pk:
-            output.say(f"Nothing was changed: plan {found.pk} (v{found.version}) stays as it is.")
+        if newer.pk == plan.pk:
+            output.say(f"Nothing was changed: plan {plan.pk} (v{plan.version}) stays as it is.")
             return
         for problem in newer.problems:
             output.say(f"{'✕' if problem['severity'] == 'error' else '!'} {problem['message']}")
-        output.say(f"Plan {newer.pk} (v{newer.version}) of {newer.project.name} was made from v{found.version}.")
+        output.say(f"Plan {newer.pk} (v{newer.version}) of {newer.project.name} was made from v{plan.version}.")
         output.say(f"Next: aiswe plan {'approve' if valid else 'edit'} {newer.pk}")
 
     return output.answer(_document(newer), people, ok=valid)
@@ -185,12 +176,4 @@ def _typed(plan: Plan) -> Any:
 
 
 def _document(plan: Plan) -> dict[str, Any]:
-    return {
-        "plan": plan.pk,
-        "project": plan.project.slug,
-        "version": plan.version,
-        "status": plan.status,
-        "hash": plan.content_hash,
-        "problems": plan.problems,
-        "content": plan.content,
-    }
+    return output.fields(plan, "plan=pk project=project.slug version status hash=content_hash problems content")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.commands import administration, delivery, importing
 from aiswe_site.cli.problems import WrongUse
+
+if TYPE_CHECKING:
+    from projects.models import Project
 
 
 @click.group()
@@ -52,11 +56,11 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
 
 
 @command.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.argument("changes", nargs=-1, metavar="[LIMIT=NUMBER]...")
 @django.as_option
 @output.json_option
-def limits(project: str, changes: tuple[str, ...], user: str) -> None:
+def limits(project: Project, changes: tuple[str, ...], user: str) -> None:
     """Show the budgets of PROJECT (its short name), or change them: `limits todo task_tokens=800000 max_retries=8`.
 
     Work that stopped at a limit continues when its task is retried or its run is resumed.
@@ -67,24 +71,22 @@ def limits(project: str, changes: tuple[str, ...], user: str) -> None:
         if not number.isdecimal():
             raise WrongUse(f"{change!r} changes no limit.", "Give the limit and an integer: task_tokens=800000")
         wanted[name] = int(number)
-    django.start()
     from projects.errors import BadInput
     from projects.services.planning import projects
 
-    found = django.project(project)
     if wanted:
         try:
-            projects.update_settings(found, by=django.acting_user(user), limits=wanted)
+            projects.update_settings(project, by=django.acting_user(user), limits=wanted)
         except BadInput as wrong:
-            raise WrongUse(str(wrong), f"`aiswe project limits {project}` shows them.") from wrong
+            raise WrongUse(str(wrong), f"`aiswe project limits {project.slug}` shows them.") from wrong
 
     def people() -> None:
         output.table(
             ("Limit", "Value", "Possible", "What it is"),
             [
-                (name, f"{found.limits[name]:,}", f"{spec.low:,} to {spec.high:,}", spec.label)
+                (name, f"{project.limits[name]:,}", f"{spec.low:,} to {spec.high:,}", spec.label)
                 for name, spec in projects.LIMITS.items()
             ],
         )
 
-    output.answer({"project": found.pk, "slug": found.slug, "limits": found.limits}, people)
+    output.answer({"project": project.pk, "slug": project.slug, "limits": project.limits}, people)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import WrongUse
+
+if TYPE_CHECKING:
+    from projects.models import Project
 
 
 class FileOrVerb(click.Group):
@@ -57,50 +61,48 @@ def read(file: str) -> None:
 
 
 @command.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @django.as_option
 @output.json_option
-def upload(project: str, file: str, user: str) -> None:
+def upload(project: Project, file: str, user: str) -> None:
     """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned."""
     from agents.requirements.documents import read_path
 
     name = read_path(file).name
-    django.start()
     from django.db import transaction
 
     from projects.services.planning import documents
     from projects.services.work import runs
 
-    found, by = django.project(project), django.acting_user(user)
+    by = django.acting_user(user)
     with transaction.atomic():
-        stored = documents.upload_document(found, Path(file).read_bytes(), name, by=by)
+        stored = documents.upload_document(project, Path(file).read_bytes(), name, by=by)
         run = runs.start_planning(stored, by=by)
     words = f"Run {run.pk} reads {name} and plans.\nNext: aiswe run watch {run.pk}"
-    output.answer({"project": found.pk, "slug": found.slug, "document": stored.pk, "run": run.pk}, words)
+    output.answer({"project": project.pk, "slug": project.slug, "document": stored.pk, "run": run.pk}, words)
     django.tell_worker()
 
 
 @command.command()
-@click.argument("project")
+@click.argument("project", type=django.named_project)
 @click.option("--accept", "keys", multiple=True, metavar="KEY", help="Accept this suggestion too; may be repeated.")
 @django.as_option
 @output.json_option
-def confirm(project: str, keys: tuple[str, ...], user: str) -> None:
+def confirm(project: Project, keys: tuple[str, ...], user: str) -> None:
     """Confirm the requirements of PROJECT (its short name): what its newest document says is accepted.
 
     Suggestions, which a rule or a model inferred, are rejected unless --accept names them.
     """
-    django.start()
     from django.db import transaction
 
     from projects.models import Requirement, RequirementDocument
     from projects.services.planning import documents
 
-    found, by = django.project(project), django.acting_user(user)
-    document = found.documents.first()
+    by, document = django.acting_user(user), project.documents.first()
     if document is None:
-        raise WrongUse(f"{project} has no document yet.", f"`aiswe requirements upload {project} FILE` gives it one.")
+        slug = project.slug
+        raise WrongUse(f"{slug} has no document yet.", f"`aiswe requirements upload {slug} FILE` gives it one.")
     documents.extract_written(document)
     suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
     if unknown := sorted(set(keys) - set(suggested.values_list("key", flat=True))):
@@ -117,9 +119,9 @@ def confirm(project: str, keys: tuple[str, ...], user: str) -> None:
     rows = list(document.requirements.values("key", "origin", "status", "text"))
     accepted = [row["key"] for row in rows if row["status"] == Requirement.Status.ACCEPTED]
     left_out = [row["key"] for row in rows if row["status"] == Requirement.Status.REJECTED]
-    words = f"{len(accepted)} requirements of {project} are confirmed."
+    words = f"{len(accepted)} requirements of {project.slug} are confirmed."
     if left_out:
         words += f"\nLeft out: {', '.join(left_out)}"
-    result = {"project": found.slug, "document": document.pk, "accepted": accepted, "rejected": left_out}
+    result = {"project": project.slug, "document": document.pk, "accepted": accepted, "rejected": left_out}
     output.answer(result, f"{words}\nNext: a plan; `aiswe history` lists the runs.")
     django.tell_worker()
