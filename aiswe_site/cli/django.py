@@ -87,11 +87,12 @@ def numbered(model: str, word: str, hint: str = "`aiswe history` lists them.") -
     """The type of an argument that is the number of a row: the command gets the row, and Django is started."""
 
     def find(text: str) -> Any:
-        key = click.INT.convert(text, None, None)
+        if not text.isdecimal():
+            raise click.BadParameter(f"{text!r} is not a valid integer.")
         start()
         from django.apps import apps
 
-        return row(apps.get_model("projects", model), key, word, hint)
+        return row(apps.get_model("projects", model), int(text), word, hint)
 
     return find
 
