@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import contextlib
 import re
 import shlex
 import tomllib
@@ -37,32 +38,40 @@ class Declared:
     runtime: str = ""
     dependencies: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)  # of its other extras and groups
+    groups: dict[str, list[str]] = field(default_factory=dict)  # its extras and dependency groups
     roots: list[str] = field(default_factory=list)  # folders of packages, where they are named
     pytest: dict[str, Any] = field(default_factory=dict)
     generated: list[str] = field(default_factory=list)  # files with the version that a build writes
     asks_git: bool = False
 
+    def add(self, given: Mapping[str, Any]) -> None:
+        """Take over what one file says, under the names of the arguments of setup(); what came first stays."""
+        self.name = self.name or str(given.get("name", ""))
+        version = str(given.get("version", ""))
+        self.version = self.version or ("" if ":" in version else version)  # "attr: …" names a place
+        self.runtime = self.runtime or str(given.get("python_requires", ""))
+        self.dependencies += _strings(given.get("install_requires"))
+        self.tests += _strings(given.get("tests_require"))
+        self.roots += [*_strings(given.get("where")), *_strings([*_table(given, "package_dir").values()])]
+        for name, lines in _table(given, "extras_require").items():
+            self.groups.setdefault(str(name), []).extend(_strings(lines))
+
 
 def read_declared(paths: Sequence[str], read: Reader) -> Declared:
     """All that its files say; what cannot be read counts as not there."""
     found = Declared()
-    pyproject = _toml(read("pyproject.toml"))
-    setup_cfg, tox = _ini(read("setup.cfg")), _ini(read("tox.ini"))
-    extras: dict[str, list[str]] = {}
-    _standard(found, pyproject, extras)
-    _poetry(found, _table(pyproject, "tool", "poetry"), extras)
-    _setup_cfg(found, setup_cfg, extras)
-    _setup_py(found, read("setup.py"), extras)
-    _package_info(found, paths, read, extras)
-    groups = {**extras, **_groups(_table(pyproject, "dependency-groups"))}
-    found.tests += [line for name, lines in groups.items() if name.lower() in TEST_GROUPS for line in lines]
-    found.others = [line for lines in groups.values() for line in lines]
-    _requirement_files(found, paths, read)
-    found.tests += _tox_lines(tox, read, groups)
-    found.tests = _resolved(found, found.tests, extras)
+    pyproject, setup_cfg, tox = _toml(read("pyproject.toml")), _ini(read("setup.cfg")), _ini(read("tox.ini"))
+    for given in (_project(pyproject), _poetry(pyproject), _setup_cfg(setup_cfg), _setup_py(read("setup.py"))):
+        found.add(given)
+    _add_package_info(found, paths, read)
+    extras = dict(found.groups)
+    found.groups |= _groups(_table(pyproject, "dependency-groups"))
+    found.tests += [line for name, lines in found.groups.items() if name.lower() in TEST_GROUPS for line in lines]
+    _add_requirement_files(found, paths, read)
+    found.tests += _tox_lines(_table(tox, "testenv"), read, found.groups)
+    found.tests = _resolved(found.name, found.tests, extras)
     found.pytest = _pytest_options(read, pyproject, tox, setup_cfg)
-    _scm(found, pyproject, read("setup.py"))
+    _add_scm(found, pyproject, read("setup.py"))
     found.version = found.version or _written_version(paths, read)
     return found
 
@@ -74,13 +83,13 @@ def _toml(text: str) -> dict[str, Any]:
         return {}
 
 
-def _ini(text: str) -> configparser.ConfigParser:
+def _ini(text: str) -> dict[str, dict[str, str]]:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
     except configparser.Error:
-        parser.clear()
-    return parser
+        return {}
+    return {name: dict(parser.items(name)) for name in parser.sections()}
 
 
 def _table(value: Any, *keys: str) -> dict[str, Any]:
@@ -97,85 +106,69 @@ def _strings(value: Any) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
 
 
-def _standard(found: Declared, pyproject: Mapping[str, Any], extras: dict[str, list[str]]) -> None:
-    project = _table(pyproject, "project")
-    found.name, found.version = str(project.get("name", "")), str(project.get("version", ""))
-    found.runtime = str(project.get("requires-python", ""))
-    found.dependencies += _strings(project.get("dependencies", []))
-    extras |= {name: _strings(lines) for name, lines in _table(project, "optional-dependencies").items()}
-    setuptools = _table(pyproject, "tool", "setuptools")
-    found.roots += _strings(_table(setuptools, "packages", "find").get("where", []))
-    found.roots += [root for root in _table(setuptools, "package-dir").values() if isinstance(root, str)]
+def _project(pyproject: Mapping[str, Any]) -> dict[str, Any]:
+    project, setuptools = _table(pyproject, "project"), _table(pyproject, "tool", "setuptools")
+    return {
+        **project,
+        "python_requires": project.get("requires-python", ""),
+        "install_requires": project.get("dependencies"),
+        "extras_require": project.get("optional-dependencies"),
+        "where": _table(setuptools, "packages", "find").get("where"),
+        "package_dir": setuptools.get("package-dir"),
+    }
 
 
-def _poetry(found: Declared, poetry: Mapping[str, Any], extras: dict[str, list[str]]) -> None:
-    found.name, found.version = (
-        found.name or str(poetry.get("name", "")),
-        found.version or str(poetry.get("version", "")),
-    )
-    wanted = _table(poetry, "dependencies")
-    wanted.pop("python", "")
-    found.dependencies += [name for name, spec in wanted.items() if not _table(spec).get("optional")]
-    groups = {name: _table(group, "dependencies") for name, group in _table(poetry, "group").items()}
-    groups["dev"] = groups.get("dev", {}) | _table(poetry, "dev-dependencies")
-    for name, lines in groups.items():
-        extras.setdefault(name, []).extend(lines)
+def _poetry(pyproject: Mapping[str, Any]) -> dict[str, Any]:
+    poetry = _table(pyproject, "tool", "poetry")
+    wanted = {name: spec for name, spec in _table(poetry, "dependencies").items() if name != "python"}
+    groups = {name: [*_table(group, "dependencies")] for name, group in _table(poetry, "group").items()}
     packages = poetry.get("packages", [])
-    tables = packages if isinstance(packages, list) else []
-    found.roots += [str(one["from"]) for one in tables if isinstance(one, Mapping) and "from" in one]
+    return {
+        **{name: poetry.get(name, "") for name in ("name", "version")},
+        "install_requires": [name for name, spec in wanted.items() if not _table(spec).get("optional")],
+        "extras_require": groups | {"dev": [*groups.get("dev", []), *_table(poetry, "dev-dependencies")]},
+        "where": [_table(one).get("from") for one in packages] if isinstance(packages, list) else [],
+    }
 
 
-def _setup_cfg(found: Declared, parser: configparser.ConfigParser, extras: dict[str, list[str]]) -> None:
-    found.name = found.name or parser.get("metadata", "name", fallback="")
-    version = parser.get("metadata", "version", fallback="")
-    found.version = found.version or ("" if ":" in version else version)
-    found.runtime = found.runtime or parser.get("options", "python_requires", fallback="")
-    found.dependencies += _strings(parser.get("options", "install_requires", fallback=""))
-    found.tests += _strings(parser.get("options", "tests_require", fallback=""))
-    found.roots += _strings(parser.get("options.packages.find", "where", fallback=""))
-    if parser.has_section("options.extras_require"):
-        for name, lines in parser.items("options.extras_require"):
-            extras.setdefault(name, []).extend(_strings(lines))
+def _setup_cfg(sections: Mapping[str, Any]) -> dict[str, Any]:
+    told = {
+        name: text
+        for part in ("metadata", "options", "options.packages.find")
+        for name, text in _table(sections, part).items()
+    }
+    return told | {"extras_require": _table(sections, "options.extras_require")}
 
 
-def _setup_py(found: Declared, text: str, extras: dict[str, list[str]]) -> None:
+def _setup_py(text: str) -> dict[str, Any]:
     """The literal arguments of its call of setup()."""
-    try:
-        tree = syntax.parse(text)
-    except syntax.UNREADABLE:
-        return
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node for node in ast.walk(syntax.module(text)) if isinstance(node, ast.Call))
     call = next((one for one in calls if getattr(one.func, "attr", getattr(one.func, "id", "")) == "setup"), None)
     given: dict[str, Any] = {}
     for keyword in call.keywords if call else ():
-        try:
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
             given[keyword.arg or ""] = ast.literal_eval(keyword.value)
-        except (ValueError, TypeError, RecursionError):
-            continue
-    found.name = found.name or str(given.get("name", ""))
-    found.version = found.version or str(given.get("version", ""))
-    found.runtime = found.runtime or str(given.get("python_requires", ""))
-    found.dependencies += _strings(given.get("install_requires", []))
-    found.tests += _strings(given.get("tests_require", []))
-    found.roots += [root for root in _table(given, "package_dir").values() if isinstance(root, str)]
-    for name, lines in _table(given, "extras_require").items():
-        extras.setdefault(str(name), []).extend(_strings(lines))
+    return given
 
 
-def _package_info(found: Declared, paths: Iterable[str], read: Reader, extras: dict[str, list[str]]) -> None:
+def _add_package_info(found: Declared, paths: Iterable[str], read: Reader) -> None:
     """The metadata of a source distribution, which also holds what its build asked git or computed."""
-    info = sorted(path for path in paths if path.endswith("PKG-INFO") and path.count("/") < 3)
-    if not info:
-        return
-    headers = HeaderParser().parsestr(read(info[0]))
-    found.name, found.version = found.name or headers.get("Name", ""), headers.get("Version", "") or found.version
-    found.runtime = found.runtime or headers.get("Requires-Python", "")
+    info = min((path for path in paths if path.endswith("PKG-INFO") and path.count("/") < 3), default="")
+    headers = HeaderParser().parsestr(read(info) if info else "")
+    groups: dict[str, list[str]] = {}
     for line in headers.get_all("Requires-Dist", []):
         extra = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line)
-        if extra is None and not found.dependencies:
-            found.dependencies.append(line)
-        elif extra is not None and extra[1] not in extras:
-            extras.setdefault(f"{extra[1]}", []).append(line.split(";")[0])
+        groups.setdefault(extra[1] if extra else "", []).append(line.split(";")[0] if extra else line)
+    dependencies = groups.pop("", [])
+    found.version = headers.get("Version", "") or found.version
+    found.add(
+        {
+            "name": headers.get("Name", ""),
+            "python_requires": headers.get("Requires-Python", ""),
+            "install_requires": [] if found.dependencies else dependencies,
+            "extras_require": {name: lines for name, lines in groups.items() if name not in found.groups},
+        }
+    )
 
 
 def _groups(tables: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -192,16 +185,16 @@ def _groups(tables: Mapping[str, Any]) -> dict[str, list[str]]:
     return {name: list(lines(name, frozenset())) for name in tables}
 
 
-def _requirement_files(found: Declared, paths: Iterable[str], read: Reader) -> None:
+def _add_requirement_files(found: Declared, paths: Iterable[str], read: Reader) -> None:
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
-        if folder not in ("", "requirements") or not name.endswith((".txt", ".in")) or name.endswith(".lock.txt"):
+        listed = folder == "requirements" or (not folder and "requirements" in name)
+        if not listed or not name.endswith((".txt", ".in")) or name.endswith(".lock.txt"):
             continue
-        if not folder and "requirements" not in name:
-            continue
-        plain = name == "requirements.txt"
-        if plain or _TEST_FILE.search(name):
-            (found.dependencies if plain else found.tests).extend(_lines_of(path, read))
+        if name == "requirements.txt":
+            found.dependencies += _lines_of(path, read)
+        elif _TEST_FILE.search(name):
+            found.tests += _lines_of(path, read)
 
 
 def _lines_of(path: str, read: Reader, depth: int = 0) -> list[str]:
@@ -218,30 +211,26 @@ def _lines_of(path: str, read: Reader, depth: int = 0) -> list[str]:
     return lines
 
 
-def _tox_lines(tox: configparser.ConfigParser, read: Reader, groups: Mapping[str, list[str]]) -> list[str]:
+def _tox_lines(environment: Mapping[str, str], read: Reader, groups: Mapping[str, list[str]]) -> list[str]:
     lines = []
-    for line in _strings(tox.get("testenv", "deps", fallback="")):
+    for line in _strings(environment.get("deps")):
         if included := re.match(r"-r\s*(?:\{toxinidir\}/)?([^{}\s]+)$", line):
             lines += _lines_of(included[1], read)
         elif "{" not in line and not line.startswith("-"):
             lines.append(re.sub(r"^[\w,!.-]+:\s+", "", line))
-    named = [
-        *_strings(tox.get("testenv", "extras", fallback="")),
-        *_strings(tox.get("testenv", "dependency_groups", fallback="")),
-    ]
+    named = [name for key in ("extras", "dependency_groups") for name in _strings(environment.get(key))]
     return lines + [line for name in named for line in groups.get(name, [])]
 
 
-def _resolved(found: Declared, lines: Iterable[str], extras: Mapping[str, list[str]]) -> list[str]:
+def _resolved(own: str, lines: Iterable[str], extras: Mapping[str, list[str]]) -> list[str]:
     """The lines, with those of its own extras (`name[extra]`) in their place."""
     kept: list[str] = []
-    own = canonicalize_name(found.name)
     seen: set[str] = set()
     waiting = list(lines)
     while waiting:
         line = waiting.pop(0)
         one = requirement(line)
-        if one is None or canonicalize_name(one.name) != own:
+        if one is None or canonicalize_name(one.name) != canonicalize_name(own):
             kept.append(line)
         elif new := one.extras - seen:
             seen |= new
@@ -260,19 +249,17 @@ def requirement(line: str) -> Requirement | None:
 
 
 def _pytest_options(
-    read: Reader, pyproject: Mapping[str, Any], tox: configparser.ConfigParser, setup_cfg: configparser.ConfigParser
+    read: Reader, pyproject: Mapping[str, Any], tox: Mapping[str, Any], setup_cfg: Mapping[str, Any]
 ) -> dict[str, Any]:
     """From the file that pytest itself would take: the first that has a section for it."""
-    for name in ("pytest.ini", ".pytest.ini"):
-        if (own := _ini(read(name))).has_section("pytest"):
-            return dict(own.items("pytest"))
     table = _table(pyproject, "tool", "pytest")
-    if table:
-        return _table(table, "ini_options") or table
-    for parser, section in ((tox, "pytest"), (setup_cfg, "tool:pytest")):
-        if parser.has_section(section):
-            return dict(parser.items(section))
-    return {}
+    places = [
+        *(_ini(read(name)).get("pytest") for name in ("pytest.ini", ".pytest.ini")),
+        (_table(table, "ini_options") or table) or None,
+        tox.get("pytest"),
+        setup_cfg.get("tool:pytest"),
+    ]
+    return next((dict(one) for one in places if one is not None), {})
 
 
 def words_of(option: Any) -> list[str]:
@@ -285,7 +272,7 @@ def words_of(option: Any) -> list[str]:
     return _strings(option)
 
 
-def _scm(found: Declared, pyproject: Mapping[str, Any], setup_py: str) -> None:
+def _add_scm(found: Declared, pyproject: Mapping[str, Any], setup_py: str) -> None:
     """Where the version comes from git, and the file that a build would write it to."""
     tool = _table(pyproject, "tool")
     requires = " ".join(_strings(_table(pyproject, "build-system").get("requires", [])))
@@ -300,9 +287,6 @@ def _scm(found: Declared, pyproject: Mapping[str, Any], setup_py: str) -> None:
 def _written_version(paths: Iterable[str], read: Reader) -> str:
     """`__version__ = "…"` of its package."""
     likely = ("__init__.py", "_version.py", "version.py", "__about__.py", "__version__.py")
-    for path in sorted((path for path in paths if path.endswith(likely)), key=lambda path: (path.count("/"), path))[
-        :20
-    ]:
-        if said := _VERSION.search(read(path)):
-            return said[1]
-    return ""
+    places = sorted((path for path in paths if path.endswith(likely)), key=lambda path: (path.count("/"), path))
+    said = (_VERSION.search(read(path)) for path in places[:20])
+    return next((one[1] for one in said if one), "")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agents.languages.definitions import DefinitionSpan
 from agents.languages.python import syntax
 
 _ACCESSORS = ("setter", "getter", "deleter")
-Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+DEFINITION = FUNCTION | ast.ClassDef
 COMPOUND = ast.If | ast.Try | ast.TryStar | ast.With | ast.For | ast.While | ast.Match
 
 
@@ -45,7 +46,7 @@ def names_of(node: ast.stmt) -> list[tuple[str, str, str]]:
     """Name, kind and role of what one statement defines; compound statements define nothing themselves."""
     if isinstance(node, ast.ClassDef):
         return [(node.name, "class", "")]
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(node, FUNCTION):
         return [(node.name, "function", _role(node))]
     if isinstance(node, ast.Assign):
         targets = node.targets
@@ -69,23 +70,43 @@ def _role(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 
 def imported_names(source: str) -> set[str]:
     """Names that the file's imports bind, anywhere in it: other files can take them from here."""
-    try:
-        tree = syntax.parse(source)
-    except syntax.UNREADABLE:
-        return set()
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {alias.asname or alias.name.split(".")[0] for node in imports for alias in node.names}
+    return {name for node in ast.walk(syntax.module(source)) for name in names_imported(node)}
+
+
+def names_imported(node: ast.AST) -> list[str]:
+    """Names that an import binds; none for another statement."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return []
+    return [alias.asname or alias.name.split(".")[0] for alias in node.names]
+
+
+def names_bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Names that these nodes, each by itself, bind otherwise than by an import."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, DEFINITION | ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.name
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            yield node.rest
+
+
+def defined_tests(body: Iterable[ast.stmt], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ast.stmt]]:
+    """Test functions and methods with their names."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from defined_tests(node.body, (*above, node.name))
+        elif isinstance(node, FUNCTION) and node.name.startswith("test"):
+            yield (*above, node.name), node
 
 
 def exported_names(source: str) -> set[str]:
     """What `__all__` lists, as far as it is written as plain text."""
-    try:
-        tree = syntax.parse(source)
-    except syntax.UNREADABLE:
-        return set()
     lists = [
         node.value
-        for node in tree.body
+        for node in syntax.module(source).body
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name) and target.id == "__all__" and node.value is not None

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from agents.languages.python import syntax
+from agents.languages.python.test_config import is_collected
 
 _LEFT_OUT = frozenset({"collect_ignore", "collect_ignore_glob", "pytest_plugins"})
 _RUNNERS = frozenset({"_pytest", "pluggy"})
@@ -13,13 +14,8 @@ _RUNNERS = frozenset({"_pytest", "pluggy"})
 
 def forgeries(path: str, source: str) -> list[str]:
     """What in this file decides how tests run or compare, each in a few words; fixtures alone are none."""
-    try:
-        tree = syntax.parse(source)
-    except syntax.UNREADABLE:
-        return []
-    test = path.rpartition("/")[2]
-    is_test = test.startswith("test_") or test.endswith("_test.py") or test == "conftest.py" or "tests/" in path
-    return sorted({why for node in ast.walk(tree) for why in _in(node, is_test)})
+    is_test = is_collected(path) or "tests/" in path
+    return sorted({why for node in ast.walk(syntax.module(source)) for why in _in(node, is_test)})
 
 
 def _in(node: ast.AST, is_test: bool) -> Iterator[str]:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import fnmatch
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from agents.languages.layouts import Reader, RepositoryLayout
-from agents.languages.python import syntax
 from agents.languages.python.declared import UNKNOWN_VERSION, Declared, read_declared, requirement, words_of
-from agents.languages.python.packages import imported_modules
+from agents.languages.python.packages import imports_of, local_modules
+from agents.languages.python.test_config import is_collected, is_test_file
 from sandbox.import_names import distribution_for
 from sandbox.package_index.names import base_packages
 from sandbox.test_setup import TestSetup
 
-_TEST = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
 _FOLDERS = frozenset({"tests", "test", "testing"})
 # Folders whose files are no part of the suite, unless pytest is told so.
 _ASIDE = frozenset(
@@ -51,7 +49,7 @@ def layout_of(paths: Sequence[str], read: Reader) -> RepositoryLayout:
     files = [path for path in paths if path.endswith(".py")]
     below = [path for path in files if _below(path, tests)]
     conftests = [path for path in files if PurePosixPath(path).name == "conftest.py"]
-    helpers = [path for path in below if not _TEST.search(path) and not path.endswith(("conftest.py", "__init__.py"))]
+    helpers = [path for path in below if not is_collected(path) and not path.endswith("__init__.py")]
     needed, useful = _packages(files, list(dict.fromkeys([*below, *conftests])), roots, declared, read)
     return RepositoryLayout(
         language="python",
@@ -102,7 +100,7 @@ def _test_paths(paths: Sequence[str], declared: Declared) -> list[str]:
         return list(dict.fromkeys(found))
     for path in paths:
         parts = PurePosixPath(path).parts
-        if _TEST.search(path) and not _ASIDE & set(parts[:-1]):
+        if is_test_file(path) and not _ASIDE & set(parts[:-1]):
             at = next((at for at, part in enumerate(parts[:-1]) if part in _FOLDERS), None)
             found.append("/".join(parts[: at + 1]) if at is not None else str(PurePosixPath(path).parent))
     found = sorted(set(found))
@@ -155,18 +153,20 @@ def _packages(
 ) -> tuple[list[str], list[str]]:
     """Requirement lines that the tests need, and others that would be of use."""
     texts = {path: read(path) for path in files[:_ENOUGH] if not _ASIDE & set(path.split("/")[:-1]) or path in below}
-    tests = [path for path in below if _TEST.search(path) or path.endswith("conftest.py")]
-    local = _local_modules(files, below, roots)
-    by_code, by_tests = set[str](), set[str]()
-    for path in texts:
-        if path in tests or path not in below:  # what else lies beside the tests may be their data
-            sure = [name for name in sure_imports(texts[path]) if name.split(".")[0] not in local]
-            (by_tests if path in tests else by_code).update(filter(None, map(distribution_for, sure)))
-    own, wanted, others = (
-        _by_name(lines, declared) for lines in (declared.dependencies, declared.tests, declared.others)
-    )
+    tests = [path for path in below if is_collected(path)]
+    local = local_modules(files, roots) | {"test"}
+
+    def brought(paths: Iterable[str], *, sure: bool) -> set[str]:
+        names = {name for path in paths for name in imports_of(texts.get(path, ""), at_start=sure)}
+        foreign = (name for name in names if name.split(".")[0] not in local)
+        return {name for name in map(distribution_for, foreign) if name}
+
+    # What else lies beside the tests may be their data.
+    by_tests, by_code = brought(tests, sure=True), brought(texts.keys() - set(below), sure=True)
+    anywhere = brought(texts, sure=False)
+    own, wanted = _by_name(declared.dependencies, declared), _by_name(declared.tests, declared)
+    others = _by_name([line for lines in declared.groups.values() for line in lines], declared)
     lines = {**wanted, **own}
-    anywhere = {name for module in imported_modules(texts) - local if (name := distribution_for(module))}
     said = "\n".join([*(texts.get(path, "") for path in tests), str(declared.pytest)])
     needed = {name: lines.get(name, name) for name in (_declared_as(name, {**others, **lines}) for name in by_tests)}
     needed |= {name: line for name, line in own.items() if name in by_code}
@@ -208,40 +208,3 @@ def _is_used_plugin(name: str, said: str) -> bool:
     """Whether tests carry a mark of this plugin; one that no test uses would only change how they run."""
     sign = name.removeprefix("pytest-").replace("-", "_")
     return name.startswith("pytest-") and sign not in _DECORATION and f"mark.{sign}" in said
-
-
-def _local_modules(files: Sequence[str], below: Sequence[str], roots: Sequence[str]) -> set[str]:
-    """Names that an import finds in the repository: below its roots, and beside its tests or above them."""
-    found = {"tests", "conftest", "test"}
-    found |= {part.removesuffix(".py") for path in below for part in PurePosixPath(path).parts}
-    for path in files:
-        for root in ("", *(f"{root}/" for root in roots)):
-            if path.startswith(root):
-                found.add(path.removeprefix(root).split("/")[0].removesuffix(".py"))
-    return found
-
-
-def sure_imports(text: str) -> Iterator[str]:
-    """Top-level modules that a file cannot be imported without.
-
-    An import in a `try`, below an `if`, in a function, or of a module that `pytest.importorskip` names is none.
-    """
-    try:
-        tree = syntax.parse(text)
-    except syntax.UNREADABLE:
-        return
-    skipped = {
-        str(node.args[0].value).split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and getattr(node.func, "attr", getattr(node.func, "id", "")) == "importorskip"
-        and node.args
-        and isinstance(node.args[0], ast.Constant)
-    }
-    for node in tree.body:
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module]
-        yield from (name for name in names if name.split(".")[0] not in skipped)

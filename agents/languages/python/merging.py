@@ -14,7 +14,18 @@ from dataclasses import dataclass, field
 
 from agents.languages.definitions import CannotMerge
 from agents.languages.python import syntax
-from agents.languages.python.definitions import COMPOUND, blocks_of, first_line, lines_of, names_of
+from agents.languages.python.definitions import (
+    COMPOUND,
+    DEFINITION,
+    FUNCTION,
+    blocks_of,
+    defined_tests,
+    first_line,
+    lines_of,
+    names_bound,
+    names_imported,
+    names_of,
+)
 from agents.languages.python.imports import add_imports, is_typing_block
 
 _COMMENT = re.compile(r"[ \t]*#")
@@ -43,7 +54,7 @@ class _Text:
     def last(self, node: ast.stmt) -> int:
         """The last line of a statement with the comments that are indented as its body."""
         row = end = node.end_lineno or node.lineno
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if not isinstance(node, DEFINITION):
             return end
         while row < len(self.lines) and (not self.lines[row].strip() or _COMMENT.match(self.lines[row])):
             row += 1
@@ -104,37 +115,26 @@ def new_part(old: str, new: str, *, helpers: bool) -> str:
         was, text = syntax.parse(old), _Text(new)
     except syntax.UNREADABLE:
         return ""
-    known, left = {name for name, _ in _tests_in(was.body, ())}, list(text.lines)
-    kept = 0
-    for name, node in _tests_in(text.tree.body, ()):
-        if name in known:
-            left[text.above(node) - 1 : text.last(node)] = [""] * (text.last(node) - text.above(node) + 1)
-        else:
-            kept += 1
+    known = {name for name, _ in defined_tests(was.body)}
     there = {name for node in was.body for name, _, _ in names_of(node)}
+    gone = [node for name, node in defined_tests(text.tree.body) if name in known]
     for node in text.tree.body:
-        names = {name for name, _, _ in names_of(node)}
-        tests = list(_tests_in([node], ()))
-        gone = names and names <= there and not helpers and not tests
-        if gone or (tests and not any(name not in known for name, _ in tests)) or (not helpers and _is_loose(node)):
-            left[text.above(node) - 1 : text.last(node)] = [""] * (text.last(node) - text.above(node) + 1)
-    return "".join(left) if kept else ""
+        names, tests = {name for name, _, _ in names_of(node)}, {name for name, _ in defined_tests([node])}
+        if tests:
+            gone += [node] if tests <= known else []
+        elif not helpers and (_is_loose(node) or (names and names <= there)):
+            gone.append(node)
+    if not {name for name, _ in defined_tests(text.tree.body)} - known:
+        return ""
+    left = list(text.lines)
+    for node in gone:
+        left[text.above(node) - 1 : text.last(node)] = [""] * (text.last(node) - text.above(node) + 1)
+    return "".join(left)
 
 
 def _is_loose(node: ast.stmt) -> bool:
     """Code at module level that defines nothing; that of the file stays."""
-    return not isinstance(node, IMPORT | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not names_of(node)
-
-
-def _tests_in(body: Iterable[ast.stmt], above: tuple[str, ...]) -> list[tuple[tuple[str, ...], ast.stmt]]:
-    """Test functions and methods with their names."""
-    found: list[tuple[tuple[str, ...], ast.stmt]] = []
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            found += _tests_in(node.body, (*above, node.name))
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            found.append(((*above, node.name), node))
-    return found
+    return not isinstance(node, IMPORT | DEFINITION) and not names_of(node)
 
 
 def borrows(old: str, part: str) -> bool:
@@ -143,29 +143,14 @@ def borrows(old: str, part: str) -> bool:
         was, new = syntax.parse(old), syntax.parse(part)
     except syntax.UNREADABLE:
         return False
-    bound = _bound(ast.walk(new))
+    bound = {*names_bound(ast.walk(new)), *(name for node in ast.walk(new) for name in names_imported(node))}
     used = {node.id for node in ast.walk(new) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     top: list[ast.AST] = [
         one for node in was.body for one in (ast.walk(node) if isinstance(node, COMPOUND) else [node])
     ]
-    there = _bound(top) | {name for node in top if isinstance(node, ast.stmt) for name, _, _ in names_of(node)}
+    there = {*names_bound(top), *(name for node in top for name in names_imported(node))}
+    there |= {name for node in top if isinstance(node, ast.stmt) for name, _, _ in names_of(node)}
     return bool((used - bound) & there)
-
-
-def _bound(nodes: Iterable[ast.AST]) -> set[str]:
-    found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, IMPORT):
-            found |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            found.add(node.name)
-    return found
 
 
 def _merge_body(
@@ -243,7 +228,7 @@ def _check(
         old = there.get(key)
         if old is not None and _shares_line(old, old_body):
             raise CannotMerge(f"{inside}{key[0]} shares its line with other code")
-        if old is None and not inside and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if old is None and not inside and isinstance(node, FUNCTION):
             arguments = [*node.args.posonlyargs, *node.args.args]
             if arguments and arguments[0].arg in ("self", "cls"):
                 raise CannotMerge(f"{key[0]} looks like a method and is outside of any class")
@@ -332,7 +317,7 @@ def _class_header(node: ast.ClassDef) -> list[str]:
 def _added(was: _Text, new: _Text, near: ast.stmt, node: ast.stmt, inside: str, *, after: bool) -> str:
     """A new statement with the blank lines between it and its neighbour."""
     text = new.text(new.above(node), new.last(node))
-    close = not any(isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for one in (near, node))
+    close = not any(isinstance(one, DEFINITION) for one in (near, node))
     blank = "" if close else "\n" if inside else "\n\n"
     return blank + text if after else text + blank
 

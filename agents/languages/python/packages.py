@@ -21,68 +21,57 @@ _DEVELOPMENT = frozenset(
     "ipython isort jupyter mypy nox pip-tools pre-commit pycodestyle pydocstyle pyflakes pylint pyright pytest-cov "
     "pytest-randomly pytest-sugar pytest-xdist pyupgrade ruff safety sphinx tox towncrier twine uv vulture yapf".split()
 )
+_ASKING = ("find_spec", "importorskip")
 _MODULES = (".py", ".pyi", ".pyx", ".so", ".pyd")
 
 
-def imported_modules(files: Mapping[str, str], *, sure: bool = False) -> set[str]:
-    """Top-level modules that Python files import; files that do not parse import nothing.
+def imports_of(text: str, *, sure: bool = False, at_start: bool = False) -> set[str]:
+    """Full names of the modules that a Python text imports; one that does not parse imports nothing.
 
-    With `sure` only those they cannot do without: no import that is guarded or only for type checkers.
+    With `sure` those it cannot do without: no import that is guarded or only for type checkers. With `at_start` those
+    that loading it takes: no import in a function or under a condition.
     """
+    tree = syntax.module(text)
+    optional = set(guarded(tree)) if sure else set()
+    asked = _asked_for(tree) if sure or at_start else set()
     found: set[str] = set()
-    for path, text in files.items():
-        if not path.endswith(".py"):
-            continue
-        try:
-            tree = syntax.parse(text)
-        except syntax.UNREADABLE:
-            continue
-        optional = set(guarded(tree)) if sure else set()
-        asked = _asked_for(tree) if sure else set()
-        for node in ast.walk(tree):
-            names: list[str] = []
-            if id(node) in optional:
-                continue
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names = [node.module]
-            found.update({name.split(".")[0] for name in names} - asked)
-    return found
+    for node in tree.body if at_start else ast.walk(tree):
+        if isinstance(node, ast.Import) and id(node) not in optional:
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level and id(node) not in optional:
+            found.add(node.module)
+    return {name for name in found if name.split(".")[0] not in asked}
+
+
+def imported_modules(files: Mapping[str, str], *, sure: bool = False) -> set[str]:
+    """Top-level modules that Python files import, as imports_of() says."""
+    texts = [text for path, text in files.items() if path.endswith(".py")]
+    return {name.split(".")[0] for text in texts for name in imports_of(text, sure=sure)}
 
 
 def _asked_for(tree: ast.Module) -> set[str]:
     """Modules that the code looks for before it imports them: `find_spec("x")`, `pytest.importorskip("x")`."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
-    found = set()
-    for call in calls:
-        word, first = getattr(call.func, "attr", getattr(call.func, "id", "")), call.args[0]
-        if word in ("find_spec", "importorskip") and isinstance(first, ast.Constant):
-            found.add(str(first.value).split(".")[0])
-    return found
+    asking = [one for one in calls if getattr(one.func, "attr", getattr(one.func, "id", "")) in _ASKING]
+    return {str(one.args[0].value).split(".")[0] for one in asking if isinstance(one.args[0], ast.Constant)}
 
 
-def local_modules(paths: Iterable[str]) -> set[str]:
+def local_modules(paths: Iterable[str], roots: Iterable[str] = ("src",)) -> set[str]:
     """Modules that the repository itself brings, as pytest finds them.
 
-    They are below the repository's folder and `src`, and, as pytest puts the folder of each test file and `conftest.py`
-    on the path (that of its outermost package, where it is in one), beside tests.
+    They are below the repository's folder and its `roots`, and, as pytest puts the folder of each test file and
+    `conftest.py` on the path (that of its outermost package, where it is in one), beside tests.
     """
     known = set(paths)
     code = [path for path in known if path.endswith(_MODULES)]
-    roots = {"", "src/"}
-    for path in code:
-        if is_collected(path):
-            folder = PurePosixPath(path).parent
-            while f"{folder}/__init__.py" in known and folder.parts:
-                folder = folder.parent
-            roots.add(f"{folder}/" if folder.parts else "")
-    found = {"tests", "conftest"}
-    for path in code:
-        for root in roots:
-            if path.startswith(root):
-                found.add(path.removeprefix(root).split("/")[0].split(".")[0])
-    return found
+    tops = {"", *(f"{root}/" for root in roots)}
+    for path in filter(is_collected, code):
+        folder = PurePosixPath(path).parent
+        while f"{folder}/__init__.py" in known and folder.parts:
+            folder = folder.parent
+        tops.add(f"{folder}/" if folder.parts else "")
+    below = {path.removeprefix(top) for path in code for top in tops if path.startswith(top)}
+    return {"tests", "conftest"} | {path.split("/")[0].split(".")[0] for path in below}
 
 
 def listed(manifest: str) -> list[str]:

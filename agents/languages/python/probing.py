@@ -36,10 +36,7 @@ def calls_of(tests: Mapping[str, str], files: Mapping[str, str]) -> list[Call]:
     modules = {".".join(PurePosixPath(path).with_suffix("").parts) for path in files if path.endswith(".py")}
     found: dict[str, Call] = {}
     for text in tests.values():
-        try:
-            tree = syntax.parse(text)
-        except syntax.UNREADABLE:
-            continue
+        tree = syntax.module(text)
         origin = {
             alias.asname or alias.name: (node.module, alias.name)
             for node in ast.walk(tree)

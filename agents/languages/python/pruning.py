@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterable, Mapping
 
 from agents.languages.python import syntax
+from agents.languages.python.definitions import defined_tests, first_line
+from agents.languages.python.test_config import is_test_file
+from agents.languages.python.text import compiles
 
 
 def without(tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
@@ -28,15 +31,11 @@ def without(tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
 
 def ids_of_tests(path: str, source: str) -> list[str]:
     """The ids of the tests that pytest finds in a file by its own rules, without their parameters."""
-    name = path.rpartition("/")[2]
-    if not (name.endswith("_test.py") or (name.startswith("test_") and name.endswith(".py"))):
+    if not is_test_file(path):
         return []
-    try:
-        tree = syntax.parse(source)
-    except syntax.UNREADABLE:
-        return []
+    tree = syntax.module(source)
     collected = {(), *_test_classes(tree)}
-    return ["::".join([path, *names]) for names, _ in _tests_in(tree, ()) if names[:-1] in collected]
+    return ["::".join([path, *names]) for names, _ in defined_tests(tree.body) if names[:-1] in collected]
 
 
 def _test_classes(tree: ast.Module) -> Iterable[tuple[str, ...]]:
@@ -50,33 +49,15 @@ def _test_classes(tree: ast.Module) -> Iterable[tuple[str, ...]]:
 
 def _cut(text: str, gone: set[tuple[str, ...]]) -> str:
     """The file without these tests; "" when none would be left."""
-    try:
-        tree = syntax.parse(text)
-    except syntax.UNREADABLE:
-        return ""
-    if () in gone:
+    tree = syntax.module(text)
+    if () in gone or not compiles(text):
         return ""
     lines, kept = text.splitlines(keepends=True), 0
-    for names, node in _tests_in(tree, ()):
+    for names, node in defined_tests(tree.body):
         if names in gone:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            for number in range(first - 1, node.end_lineno or node.lineno):
+            for number in range(first_line(node) - 1, node.end_lineno or node.lineno):
                 lines[number] = ""
         else:
             kept += 1
     made = "".join(lines)
-    try:
-        syntax.parse(made)  # a class whose only test went is no Python any more
-    except SyntaxError:
-        return ""
-    return made if kept else ""
-
-
-def _tests_in(
-    tree: ast.Module | ast.ClassDef, above: tuple[str, ...]
-) -> Iterable[tuple[tuple[str, ...], ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef):
-            yield from _tests_in(node, (*above, node.name))
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            yield (*above, node.name), node
+    return made if kept and compiles(made) else ""  # a class whose only test went is no Python any more

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agents.languages.python import syntax
+from agents.languages.python.test_config import is_test_file
 
 
 def related_tests(files: Mapping[str, str], changed: Collection[str], roots: Sequence[str]) -> list[str]:
@@ -33,12 +34,7 @@ def related_tests(files: Mapping[str, str], changed: Collection[str], roots: Seq
         more = users[path] | ({one for one in files if one.startswith(below)} if below is not None else set())
         queue += more - reached
         reached |= more
-    return sorted(path for path in reached if _is_test_file(path))
-
-
-def _is_test_file(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name.startswith("test_") or name.endswith("_test.py")
+    return sorted(path for path in reached if is_test_file(path))
 
 
 def _names(path: str, roots: Sequence[str]) -> Iterator[str]:
@@ -51,12 +47,8 @@ def _names(path: str, roots: Sequence[str]) -> Iterator[str]:
 
 
 def _imported(path: str, text: str) -> Iterator[str]:
-    try:
-        tree = syntax.parse(text)
-    except syntax.UNREADABLE:
-        return
     package = path.split("/")[:-1]
-    for node in ast.walk(tree):
+    for node in ast.walk(syntax.module(text)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _with_packages(alias.name)

@@ -25,6 +25,14 @@ def parse(source: str | bytes) -> ast.Module:
     return _again(lambda: ast.parse(source))
 
 
+def module(source: str | bytes) -> ast.Module:
+    """The module; an empty one for text that is no Python."""
+    try:
+        return parse(source)
+    except UNREADABLE:
+        return ast.Module([], [])
+
+
 def literal(source: str) -> object:
     """The plain value of a literal expression. Raises one of UNREADABLE, and TypeError for a dict with list keys."""
     return _again(lambda: ast.literal_eval(source))

@@ -19,15 +19,19 @@ _FOLDERS = frozenset({"pytest", "_pytest", "pluggy", "coverage", "pytest_cov", "
 # Of [tool.pytest.ini_options]: these say where things are, the others what is left out.
 _HARMLESS = frozenset({"testpaths", "pythonpath", "minversion"})
 
-
-_TEST = re.compile(r"(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.py|conftest\.py)$")
+_TEST = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
 _NAMED = re.compile(r"(?:^|[_-])test(?:s|ing)?(?:$|[_.-])")
 _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
-def is_collected(path: str) -> bool:
-    """True for files that pytest itself imports: test files by its own patterns, and `conftest.py`."""
+def is_test_file(path: str) -> bool:
+    """True for files in which pytest looks for tests, by its own patterns."""
     return _TEST.search(path) is not None
+
+
+def is_collected(path: str) -> bool:
+    """True for files that pytest itself imports: test files, and `conftest.py`."""
+    return is_test_file(path) or path.rpartition("/")[2] == "conftest.py"
 
 
 def is_test(path: str, told: Sequence[str] = ()) -> bool:

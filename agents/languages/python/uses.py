@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from agents.languages.python import syntax
+from agents.languages.python.definitions import names_bound
 
 MAX_USES = 400
 _GUARDS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException"})
@@ -38,11 +39,7 @@ class Use:
 def uses_of(text: str, local: Iterable[str] = ()) -> list[Use]:
     """Uses in order of line, at most MAX_USES; none of modules in `local`, and none for code that does not parse."""
     try:
-        tree = syntax.parse(text)
-    except syntax.UNREADABLE:
-        return []
-    try:
-        return _UseReader(tree, frozenset(local)).read()
+        return _UseReader(syntax.module(text), frozenset(local)).read()
     except RecursionError:
         return []
 
@@ -57,7 +54,7 @@ class _UseReader:
     def read(self) -> list[Use]:
         """All uses."""
         self._imports()
-        for name in _bound_otherwise(self._tree):
+        for name in names_bound(ast.walk(self._tree)):
             self._bound.pop(name, None)
         self._walk()
         best: dict[tuple[str, tuple[str, ...], tuple[str, ...] | None], Use] = {}
@@ -130,21 +127,6 @@ def _chain(node: ast.expr) -> tuple[str, ...] | None:
         parts.append(node.attr)
         node = node.value
     return (node.id, *reversed(parts)) if isinstance(node, ast.Name) else None
-
-
-def _bound_otherwise(tree: ast.Module) -> Iterator[str]:
-    """Names that something else than an import binds, anywhere in the file."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-            yield from [node.name] if node.name else []
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            yield node.rest
 
 
 def guarded(tree: ast.Module) -> Iterator[int]:
