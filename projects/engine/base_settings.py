@@ -24,14 +24,14 @@ _OURS = ("PYTEST", "PYTHON", "LD_", "COV", "PATH", "HOME", "PIP_", "GIT_", "NODE
 _TESTS = frozenset("arguments python_path plugins environment test_seconds suite_seconds".split())
 
 
-class SettingsWanted(Exception):
-    """A person must confirm the file before it is used."""
+class AnswerWanted(Exception):
+    """A person must answer before the tests can be run."""
 
 
 def repository_settings(project: Project, repository: Repository, commit: str) -> tuple[dict[str, Any], list[str]]:
     """The parts of the test setup that the file names, and the packages; nothing when there is none, or after a no.
 
-    Raises SettingsWanted while nobody has answered for exactly this text, and BadInput for what it must not hold.
+    Raises AnswerWanted while nobody has answered for exactly this text, and BadInput for what it must not hold.
     """
     path = f"{project.subfolder}/{SETTINGS_FILE}" if project.subfolder else SETTINGS_FILE
     text = repository.read(commit, path)
@@ -54,7 +54,7 @@ def repository_settings(project: Project, repository: Repository, commit: str) -
         on_no="The file is ignored; its tests are run as they were found.",
         payload={"path": path, "text": text[:20_000]},
     )
-    raise SettingsWanted(f"Waits for an answer about {path}.")
+    raise AnswerWanted(f"Waits for an answer about {path}.")
 
 
 def _parsed(text: str) -> tuple[dict[str, Any], list[str]]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from pydantic import TypeAdapter
 
 from agents.languages.base import Language
 from agents.languages.layouts import RepositoryLayout
 from agents.languages.registry import language, language_of
 from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
-from projects.engine.base_settings import SETTINGS_FILE, SettingsWanted, checked_edits, repository_settings
+from projects.engine.base_settings import SETTINGS_FILE, AnswerWanted, checked_edits, repository_settings
 from projects.engine.packages import ProjectSupply, names_asked
 from projects.engine.paths import repository_of
 from projects.engine.sandboxes import fitted, name_for
@@ -40,53 +42,37 @@ FACTOR = 3.0  # of the time that it took
 TEST_FLOOR, SUITE_FLOOR = 60.0, 120.0
 SHOWN = 500  # names of failing tests that are kept
 WORDS = 300
-_PARTS: dict[Callable[[Any], Any], str] = {
-    tuple: "python_path arguments plugins",
-    dict: "environment metadata modules",
-    float: "test_seconds suite_seconds",
-}
-
-
-class PackagesWanted(Exception):
-    """A person must be asked about these names before the tests can be run."""
-
-    def __init__(self, lines: Sequence[str], reason: str) -> None:
-        super().__init__(", ".join(lines))
-        self.lines, self.reason = list(lines), reason
-
-
-def newest(project: Project) -> Baseline | None:
-    """The newest baseline whose measuring came to an end; None for a project that was started here."""
-    return project.baselines.exclude(status=Baseline.Status.MEASURING).first()
+_SETUP = TypeAdapter(TestSetup)
 
 
 def test_setup_of(project: Project) -> TestSetup:
     """How the project's tests are run: as its newest usable baseline says, with the failures that it found."""
-    found = project.baselines.filter(status=Baseline.Status.READY).first()
+    found = _usable(project)
     if found is None:
         return TestSetup()
     failing, flickering = found.tests.get("failing", {}), found.tests.get("flickering", [])
     return replace(setup_from(found.setup), known_failures=frozenset(failing), flickering=frozenset(flickering))
 
 
+def _usable(project: Project) -> Baseline | None:
+    return project.baselines.filter(status=Baseline.Status.READY).first()
+
+
 def packages_of(project: Project) -> list[str]:
     """Requirement lines that every run of the project's tests needs."""
-    found = project.baselines.filter(status=Baseline.Status.READY).first()
+    found = _usable(project)
     return list(found.packages) if found else []
 
 
 def setup_from(data: Mapping[str, Any]) -> TestSetup:
     """A setup from plain data, as setup_to_json() made it; what is not named is as by default."""
-    given: dict[str, Any] = {}
-    for kind, names in _PARTS.items():
-        given |= {name: kind(data[name]) for name in names.split() if name in data}
-    return TestSetup(**given)
+    return _SETUP.validate_python(data)
 
 
 def setup_to_json(setup: TestSetup) -> dict[str, Any]:
     """A setup as plain data, without the failures, which the baseline keeps with their messages."""
-    data = asdict(setup)
-    return {name: value for name, value in data.items() if name not in ("known_failures", "flickering")}
+    data: dict[str, Any] = _SETUP.dump_python(setup, mode="json", exclude={"known_failures", "flickering"})
+    return data
 
 
 def measure(project: Project, commit: str = "") -> Baseline:
@@ -117,16 +103,12 @@ def request_measure(project: Project, *, by: User, edits: Mapping[str, Any] | No
 
 def measure_row(found: Baseline) -> Baseline:
     """Do what was asked for by a row that is MEASURING; see measure()."""
-    project, repository = found.project, repository_of(found.project)
     try:
-        _measure(found, repository, found.setup.get("edited", {}))
-    except SettingsWanted as asked:
+        _measure(found, repository_of(found.project), found.setup.get("edited", {}))
+    except AnswerWanted as asked:
         found.problem = str(asked)
     except BadInput as wrong:
         _unusable(found, f"{SETTINGS_FILE} cannot be used: {wrong}")
-    except PackagesWanted as wanted:
-        _ask(project, wanted)
-        found.problem = f"Waits for an answer about packages: {wanted}."
     except (PackageRefused, IndexUnavailable) as refused:
         _unusable(found, f"A package that its tests need cannot be had: {refused}.")
     except SandboxError as broken:
@@ -177,11 +159,8 @@ def look(repository: Repository, commit: str, subfolder: str) -> tuple[Language 
     """The language and the layout of a commit, or of the part of it that is the project."""
     top = f"{subfolder}/" if subfolder else ""
     paths = [path.removeprefix(top) for path in repository.files(commit) if path.startswith(top)]
-    counts: dict[str, int] = {}
-    for path in paths:
-        if (owner := language_of(path)) is not None:
-            counts[owner.name] = counts.get(owner.name, 0) + 1
-    for name in sorted(counts, key=lambda name: -counts[name]):
+    counts = Counter(owner.name for path in paths if (owner := language_of(path)))
+    for name, _ in counts.most_common():
         spoken = language(name)
         found = spoken.layout(paths, lambda path: repository.read(commit, top + path) or "")
         if found is not None:
@@ -211,12 +190,12 @@ def _below(layout: RepositoryLayout, top: str) -> RepositoryLayout:
 
 
 def _packages(project: Project, layout: RepositoryLayout) -> tuple[list[str], PackageSet | None]:
-    """What is fetched for the tests. Raises PackagesWanted, and PackageRefused for what cannot be had."""
+    """What is fetched for the tests. Raises AnswerWanted, and PackageRefused for what cannot be had."""
     supply, refused = ProjectSupply(project), _refused_names(project)
     verdicts = {line: supply.check(line).judgement for line in (*layout.needed, *layout.useful)}
     asks = [plain_name(line) for line in layout.needed if verdicts[line] is Judgement.NEEDS_APPROVAL]
     if unknown := [name for name in asks if name not in refused]:
-        raise PackagesWanted(unknown, "Its tests import them.")
+        _ask(project, unknown, "Its tests import them.")
     needed = [line for line in layout.needed if verdicts[line] is Judgement.ALLOWED]
     useful = [line for line in layout.useful if verdicts[line] is Judgement.ALLOWED]
     try:
@@ -228,7 +207,7 @@ def _packages(project: Project, layout: RepositoryLayout) -> tuple[list[str], Pa
         return needed, supply.fetch(needed) if needed else None
     except PackageUnlisted as unlisted:
         if unknown := [name for name in unlisted.names if name not in refused]:
-            raise PackagesWanted(unknown, f"{unlisted.reason}.") from None
+            _ask(project, unknown, f"{unlisted.reason}.")
         raise
 
 
@@ -267,14 +246,11 @@ def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edi
     suite, test = max(SUITE_FLOOR, math.ceil(found.seconds * FACTOR)), max(TEST_FLOOR, math.ceil(found.seconds))
     setup = replace(setup, suite_seconds=suite, test_seconds=test)
     found.setup = {**setup_to_json(setup), **edits, "edited": found.setup.get("edited", {})}
-    problems = [
-        report for report in reports if report.void or (report.problem and not (report.passed or report.failed))
-    ]
+    problems = [one for one in reports if one.void or (one.problem and not (one.passed or one.failed))]
+    found.status = Baseline.Status.READY
     if len(ran) < 2 or problems:
         _unusable(found, _why(problems[0] if problems else first))
-        return
-    found.status = Baseline.Status.READY
-    if len(steady) > SHOWN:
+    elif len(steady) > SHOWN:
         _unusable(found, f"{len(steady)} tests fail: too many to tell new failures from them.")
 
 
@@ -291,26 +267,26 @@ def _why(report: TestReport) -> str:
     return f"{said[:600].rstrip('.')}."
 
 
-def _ask(project: Project, wanted: PackagesWanted) -> None:
-    """Ask once about all of them; a yes allows each by its name."""
-    supply = ProjectSupply(project)
-    facts = {}
-    for name in wanted.lines:
+def _ask(project: Project, packages: Sequence[str], reason: str) -> NoReturn:
+    """Ask once about all of them; a yes allows each by its name. Raises AnswerWanted."""
+    supply, facts = ProjectSupply(project), {}
+    for name in packages:
         try:
             facts[name] = supply.look_up(name).to_json()
         except (PackageRefused, IndexUnavailable) as refused:
             facts[name] = {"problem": str(refused)}
-    names = ", ".join(wanted.lines)
+    names = ", ".join(packages)
     ask(
         project,
         kind=Approval.Kind.PACKAGE,
         subject=names if len(names) <= 200 else hashlib.sha256(names.encode()).hexdigest(),
         title=f"Install {names} for the tests of {project.name}?"[:200],
-        why=wanted.reason,
+        why=reason,
         on_yes="They are fetched and unpacked without running any of their code; then the tests are run again.",
         on_no="The tests that need them stay among the known failures.",
-        payload={"packages": wanted.lines, "facts": facts, "ecosystem": "Python"},
+        payload={"packages": list(packages), "facts": facts, "ecosystem": "Python"},
     )
+    raise AnswerWanted(f"Waits for an answer about packages: {names}.")
 
 
 def accept_without_tests(project: Project, *, by: User) -> Baseline:
