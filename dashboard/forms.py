@@ -135,34 +135,44 @@ class ProjectForm(DocumentForm):
 class ImportForm(forms.Form):
     """Code that is there, from one of three places."""
 
-    name = forms.CharField(max_length=120, required=False, help_text="The name of its source by default.")
     archive = forms.FileField(
         required=False,
-        label="A zip or tar archive",
+        label="Zip or tar archive",
         widget=forms.ClearableFileInput(attrs={"accept": ".zip,.tar,.gz,.tgz,.bz2,.xz"}),
         help_text="Up to 50 MB.",
     )
     address = forms.CharField(
         required=False,
         max_length=500,
-        label="Or a git address",
+        label="Git address",
         widget=forms.TextInput(attrs={"spellcheck": "false", "placeholder": "https://git.example.org/shop.git"}),
         help_text="https or ssh, without credentials.",
     )
     folder = forms.CharField(
         required=False,
         max_length=1_000,
-        label="Or a folder on the server",
+        label="Folder on the server",
         widget=forms.TextInput(attrs={"spellcheck": "false"}),
-        help_text="Below one that an administrator listed.",
+        help_text="Below a folder that an administrator listed in AISWE_IMPORT_ROOTS.",
     )
+    name = forms.CharField(max_length=120, required=False, help_text="The name of its source by default.")
     branch = forms.CharField(required=False, max_length=200, help_text="The one that is checked out by default.")
     subfolder = forms.CharField(required=False, max_length=400, help_text="The part of it that is the project.")
+
+    PLACES = ("archive", "address", "folder")
+
+    def places(self) -> list[forms.BoundField]:
+        """The fields of which one is given."""
+        return [self[name] for name in self.PLACES]
+
+    def details(self) -> list[forms.BoundField]:
+        """The other fields."""
+        return [field for field in self if field.name not in self.PLACES]
 
     def clean(self) -> dict[str, Any]:
         """Exactly one place is given."""
         data = super().clean() or {}
-        if sum(bool(data.get(name)) for name in ("archive", "address", "folder")) != 1:
+        if sum(bool(data.get(name)) for name in self.PLACES) != 1:
             raise ValidationError("Give exactly one: an archive, an address or a folder.")
         if data.get("archive") and data["archive"].size > MAX_ARCHIVE:
             raise ValidationError("The archive has more than 50 MB: use `aiswe project import` on the server.")

@@ -63,7 +63,7 @@ def baseline(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
     if request.method == "POST" and (not form.is_bound or form.is_valid()):
         edits = {name: value for name, value in form.cleaned_data.items() if value} if form.is_bound else None
         baselines.request_measure(project, by=request.user, edits=edits)
-        messages.success(request, "The tests are run twice; reload this page for the result.")
+        messages.success(request, "The tests are run again.")
         return redirect("baseline", project.pk)
     row = project.baselines.first()
     if row is not None and not form.is_bound:
@@ -80,9 +80,11 @@ def baseline(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
         "baseline": row,
         "form": form,
         "asks": asks,
-        "unusable": row is not None and row.status in (Baseline.Status.UNUSABLE, Baseline.Status.MEASURING),
+        "works": row is not None and row.status == Baseline.Status.MEASURING and not asks,
+        "unusable": row is not None and (row.status == Baseline.Status.UNUSABLE or bool(asks)),
     }
-    return show(request, "pages/baseline.html", context, status=422 if form.is_bound else 200)
+    status = 422 if form.is_bound else 200
+    return show(request, "pages/baseline.html", context, part="baseline", status=status)
 
 
 @page("POST", Project)

@@ -119,6 +119,7 @@ def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     planning = next((run for run in latest if run.kind == Run.Kind.PLAN and run.status not in Run.OVER), None)
     context = {
         "project": project,
+        "baseline": project.baselines.first(),
         "document": document,
         "documents": project.documents.all()[:10],
         "plan": plan,

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from projects.models import Baseline, Project
+from projects.models import Approval, Baseline, Project
 
 pytestmark = pytest.mark.django_db
 
@@ -96,3 +96,24 @@ def test_how_tests_are_run_can_be_changed_and_wrong_words_are_refused(anna: Clie
     for wrong in ({"python_path": "../x"}, {"python_path": "/etc"}, {"suite_seconds": "0"}, {"arguments": "'"}):
         assert anna.post(page, {"edit": "1", **wrong}).status_code == 422
     assert Baseline.objects.count() == 2
+
+
+def test_the_baseline_page_renews_itself_while_the_tests_run_and_waits_for_an_answer_otherwise(anna: Client) -> None:
+    project = Project.objects.create(name="Shop", slug="shop")
+    Baseline.objects.create(project=project, commit="a" * 40, problem="Waits for an answer about packages: outcome.")
+    address = reverse("baseline", args=[project.pk])
+    shown = anna.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert [words in shown for words in ("every 3s", "Go on without its tests", "<html")] == [True, False, False]
+    Approval.objects.create(project=project, kind=Approval.Kind.PACKAGE, title="Install outcome?", subject="x")
+    shown = anna.get(address).content.decode()
+    assert all(words in shown for words in ("Waiting for you", "Install outcome?", "Go on without its tests"))
+    assert not any(words in shown for words in ("every 3s", "Limits")), "limits that nobody measured are not shown"
+
+
+def test_a_project_shows_how_the_imported_code_stands(anna: Client) -> None:
+    project = Project.objects.create(name="Shop", slug="shop")
+    Baseline.objects.create(
+        project=project, commit="a" * 40, status="ready", tests={"passed": 3, "failing": {"tests/a.py::test_b": "no"}}
+    )
+    shown = " ".join(anna.get(reverse("project", args=[project.pk])).content.decode().split())
+    assert "3 tests pass, 1 fail and do not count" in shown

@@ -55,7 +55,7 @@ def create_project(name: str, *, by: User, **settings: Any) -> Project:
 
 
 def _insert(values: Mapping[str, Any], by: User) -> Project:
-    stem = slugify(values["name"])[:70].strip("-") or "project"
+    stem = slugify(values["name"].replace(".", "-"))[:70].strip("-") or "project"
     taken = set(Project.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     slug, number = stem, 2
     while slug in taken:

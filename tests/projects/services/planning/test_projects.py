@@ -18,8 +18,10 @@ def test_the_creator_is_architect_manager_and_developer():
 
 
 def test_two_projects_of_one_name_have_addresses_of_their_own():
-    slugs = [make_project("Ledger").slug for _ in range(3)] + [make_project("日本").slug]
-    assert slugs == ["ledger", "ledger-2", "ledger-3", "project"]
+    slugs = [make_project("Ledger").slug for _ in range(3)] + [
+        make_project(name).slug for name in ("日本", "shop-2.0.1")
+    ]
+    assert slugs == ["ledger", "ledger-2", "ledger-3", "project", "shop-2-0-1"]
 
 
 @pytest.mark.parametrize(
