@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from agents.secrets.redaction import redact
 from agents.workspace.addresses import GitAddress, SourceRefused, place_of
+from agents.workspace.git import ENVIRONMENT
 
 ORIGIN = "refs/remotes/origin"
 _SETTINGS = (
@@ -35,29 +39,6 @@ _SSH = (
     " -o ForwardAgent=no -o ConnectTimeout=20"
 )
 _MOST_OUTPUT = 64_000_000
-_MEANINGS = (
-    (r"dubious ownership", "It belongs to another user of this machine: copy it, or import it as its owner."),
-    (
-        r"not our ref|promisor|missing blob|unable to read [0-9a-f]{40}|bad object",
-        "Some of its objects are missing (a partial or damaged clone): complete it first, with `git fetch --refetch`.",
-    ),
-    (
-        r"does not appear to be a git repository|not a git repository|repository .* not found|Repository not found",
-        "There is no git repository there, or it is not open to you.",
-    ),
-    (
-        r"could not read Username|Authentication failed|HTTP Basic|401|403|Permission denied",
-        "Access is refused: set AISWE_GIT_TOKENS=host=token (https) or AISWE_GIT_SSH_KEY (ssh) in the environment.",
-    ),
-    (r"Host key verification failed", "The host's key is not known: add it to /etc/ssh/ssh_known_hosts."),
-    (r"\[rejected\]|non-fast-forward|fetch first", "The branch there has other commits, and nothing is ever forced."),
-    (r"30[1278]|redirect", "It answers with a redirect, which is not followed: give the address where it leads."),
-    (r"fsck error|fsckObjects|bad tree|invalid .*object", "It holds objects that are not valid."),
-    (
-        r"[Cc]ould not resolve|Connection (?:refused|timed out)|unable to access|Network is unreachable",
-        "The host does not answer.",
-    ),
-)
 BRANCH = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+#@=,-]|[./](?![./]|$))*")
 
 
@@ -67,6 +48,21 @@ class FetchLimits:
 
     seconds: float = 600.0
     megabytes: int = 1000
+
+
+@dataclass(frozen=True)
+class RemoteAccess:
+    """How other hosts are reached: `private` ones may have private addresses, `tokens` are credentials by host.
+
+    A token is `user:password` or a token alone; it is given to its host only, and not on the command line.
+    """
+
+    private: Iterable[str] = ()
+    tokens: Mapping[str, str] = field(default_factory=dict)
+    ssh_key: str = ""
+
+
+LIMITS, NOBODY = FetchLimits(), RemoteAccess()
 
 
 @dataclass(frozen=True)
@@ -88,70 +84,50 @@ class PlainFile:
 
 
 def clone_address(
-    address: GitAddress,
-    target: Path,
-    branch: str = "",
-    *,
-    private: Iterable[str] = (),
-    tokens: Mapping[str, str] | None = None,
-    ssh_key: str = "",
-    limits: FetchLimits | None = None,
+    address: GitAddress, target: Path, branch: str = "", *, access: RemoteAccess = NOBODY, limits: FetchLimits = LIMITS
 ) -> Fetched:
-    """Fetch all branches and tags of an address into a new bare repository at `target`.
-
-    The connection goes to the IP address that was checked. `tokens` holds credentials by host, `user:password` or a
-    token alone; they are given to that host only, and not on the command line. Raises SourceRefused.
-    """
-    environment, config = connection(address, private=private, tokens=tokens, ssh_key=ssh_key)
-    return _clone(str(address), target, branch, environment, config, limits or FetchLimits())
+    """Fetch all branches and tags of an address into a new bare repository at `target`. Raises SourceRefused."""
+    return _clone(str(address), target, branch, limits, *connection(address, access))
 
 
-def connection(
-    address: GitAddress, *, private: Iterable[str], tokens: Mapping[str, str] | None, ssh_key: str
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Environment and settings with which git talks to an address and to nothing else, as clone_address() says."""
-    place = place_of(address, private)
+def connection(address: GitAddress, access: RemoteAccess) -> tuple[dict[str, str], dict[str, str]]:
+    """Environment and settings with which git talks to the IP address that was checked, and to nothing else."""
+    place = place_of(address, access.private)
     host = address.host.strip("[]")
-    environment = {"GIT_ALLOW_PROTOCOL": address.scheme}
-    config: dict[str, str] = {}
+    environment, config = {"GIT_ALLOW_PROTOCOL": address.scheme}, {}
     if address.scheme == "https":
         pinned = f"[{place}]" if ":" in place else place
         config["http.curloptResolve"] = f"{host}:{address.port}:{pinned}"
-        if token := (tokens or {}).get(host.lower()):
+        if token := access.tokens.get(host.lower()):
             given = token if ":" in token else f"x-access-token:{token}"
-            plain = base64.b64encode(given.encode()).decode()
-            config[f"http.https://{address.host}:{address.port}/.extraHeader"] = f"Authorization: Basic {plain}"
-            config[f"http.https://{address.host}/.extraHeader"] = f"Authorization: Basic {plain}"
+            header = f"Authorization: Basic {base64.b64encode(given.encode()).decode()}"
+            for port in (f":{address.port}", ""):
+                config[f"http.https://{address.host}{port}/.extraHeader"] = header
     else:
-        key = f" -o IdentitiesOnly=yes -i {_shell_word(ssh_key)}" if ssh_key else ""
+        key = f" -o IdentitiesOnly=yes -i {shlex.quote(access.ssh_key)}" if access.ssh_key else ""
         environment["GIT_SSH_COMMAND"] = f"{_SSH} -o HostName={place} -o HostKeyAlias={host}{key}"
         environment["GIT_SSH_VARIANT"] = "ssh"
     return environment, config
 
 
-def clone_folder(source: Path, target: Path, branch: str = "", *, limits: FetchLimits | None = None) -> Fetched:
+def clone_folder(source: Path, target: Path, branch: str = "", *, limits: FetchLimits = LIMITS) -> Fetched:
     """Fetch all branches and tags of a repository on this machine, as clone_address() does. Raises SourceRefused."""
-    given = limits or FetchLimits()
-    fetched = _clone(str(source.resolve()), target, branch, {"GIT_ALLOW_PROTOCOL": "file"}, {}, given)
-    edits = _uncommitted(source, target)
-    notes = [
-        *fetched.notes,
-        *([f"Left out: {edits} uncommitted in {source.name}. Commit them to bring them in."] * bool(edits)),
-    ]
-    return Fetched(fetched.branch, fetched.head, tuple(notes))
+    fetched = _clone(str(source.resolve()), target, branch, limits, {"GIT_ALLOW_PROTOCOL": "file"}, {})
+    if edits := _uncommitted(source, target):
+        note = f"Left out: {edits} uncommitted in {source.name}. Commit them to bring them in."
+        return replace(fetched, notes=(*fetched.notes, note))
+    return fetched
 
 
 def _clone(
     source: str,
     target: Path,
     branch: str,
+    limits: FetchLimits,
     environment: Mapping[str, str],
     config: Mapping[str, str],
-    limits: FetchLimits,
 ) -> Fetched:
-    if branch and not BRANCH.fullmatch(branch):
-        raise SourceRefused(f"{branch[:80]!r} is not a valid branch name.")
-    with _new_repository(target) as fresh:
+    with _new_repository(target, branch) as fresh:
         run = BoundedGit(fresh, environment, config, limits)
         heads = _heads(run, source)
         chosen = branch or heads.get("HEAD", "")
@@ -161,17 +137,8 @@ def _clone(
             raise SourceRefused(
                 f"It has {asked}. There are: {names}." if names else "The repository has no commit yet."
             )
-        run(
-            "fetch",
-            "--quiet",
-            "--update-shallow",
-            "--no-write-fetch-head",
-            "--no-auto-gc",
-            "--",
-            source,
-            f"+refs/heads/*:{ORIGIN}/*",
-            "+refs/tags/*:refs/tags/*",
-        )
+        options = "--quiet --update-shallow --no-write-fetch-head --no-auto-gc --".split()
+        run("fetch", *options, source, f"+refs/heads/*:{ORIGIN}/*", "+refs/tags/*:refs/tags/*")
         head = run("rev-parse", "--verify", f"{ORIGIN}/{chosen}^{{commit}}").strip()
         run("update-ref", f"refs/heads/{chosen}", head, "")
         run("symbolic-ref", "HEAD", f"refs/heads/{chosen}")
@@ -190,18 +157,15 @@ def _heads(run: BoundedGit, source: str) -> dict[str, str]:
         value, _, name = row.partition("\t")
         if name == "HEAD" and value.startswith("ref: refs/heads/"):
             found["HEAD"] = value.removeprefix("ref: refs/heads/")
-        elif name.startswith("refs/heads/") and name not in ("refs/heads/HEAD",):
+        elif name.startswith("refs/heads/") and name != "refs/heads/HEAD":
             found[name.removeprefix("refs/heads/")] = value
     return found
 
 
 def commit_files(files: Iterable[PlainFile], target: Path, branch: str, title: str) -> Fetched:
     """A new bare repository at `target` whose first commit holds exactly these files. Raises SourceRefused."""
-    branch = branch or "main"
-    if not BRANCH.fullmatch(branch):
-        raise SourceRefused(f"{branch[:80]!r} is not a valid branch name.")
-    now = int(time.time())
-    with _new_repository(target) as fresh, tempfile.TemporaryFile() as stream:
+    branch, now = branch or "main", int(time.time())
+    with _new_repository(target, branch) as fresh, tempfile.TemporaryFile() as stream:
         message = title.encode("utf-8", "replace")
         who = f"AI SWE <aiswe@localhost> {now} +0000"
         stream.write(f"commit refs/heads/{branch}\nauthor {who}\ncommitter {who}\ndata {len(message)}\n".encode())
@@ -231,16 +195,16 @@ def _uncommitted(source: Path, clone: Path) -> str:
             rows = run("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all").splitlines()
         except (SourceRefused, KeyError):  # a bare repository, or no branch that is checked out
             return ""
-    kinds = (
-        ("edited file", [row for row in rows if row[:2] != "??"]),
-        ("new file", [row for row in rows if row[:2] == "??"]),
-    )
-    return " and ".join(f"{len(found)} {word}{'s' * (len(found) > 1)}" for word, found in kinds if found)
+    new = sum(row[:2] == "??" for row in rows)
+    kinds = {"edited file": len(rows) - new, "new file": new}
+    return " and ".join(f"{count} {word}{'s' * (count > 1)}" for word, count in kinds.items() if count)
 
 
 @contextlib.contextmanager
-def _new_repository(target: Path) -> Iterator[Path]:
+def _new_repository(target: Path, branch: str) -> Iterator[Path]:
     """A bare repository that appears at `target` when the block ends, and not at all when it fails."""
+    if branch and not BRANCH.fullmatch(branch):
+        raise SourceRefused(f"{branch[:80]!r} is not a valid branch name.")
     if target.exists():
         raise SourceRefused(f"There is something at {target.name} already.")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -263,14 +227,9 @@ class BoundedGit:
         # Settings by environment: a command line can be read by every user of the machine.
         pairs = [*(setting.split("=", 1) for setting in _SETTINGS.split()), *config.items()]
         self._environment = {
+            **ENVIRONMENT,
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-            "HOME": "/nonexistent",
-            "LC_ALL": "C.UTF-8",
             "GIT_DIR": str(folder),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": "/dev/null",
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
             "GIT_ASKPASS": "true",
             "GIT_LFS_SKIP_SMUDGE": "1",
             "GIT_CONFIG_COUNT": str(len(pairs)),
@@ -330,12 +289,14 @@ def _size(folder: Path) -> int:
     return total
 
 
+@functools.cache
+def _messages() -> list[dict[str, str]]:
+    found: list[dict[str, str]] = tomllib.loads(Path(__file__).with_name("git_messages.toml").read_text())["message"]
+    return found
+
+
 def _in_words(said: str) -> str:
     """What git's last words mean for a person; of the words themselves only what names no credential."""
-    known = next((sentence for pattern, sentence in _MEANINGS if re.search(pattern, said)), "")
+    known = next((one["means"] for one in _messages() if re.search(one["pattern"], said)), "")
     last = " ".join(line for line in said.splitlines() if line.startswith(("fatal:", "error:")))[-300:]
     return known or f"git refused: {redact(last) or 'it gave no reason'}"
-
-
-def _shell_word(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

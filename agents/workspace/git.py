@@ -84,16 +84,22 @@ def disk_full(error: OSError) -> DiskFull | None:
     return DiskFull(f"The disk is full: {error.strerror}.") if full else None
 
 
+# No settings of this machine or its users, and nobody who could be asked for a password.
+ENVIRONMENT = {
+    "HOME": "/nonexistent",
+    "LC_ALL": "C.UTF-8",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
 def _environment(folder: Path, author: CommitSettings) -> dict[str, str]:
     return {
+        **ENVIRONMENT,
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "HOME": "/nonexistent",
-        "LC_ALL": "C.UTF-8",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_ATTR_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",  # a replacement would show another tree than the one the hash names
-        "GIT_TERMINAL_PROMPT": "0",
         "SSH_ASKPASS": "/bin/false",  # nobody is there to type the passphrase of a signing key
         "SSH_ASKPASS_REQUIRE": "force",
         # A folder that is no repository any more must not lead to one that happens to lie around it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.contrib.auth.models import User
 
 from agents.workspace.addresses import SourceRefused, parse_address
@@ -14,7 +13,7 @@ from projects.models import Approval, Project, Run
 from projects.services.accounts.rights import require
 from projects.services.audit.sitelog import note
 from projects.services.delivery.downloads import RESULTS, branches, git_dir_of
-from projects.services.repositories.importing import git_tokens
+from projects.services.repositories.importing import remote_access
 from projects.services.work import approval_requests
 
 
@@ -68,15 +67,7 @@ def push_run(run: Run, *, by: User, address: str, commit: str) -> PushTarget:
     approval_requests.close_approval(asked, Approval.Status.APPROVED, by=by)
     detail = {"project": run.project.slug, "branch": target.branch, "commit": commit, "address": address}
     try:
-        push_commit(
-            git_dir_of(run.project),
-            parse_address(address),
-            commit,
-            target.branch,
-            private=settings.GIT_HOSTS,
-            tokens=git_tokens(),
-            ssh_key=settings.GIT_SSH_KEY,
-        )
+        push_commit(git_dir_of(run.project), parse_address(address), commit, target.branch, remote_access())
     except SourceRefused as refused:
         note(by, "run.pushed", f"run {run.pk}", {**detail, "problem": str(refused)}, outcome="fail")
         raise BadInput(f"The push to {address} failed: {refused}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import lzma
 import os
 import stat
@@ -20,6 +19,10 @@ from sandbox.base import PackageRefused
 from sandbox.package_index.archives import ANY_RATIO, MAX_RATIO, inner_path
 
 MAX_FILES, MAX_PATH = 60_000, 400
+_UNREADABLE: tuple[type[Exception], ...] = (
+    *(PackageRefused, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, OSError, ValueError, KeyError, NotImplementedError, RuntimeError),
+)
 _LINK, _PROGRAM, _PLAIN = "120000", "100755", "100644"
 # What tools leave behind, and git's own folder: its hooks and settings are nobody's code.
 _IGNORED = [pattern for one in languages() for pattern in one.ignored]
@@ -49,17 +52,8 @@ def read_archive(file: IO[bytes], name: str, *, megabytes: int) -> list[PlainFil
             if room < 0 or len(found) > MAX_FILES:
                 raise SourceRefused(f"{name} unpacks to too much (more than {megabytes} MB or {MAX_FILES:,} files).")
             found[one.path] = one
-    except (
-        PackageRefused,
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        gzip.BadGzipFile,
-        zlib.error,
-        lzma.LZMAError,
-    ) as error:
-        raise SourceRefused(f"{name} cannot be unpacked: {error}") from None
-    except (EOFError, OSError, ValueError, KeyError, NotImplementedError, RuntimeError) as error:
-        raise SourceRefused(f"{name} is not a readable zip or tar archive: {error}") from None
+    except _UNREADABLE as error:
+        raise SourceRefused(f"{name} cannot be unpacked as a zip or tar archive: {error}") from None
     return [one for one in _below_top([*found.values()]) if not _is_left_out(one.path)]
 
 
@@ -161,19 +155,17 @@ def read_folder(folder: Path, *, megabytes: int) -> tuple[list[PlainFile], list[
             status = file.lstat()
             if _is_left_out(path):
                 continue
-            if stat.S_ISLNK(status.st_mode):
-                target = os.readlink(file)
-                outside += not leads_inside(path, target)
-                if leads_inside(path, target):
-                    found.append(PlainFile(path, os.fsencode(target), _LINK))
-                continue
-            if not stat.S_ISREG(status.st_mode):
+            if stat.S_ISLNK(status.st_mode) and leads_inside(path, os.readlink(file)):
+                found.append(PlainFile(path, os.fsencode(os.readlink(file)), _LINK))
+            elif stat.S_ISLNK(status.st_mode):
+                outside += 1
+            elif not stat.S_ISREG(status.st_mode):
                 special += 1
-                continue
-            total += status.st_size
-            if total > megabytes * 1_000_000 or len(found) > MAX_FILES:
-                raise SourceRefused(f"{folder.name} holds more than {megabytes} MB or {MAX_FILES:,} files.")
-            found.append(PlainFile(path, file.read_bytes(), _PROGRAM if status.st_mode & 0o100 else _PLAIN))
+            else:
+                total += status.st_size
+                if total > megabytes * 1_000_000 or len(found) > MAX_FILES:
+                    raise SourceRefused(f"{folder.name} holds more than {megabytes} MB or {MAX_FILES:,} files.")
+                found.append(PlainFile(path, file.read_bytes(), _PROGRAM if status.st_mode & 0o100 else _PLAIN))
     notes = [f"Left out: {outside} link(s) that lead out of the folder."] * bool(outside)
     notes += [f"Left out: {special} device(s) or pipe(s)."] * bool(special)
     return found, notes

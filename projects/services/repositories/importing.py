@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -15,13 +14,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from agents.workspace.addresses import SourceRefused, parse_address
-from agents.workspace.fetching import (
-    Fetched,
-    FetchLimits,
-    clone_address,
-    clone_folder,
-    commit_files,
-)
+from agents.workspace.fetching import Fetched, FetchLimits, RemoteAccess, clone_address, clone_folder, commit_files
 from agents.workspace.git import GitError, git
 from projects.engine.paths import home, repository_path
 from projects.errors import BadInput, NotAllowed
@@ -114,7 +107,10 @@ def import_project(
         fetched, subfolder = _fetch(source, incoming, branch, subfolder, min(seconds, settings.IMPORT_SECONDS))
         with transaction.atomic():
             project = create_project(name or source.name, by=by, **options)
-            _keep(project, source, fetched, subfolder)
+            shown = str(parse_address(source.address)) if source.address else ""
+            project.source = (shown or (str(source.folder.resolve()) if source.folder else source.archive_name))[:500]
+            project.base_branch, project.subfolder = fetched.branch, subfolder
+            project.save(update_fields=["source", "base_branch", "subfolder"])
             note(by, "project.imported", project.slug, {"source": project.source, "head": fetched.head})
             # Last: a folder that cannot be moved into place undoes the rows.
             place = repository_path(project)
@@ -128,50 +124,28 @@ def import_project(
     return Imported(project, fetched.head, fetched.notes)
 
 
-def _keep(project: Project, source: CodeSource, fetched: Fetched, subfolder: str) -> None:
-    shown = str(parse_address(source.address)) if source.address else ""
-    project.source = (shown or (str(source.folder.resolve()) if source.folder else source.archive_name))[:500]
-    project.base_branch, project.subfolder = fetched.branch, subfolder
-    project.save(update_fields=["source", "base_branch", "subfolder"])
-
-
 def _fetch(source: CodeSource, target: Path, branch: str, subfolder: str, seconds: float) -> tuple[Fetched, str]:
     limits = FetchLimits(seconds, settings.IMPORT_MB)
+    folder = source.folder.resolve() if source.folder is not None else None
+    top = _repository_around(folder, source.roots) if folder is not None else None
     if source.address:
-        fetched = clone_address(
-            parse_address(source.address),
-            target,
-            branch,
-            private=settings.GIT_HOSTS,
-            tokens=git_tokens(),
-            ssh_key=settings.GIT_SSH_KEY,
-            limits=limits,
-        )
-    elif source.folder is not None:
-        top = _repository_around(source.folder.resolve(), source.roots)
-        if top is None:
-            fetched = _from_folder(source.folder, target, branch)
-        else:
-            inside = source.folder.resolve().relative_to(top).as_posix()
-            subfolder = subfolder or ("" if inside == "." else inside)
-            fetched = clone_folder(top, target, branch, limits=limits)
+        fetched = clone_address(parse_address(source.address), target, branch, access=remote_access(), limits=limits)
+    elif folder is not None and top is not None:
+        inside = folder.relative_to(top).as_posix()
+        subfolder = subfolder or ("" if inside == "." else inside)
+        fetched = clone_folder(top, target, branch, limits=limits)
     else:
-        assert source.archive is not None  # noqa: S101  a source is one of the three
-        files = read_archive(source.archive, source.archive_name, megabytes=UPLOAD_MB)
-        fetched = _committed(files, target, branch, f"Import of {source.archive_name}")
+        if folder is not None:
+            title = f"Import of the folder {folder.name}"
+            files, notes = read_folder(folder, megabytes=settings.IMPORT_MB)
+        else:
+            assert source.archive is not None  # noqa: S101  a source is one of the three
+            title = f"Import of {source.archive_name}"
+            files, notes = read_archive(source.archive, source.archive_name, megabytes=UPLOAD_MB), []
+        if not files:
+            raise SourceRefused("It holds no file.")
+        fetched = replace(commit_files(files, target, branch, title), notes=tuple(notes))
     return fetched, _checked_subfolder(subfolder, target, fetched.head)
-
-
-def _from_folder(folder: Path, target: Path, branch: str) -> Fetched:
-    files, notes = read_folder(folder, megabytes=settings.IMPORT_MB)
-    fetched = _committed(files, target, branch, f"Import of the folder {folder.resolve().name}")
-    return Fetched(fetched.branch, fetched.head, tuple(notes))
-
-
-def _committed(files: list[Any], target: Path, branch: str, title: str) -> Fetched:
-    if not files:
-        raise SourceRefused("It holds no file.")
-    return commit_files(files, target, branch, title)
 
 
 def _repository_around(folder: Path, roots: tuple[Path, ...]) -> Path | None:
@@ -198,7 +172,8 @@ def _checked_subfolder(subfolder: str, repository: Path, head: str) -> str:
     return wanted
 
 
-def git_tokens() -> Mapping[str, str]:
-    """Credentials for git hosts from the environment, by host."""
+def remote_access() -> RemoteAccess:
+    """Private hosts that are allowed and credentials, from the environment."""
     pairs = (row.split("=", 1) for row in settings.GIT_TOKENS if "=" in row)
-    return {host.strip().lower(): token.strip() for host, token in pairs}
+    tokens = {host.strip().lower(): token.strip() for host, token in pairs}
+    return RemoteAccess(settings.GIT_HOSTS, tokens, settings.GIT_SSH_KEY)

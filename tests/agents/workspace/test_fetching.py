@@ -14,6 +14,7 @@ from agents.workspace.addresses import SourceRefused, parse_address, place_of
 from agents.workspace.fetching import (
     FetchLimits,
     PlainFile,
+    RemoteAccess,
     clone_address,
     clone_folder,
     commit_files,
@@ -195,7 +196,7 @@ def test_credentials_go_to_their_host_alone_and_never_on_a_command_line(
     monkeypatch.setattr(fetching.subprocess, "Popen", popen)
     tokens = {"example.org": "sesame", "other.example": "elsewhere"}
     with pytest.raises(SourceRefused):
-        clone_address(parse_address("https://example.org/a"), tmp_path / "ours", tokens=tokens)
+        clone_address(parse_address("https://example.org/a"), tmp_path / "ours", access=RemoteAccess(tokens=tokens))
     argv, env = seen[-1]
     settings = {
         env[f"GIT_CONFIG_KEY_{at}"]: env[f"GIT_CONFIG_VALUE_{at}"] for at in range(int(env["GIT_CONFIG_COUNT"]))
@@ -208,7 +209,11 @@ def test_credentials_go_to_their_host_alone_and_never_on_a_command_line(
     assert "sesame" not in " ".join(argv)
     assert "elsewhere" not in str(env)
     with pytest.raises(SourceRefused):
-        clone_address(parse_address("ssh://git@example.org/a"), tmp_path / "ours", tokens=tokens, ssh_key="/k 'x'")
+        clone_address(
+            parse_address("ssh://git@example.org/a"),
+            tmp_path / "ours",
+            access=RemoteAccess(tokens=tokens, ssh_key="/k 'x'"),
+        )
     command = seen[-1][1]["GIT_SSH_COMMAND"]
     assert "-o BatchMode=yes -o StrictHostKeyChecking=yes" in command
     assert "-o HostName=93.184.215.14 -o HostKeyAlias=example.org" in command
