@@ -104,7 +104,7 @@ class _Parser:
     def _add(self, kind: str, first: int, last: int, text: str, **more: int | str) -> None:
         block = DocumentBlock(kind, first + 1, last + 1, text, **more)  # type: ignore[arg-type]  # fields of Block
         if kind != "code":
-            block.defines = defined_id(text, heading=kind == "heading")
+            block.defines = defined_id(text, kind=kind)
         self.blocks.append(block)
 
     def _code(self, at: int) -> int:

@@ -21,8 +21,12 @@ _DEFINITION = re.compile(
     r"[*_`]{0,3}(?:\s{0,3}(?::|[–—]|-(?=\s)|\|)[*_`]{0,3}|[.)](?=\s))(?:\s+|$)"
 )
 _BRACKETED = re.compile(rf"^\[({_ID})\]\s+")
-# "FR-01 The system shall …": no separator, but a new sentence.
-_BARE_START = re.compile(rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?=[A-Z\"“])")
+# "FR-01 The system shall …" or "FR-01 `list` prints …": no separator, but a new sentence.
+_BARE_START = re.compile(rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?=[A-Z\"“`])")
+# A list item that begins with an id defines it, unless it goes on to speak about it: "- FR-1 is covered by …".
+_ITEM_START = re.compile(
+    rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?!(?:is|are|was|were|has|and|or|to|see|says|needs|covers?|depends)\b)(?=[\w\"“`(])"
+)
 _WORD_ID = re.compile(
     r"^(?P<word>(?:non[- ]?functional |functional )?requirement|user story|story|feature|use case|acceptance criterion"
     r"|constraint|goal|objective)\s{1,3}#?(?P<number>\d{1,4}(?:\.\d{1,3}){0,3})\s{0,3}(?:[:.)–—-]\s*|$)",
@@ -63,8 +67,8 @@ def bare_id(text: str) -> str:
     return "" if _never_an_id(_prefix(found[1])) else found[1]
 
 
-def defined_id(text: str, *, heading: bool = False) -> IdMatch | None:
-    """The id that `text` begins by defining, if it does. In a heading the id needs no separator."""
+def defined_id(text: str, *, kind: str = "para") -> IdMatch | None:
+    """The id that `text` begins by defining, if it does. In a heading or a list item the id needs no separator."""
     # Almost every paragraph fails here, and this costs far less than the pattern.
     if not (text[:1].isupper() or text[:1] in "*_`[(") or not _DIGIT.search(text, 1, 64):
         return None
@@ -74,12 +78,12 @@ def defined_id(text: str, *, heading: bool = False) -> IdMatch | None:
     found = _DEFINITION.match(text)
     if found:
         return _match(found[1], found["title"] or "", text[found.end() :])
-    bare = _BARE_START.match(text)
+    bare = (_ITEM_START if kind == "item" else _BARE_START).match(text)
     if bare and " " not in bare[1]:
         match = _match(bare[1], "", text[bare.end() :])
-        if match and match.certain:
+        if match and (match.certain or (kind == "item" and "-" in match.key)):
             return match
-    if not heading:
+    if kind != "heading":
         return None
     word = _WORD_ID.match(text)
     if word:
