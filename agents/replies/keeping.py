@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agents.languages.base import Language
@@ -46,6 +47,11 @@ class Keeping:
             old = self.base[path]  # a broken version of this task does not hide what was there
         gone = None if language is None else gone_from(language, path, old, content)
         if language is None or gone is None:
+            if language is not None and language.definitions(path, old):
+                with suppress(CannotMerge):
+                    made = language.merged(path, old, content)
+                    self.merged[path] = "the block holds methods without their class; they were merged into it"
+                    return made
             return self._by_size(path, old, content)
         gone = [one for one in gone if not self.may_go(one.name) and not _moved(language, path, one, others)]
         if not gone:
@@ -70,7 +76,8 @@ class Keeping:
 
     def _refusal(self, path: str, titles: list[str], why: str) -> DropsDefinitions:
         self.listed.setdefault(path, set()).update(titles)
-        return DropsDefinitions(f"The block lacks {_listing(titles)}, which the task does not remove. {why}{HOW}")
+        # The list comes last: what is to be done must not be cut off.
+        return DropsDefinitions(f"{why}{HOW} The block lacks {_listing(titles)}, which the task does not remove.")
 
     def _by_size(self, path: str, old: str, content: str) -> str:
         """The content, where no definitions can be read: most of a long file does not go at once."""

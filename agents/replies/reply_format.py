@@ -20,7 +20,7 @@ _RULE = re.compile(
 )
 _EDITS = "SEARCH/REPLACE blocks in its fence."
 _MARKS = ":\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n"
-_AGAIN = "with each file whole in a fence that names its path."
+_AGAIN = "each file in a fence that names its path."
 
 
 # For each form what stands in the place of _RULE, _EDITS and _AGAIN; the first is expanded with the match of _RULE.
@@ -29,7 +29,7 @@ _FORMS: dict[ReplyFormat, tuple[str, str, str]] = {
         r"- Answer with one or two sentences, then each \g<kind>file whole between two tags, each tag on a "
         r"line of its own: <<WRITE: \g<path>>> before it and <</WRITE>> after it. No fences.",
         "SEARCH/REPLACE blocks between its tags.",
-        "with each file whole between its tags.",
+        "each file between its tags.",
     ),
     "json": (
         r'- Answer with one JSON object and nothing else: {"thought": "one or two sentences", "files": [{"path": '
@@ -38,7 +38,7 @@ _FORMS: dict[ReplyFormat, tuple[str, str, str]] = {
         '- Decisions and a diagnosis go into the same object: "decisions": ["chose X over Y because Z -> FR-01"], '
         '"diagnosis": {"cause": "…", "evidence": "…", "hypothesis": "…", "plan": "…"}.',
         '"edits": [{"path": "…", "search": "…", "replace": "…"}].',
-        "as one JSON object with each file whole.",
+        "as one JSON object.",
     ),
 }
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from agents.languages.definitions import CannotMerge
 from agents.languages.python import syntax
@@ -95,7 +97,7 @@ class _Edits:
 def merged(path: str, old: str, part: str) -> str:
     """The module `old` with the definitions of `part`. Raises CannotMerge."""
     try:
-        was, new = _Text(old), _Text(part)
+        was, new = _Text(old), _Text(_in_its_class(old, part))
     except syntax.UNREADABLE as error:
         raise CannotMerge(f"it does not parse ({error})") from None
     edits = _Edits()
@@ -107,6 +109,29 @@ def merged(path: str, old: str, part: str) -> str:
     except syntax.UNREADABLE:
         raise CannotMerge("together with the rest of the file it does not compile") from None
     return text
+
+
+def _in_its_class(old: str, part: str) -> str:
+    """Methods without the line of their class, put below it when one class of `old` alone has such methods."""
+    bare = textwrap.dedent(part)
+    try:
+        was, new = syntax.parse(old), syntax.parse(bare)
+    except syntax.UNREADABLE:
+        return part
+    methods = {node.name for node in new.body if _is_method(node)}
+    owners = [
+        node for node in was.body if isinstance(node, ast.ClassDef) and methods & {key[0] for key in _keyed(node.body)}
+    ]
+    if len(owners) != 1 or not all(map(_is_method, new.body)):
+        return part
+    head = lines_of(old)[first_line(owners[0]) - 1 : first_line(owners[0].body[0]) - 1]
+    return "".join(head) + textwrap.indent(bare, " " * owners[0].body[0].col_offset)
+
+
+def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    if not isinstance(node, FUNCTION):
+        return False
+    return any(one.arg in ("self", "cls") for one in [*node.args.posonlyargs, *node.args.args][:1])
 
 
 def new_part(old: str, new: str, *, helpers: bool) -> str:
@@ -223,15 +248,20 @@ def _check(
             raise CannotMerge(f"{full} is not a {one[1]} in the file")
         in_file, in_part = (sum(key[0] == one[0] and key[2] == "overload" for key in keys) for keys in (there, given))
         if in_file != in_part and any(key[0] == one[0] for key in there):
+            body = one[0], "function", "", 0
+            if not in_part and body in there and body in given and _signature(there[body]) == _signature(given[body]):
+                continue  # what is overloaded has the signature that the overloads were written for
             raise CannotMerge(f"{full} has {in_file} overloads in the file and {in_part} in the block")
     for key, node in given.items():
         old = there.get(key)
         if old is not None and _shares_line(old, old_body):
             raise CannotMerge(f"{inside}{key[0]} shares its line with other code")
-        if old is None and not inside and isinstance(node, FUNCTION):
-            arguments = [*node.args.posonlyargs, *node.args.args]
-            if arguments and arguments[0].arg in ("self", "cls"):
-                raise CannotMerge(f"{key[0]} looks like a method and is outside of any class")
+        if old is None and not inside and _is_method(node):
+            raise CannotMerge(f"{key[0]} looks like a method and is outside of any class")
+
+
+def _signature(node: ast.stmt) -> list[str]:
+    return [ast.dump(part) for name in ("args", "returns") if isinstance(part := getattr(node, name, None), ast.AST)]
 
 
 def _names_below(node: ast.stmt) -> set[str]:

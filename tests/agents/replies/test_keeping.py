@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,14 @@ def test_a_method_in_its_class_replaces_that_method_alone():
     assert after(block) == CART.replace("self.items.append(item)", "self.items.insert(0, item)")
 
 
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_a_method_without_its_class_goes_into_the_one_class_that_has_it(indent):
+    block = textwrap.indent("def add(self, item):\n    self.items.insert(0, item)\n", indent)
+    assert after(block) == CART.replace("self.items.append(item)", "self.items.insert(0, item)")
+    twice = CART.replace("\nif __name__", "\nclass Box:\n    def add(self, item):\n        pass\n\n\nif __name__")
+    assert answer(block, Keeping(base={"cart.py": twice}), before=twice).refused
+
+
 def test_a_setter_is_told_from_its_getter():
     block = "class Cart:\n    @count.setter\n    def count(self, value):\n        self.items.clear()\n"
     assert after(block) == CART.replace("del self.items[value:]", "self.items.clear()")
@@ -135,7 +144,7 @@ def test_a_block_of_new_definitions_alone_is_added_before_the_program():
     ("block", "why"),
     [
         ("def speed():\n    return total([2])\n", "speed is defined under a condition"),
-        ("def add(self, item):\n    return total(self.items)\n", "add looks like a method"),
+        ("def take(self, item):\n    return total(self.items)\n", "take looks like a method"),
         ("class Cart(dict):\n    def add(self, item):\n        total([])\n", "class Cart has another head and lacks"),
         ("def total(items):\n    return RATE\n\nprint(total([]))\n", "code outside of definitions"),
         ("from other import json\n\ndef total(items):\n    return RATE\n", "imports json from elsewhere"),
@@ -149,11 +158,12 @@ def test_what_is_not_clear_is_sent_back_with_what_is_missing(block, why):
     assert "SEARCH/REPLACE" in reason
 
 
-def test_overloads_in_another_number_are_sent_back():
+def test_overloads_stay_with_a_body_of_the_same_signature_and_are_sent_back_with_another():
     old = "from typing import overload\n@overload\ndef f(a: int) -> int: ...\n@overload\ndef f(a: str) -> str: ...\n"
     old += "def f(a):\n    return a\n\n\ndef g():\n    return f(1)\n"
     with pytest.raises(CannotMerge, match="2 overloads"):
-        merged("a.py", old, "def f(a):\n    return [a]\n")
+        merged("a.py", old, "def f(a, b=None):\n    return [a]\n")
+    assert merged("a.py", old, "def f(a):\n    return g\n") == old.replace("return a\n", "return g\n")
     both = old.partition("def g")[0].replace("return a", "return [a]")
     assert merged("a.py", old, both) == old.replace("return a\n", "return [a]\n")
 

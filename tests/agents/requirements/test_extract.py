@@ -346,7 +346,8 @@ def test_a_heading_that_merely_speaks_of_a_constraint_promises_none():
 def test_a_list_item_may_begin_with_its_id_alone() -> None:
     found = extract(
         "# Notes\n- FR-1 `notes add TEXT` appends a note.\n- FR-2 max_age may be a duration.\n"
-        "- BUG-1 the list is empty.\n- FR-2 is covered by T-1\n- COVID-19 cases are counted\n\nFR-3 `notes list` prints them.\n"
+        "- BUG-1 the list is empty.\n- FR-2 is covered by T-1\n- COVID-19 cases are counted\n\n"
+        "FR-3 `notes list` prints them.\n"
     )
     assert texts(found) == {
         "FR-1": "`notes add TEXT` appends a note.",
