@@ -64,6 +64,22 @@ def existing_files(
     return _shown(repository, sha, own, about, meaning).text
 
 
+def outline(repository: Repository, sha: str, about: str) -> Material | str:
+    """What a plan builds on: signatures of the code that `about` speaks of, and the paths of other files.
+
+    Empty when there is no code yet.
+    """
+    blobs = repository.blobs(sha)
+    symbols = {
+        path: found
+        for path, found in shared.index(repository, sha).symbols.items()
+        if not (language_of(path) or language()).is_test(path)
+    }
+    drawn = repository_map(symbols, (), words_of(about))
+    others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
+    return _blocks({}, drawn, (), others) if drawn else ""
+
+
 def nearness(
     repository: Repository, sha: str, own: Sequence[str], about: str = "", meaning: Meaning | None = None
 ) -> Nearness | None:
@@ -130,7 +146,7 @@ def _blocks(shown: Mapping[str, str], drawn: str, pieces: Sequence[Chunk], left_
             for one in pieces
         )
     if drawn:
-        blocks += ["Map of the rest (signatures):", label(drawn, Source.REPOSITORY)]
+        blocks += ["Map of the rest (signatures):" if shown else "Map (signatures):", label(drawn, Source.REPOSITORY)]
     if left_out:
         blocks += [label("Also there: " + ", ".join(left_out[:80]), Source.REPOSITORY)]
     return joined(blocks)

@@ -105,6 +105,7 @@ class PlanContext(ModelContext):
 
     text: str
     comment: str
+    code: str = ""  # of the repository that the plan builds on; a Material
     task_store: PlanStore
 
 
@@ -127,6 +128,8 @@ def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[s
     rows = [requirement.to_json() | {"origin": "explicit", "reason": ""} for requirement in found.requirements]
     rows += [implied.to_row() for implied in imply(found.requirements)]
     rows += _inferred(ctx, rows)
+    if ctx.task_store.confirmed():  # by a person who did not wait for the model's additions
+        return {"step": 1}
     ctx.task_store.record(rows, [paragraph.to_json() for paragraph in found.unmapped])
     explicit = len(found.requirements)
     implied, unmapped = len(rows) - explicit, len(found.unmapped)
@@ -218,6 +221,7 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
         "plan.reason",
         project=ctx.project,
         requirements=label(requirements_text(ctx.task_store.requirements()), Source.DOCUMENT),
+        code=ctx.code,
         comment=ctx.comment,
     )
     messages: list[Message] = [_system(ctx), as_turn("user", prompt, step="plan")]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agents.context.files import outline
 from agents.engine.planner_graph import PlanContext, PlanState, build_plan_graph
 from agents.planning.parse import parse_plan
 from agents.planning.validate import validate_plan
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
+from projects.engine.paths import repository_of, repository_path
 from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver, run_or_resume
-from projects.models import Plan, Requirement, RequirementDocument, Run
+from projects.models import Plan, Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
 from projects.services.planning import documents, plans
 
@@ -60,6 +62,14 @@ class DatabasePlanStore:
             self._event_log.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
 
 
+def _code(project: Project, about: str) -> str:
+    """The repository that the plan builds on; nothing before the first run of a new project."""
+    if not repository_path(project).exists():
+        return ""
+    repository = repository_of(project)
+    return outline(repository, repository.base_head(), about)
+
+
 def plan(run: Run, *, actor: str, token: int) -> None:
     """Run or resume the planning of a run; raises what agents.engine.contracts and agents.llm.base raise."""
     label(run)
@@ -74,6 +84,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         text=document.text,
         house_rules=rules_of(project),
         comment=rejected.comment if rejected else "",
+        code=_code(project, document.text),
         event_log=event_log,
         task_store=DatabasePlanStore(run, event_log),
         limits=limits_of(project),

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
+from agents.engine import planner_graph
 from projects.engine import building, paths
 from projects.engine import model_clients as engine_models
 from projects.engine.owners import is_alive, this_worker
@@ -81,6 +82,30 @@ def test_planning_waits_for_the_architect_and_goes_on_by_itself(tmp_path, driver
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
     assert Plan.objects.get(project=project).status == Plan.Status.PROPOSED
+
+
+def test_requirements_may_be_confirmed_while_the_model_still_reads_the_document(tmp_path, driver, monkeypatch):
+    project, document, run = upload(tmp_path, small_replies("T-01"))
+
+    def confirm(*_):
+        documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
+        return [{"key": "INF-01", "text": "Too late.", "kind": "functional"}]
+
+    monkeypatch.setattr(planner_graph, "_inferred", confirm)
+    driver.work()
+    run.refresh_from_db()
+    assert (run.status, run.why) == (Run.Status.FINISHED, "plan proposed")
+    assert not document.requirements.filter(key="INF-01").exists()
+
+
+def test_a_second_plan_is_made_with_the_code_that_is_there_in_view(tmp_path, driver):
+    project, _ = built(tmp_path, driver, small_replies("T-01"))
+    document = documents.upload_document(project, PRD.encode() + b"\nMore.\n", "prd.md", by=owner_of(project))
+    documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
+    run = runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    asked = Event.objects.get(run=run, type="thought", payload__step="plan")
+    assert "calc.py:\n  def add(a: int, b: int) -> int" in "".join(events.event_blobs(asked)["prompt"])
 
 
 def test_a_project_without_approvals_goes_from_document_to_merge_by_itself(tmp_path, driver):

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.context import files
-from agents.context.files import FILES_CHARS, existing_files, nearness
+from agents.context.files import FILES_CHARS, existing_files, nearness, outline
 from agents.context.meaning import Meaning
 from agents.context.vectors import VectorStore
 from agents.llm.base import ModelUnavailable
@@ -100,3 +100,13 @@ def test_another_process_with_the_vectors_shows_the_same_bytes(tmp_path, model, 
     files._known.clear()
     model.away = ModelUnavailable("no server")
     assert existing_files(repository, sha, ["pad/filler_00.py"], about, meaning) == first
+
+
+def test_a_plan_is_shown_the_code_by_its_paths(tmp_path):
+    repository, sha = repository_of(tmp_path, SHOP | {"tests/test_money.py": "def test_a(): ...\n"})
+    shown = outline(repository, sha, "the total of a basket")
+    assert "shop/basket.py:" in shown
+    assert "def total(" in shown
+    assert "README.md, tests/test_money.py" in shown
+    empty, sha = repository_of(tmp_path / "new", {"README.md": "# New\n"})
+    assert outline(empty, sha, "a shop") == ""
