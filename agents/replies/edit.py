@@ -8,9 +8,9 @@ from difflib import get_close_matches
 
 from agents.replies.types import EditBlock
 
-_QUOTED_LINES = 8
+_QUOTED_LINES = 12
+_QUOTED_PLACES = 3
 _MAX_COMPARED = 5000
-_MAX_SIMILAR = 1000
 
 
 class EditRefused(Exception):
@@ -111,29 +111,45 @@ def _place(lines: Sequence[str], search: Sequence[str], same: Callable[[str], st
         found = text.find(wanted, found + 1)
     if len(rows) > 1:
         where = ", ".join(str(row + 1) for row in rows)
+        around = "\n…\n".join(_quoted(lines, row - 3, row + len(search) + 1) for row in rows[:_QUOTED_PLACES])
         raise EditRefused(
-            f"The SEARCH lines occur more than once in the file (lines {where}): quote more lines around the one meant."
+            f"The SEARCH lines ({_named(search)}) occur more than once in the file (lines {where}): quote more lines "
+            f"around the one meant.\n{around}"
         )
     return rows[0] if rows else None
 
 
 def _not_found(lines: Sequence[str], search: Sequence[str]) -> str:
     """Say that the lines are not there, and quote the nearest ones so that the next try can copy them."""
-    text = "The SEARCH lines are not in the file as quoted; copy them exactly."
+    text = f"The SEARCH lines ({_named(search)}) are not in the file as quoted; copy them exactly."
     near = _nearest(lines, search)
     if near is None:
         return f"{text} Nothing similar was found."
-    part = lines[near : near + min(max(len(search), 3), _QUOTED_LINES)]
-    quoted = "\n".join(f"{near + row + 1}: {line.rstrip()[:200]}" for row, line in enumerate(part))
-    return f"{text} The nearest lines are:\n{quoted}"
+    return f"{text} The nearest lines are:\n{_quoted(lines, near, near + max(len(search) + 2, 3))}"
+
+
+def _named(search: Sequence[str]) -> str:
+    """Which block of several is meant: the first of its lines that says something."""
+    return repr(next((line for line in search if _says_something(line)), search[0]).strip()[:80])
+
+
+def _quoted(lines: Sequence[str], first: int, end: int) -> str:
+    first = max(0, first)
+    part = lines[first : min(end, first + _QUOTED_LINES)]
+    return "\n".join(f"{first + row + 1}: {line.rstrip()[:200]}" for row, line in enumerate(part))
+
+
+def _says_something(line: str) -> bool:
+    """False for brackets and the like, which occur everywhere in a file."""
+    return sum(map(str.isalnum, line)) > 2
 
 
 def _nearest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """The row where most of the searched lines stand if blanks are ignored, or one line like the first of them."""
+    """The row where most of the searched lines are if blanks are ignored, or a line like the first of them."""
     want = [line.strip() for line in search[:200]]
     offsets: dict[str, list[int]] = {}
     for offset, line in enumerate(want):
-        if line:
+        if _says_something(line):
             offsets.setdefault(line, []).append(offset)
     votes: Counter[int] = Counter()
     for row, line in enumerate(lines[:_MAX_COMPARED]):
@@ -141,7 +157,7 @@ def _nearest(lines: Sequence[str], search: Sequence[str]) -> int | None:
             votes[max(0, row - offset)] += 1
     if votes:
         return min(votes, key=lambda row: (-votes[row], row))
-    first = next((line for line in want if line), "")[:200]
-    stripped = [line.strip()[:200] for line in lines[:_MAX_SIMILAR]]
+    first = next(filter(_says_something, want), "")[:200]
+    stripped = [line.strip()[:200] for line in lines[:_MAX_COMPARED]]
     close = get_close_matches(first, [line for line in dict.fromkeys(stripped) if line], n=1, cutoff=0.5)
     return stripped.index(close[0]) if close else None

@@ -8,7 +8,15 @@ from typing import Any
 from agents.context import files_text
 from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import add_messages, lessons_text, near_the_limit, opening, own_files, request_files
+from agents.engine.nodes.common import (
+    add_messages,
+    is_long,
+    lessons_text,
+    near_the_limit,
+    opening,
+    own_files,
+    request_files,
+)
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.nodes.removals import tests_of
@@ -183,7 +191,8 @@ def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Both sides changed the same lines: the coder writes the file that serves both."""
     conflict = state["candidate"]["conflict"]
-    prompt = render("task.conflict", conflicts=files_text(conflict))
+    shown = {path: _around_conflicts(text) if is_long(text) else text for path, text in conflict.items()}
+    prompt = render("task.conflict", conflicts=files_text(shown), long=shown != conflict)
     changed = _answer(state, runtime, "conflict", "conflict", prompt)
     files = changed.get("candidate", {}).get("files", {})
     left = [path for path in conflict if "<<<<<<<" in files.get(path, "<<<<<<<")]
@@ -191,6 +200,15 @@ def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         unresolved = f"The merge conflict in {', '.join(left)} was not resolved."
         return {**changed, "verdict": "escalate", "escalation": unresolved}
     return updated(changed, {"candidate": {"conflict": {}}})
+
+
+def _around_conflicts(text: str) -> str:
+    """Of a long file the conflicts, with some lines around each."""
+    lines = text.splitlines()
+    begun = [row for row, line in enumerate(lines) if line.startswith("<<<<<<<")]
+    ended = [row for row, line in enumerate(lines) if line.startswith(">>>>>>>")]
+    parts = [lines[max(0, first - 10) : last + 11] for first, last in zip(begun, ended, strict=False)]
+    return "\n…\n".join("\n".join(part) for part in parts)
 
 
 def _answer(state: TaskState, runtime: Runtime[TaskContext], step: str, strategy: str, prompt: Material) -> TaskState:

@@ -12,7 +12,14 @@ from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent, offered
-from agents.engine.nodes.removals import base_files, only_added, paths_of, removal_words, unknown_imports
+from agents.engine.nodes.removals import (
+    base_files,
+    only_added,
+    paths_of,
+    removal_words,
+    unknown_imports,
+    where_tests_run,
+)
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.reasoning import DecisionMade
@@ -41,7 +48,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     if persona.name == "coder":
         own = own_files(state, ctx)
         existing = joined([existing, offered(state, ctx, about_of(task), own)])
-        long = [path for path, text in own.items() if text.count("\n") > LONG]
+        long = [path for path, text in own.items() if is_long(text)]
     first = render(
         "task.head",
         project=ctx.project,
@@ -62,6 +69,11 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     )
     turn = as_turn("user", first, task=task["key"], approach=state["counters"]["approach"], step=step)
     return [system_turn(persona, ctx, task), turn]
+
+
+def is_long(text: str) -> bool:
+    """True for a file that is neither sent nor asked for whole."""
+    return text.count("\n") > LONG
 
 
 def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> Message:
@@ -133,6 +145,8 @@ def request_files(
             unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
             continue
         reply = parse_reply(answer.text, truncated=answer.truncated)
+        if persona.name == "tester":
+            reply = where_tests_run(reply, ctx, ctx.repository.files(state["base"]))
         keeping.base, unreadable = base_files(state, ctx, paths_of(reply))
         there = {**keeping.base, **current}
         closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}
@@ -165,7 +179,7 @@ def request_files(
             applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
             break
         # What could not be used is not worth its place in the window: enough stays to see what is meant.
-        again = render("task.refused", reasons=[one_line(reason) for reason in reasons[:12]])
+        again = _refusal(reasons[:12])
         said = as_turn("assistant", clip(answer.text, UNUSABLE_CHARS))
         messages = [*messages[:-1], said, as_turn("user", again, step="again")]
     applied.removed = keeping.removed if applied.files else {}
@@ -175,6 +189,13 @@ def request_files(
             ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/merged/{path}"))
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
+
+
+def _refusal(reasons: list[str]) -> Material:
+    """The reasons, and in a fence the lines of files that they quote."""
+    first = [reason.partition("\n") for reason in reasons]
+    quoted = [label(f"{said.partition(': ')[0]}\n{lines}", Source.REPOSITORY) for said, _, lines in first if lines]
+    return render("task.refused", reasons=[one_line(said) for said, _, _ in first], quoted=joined(quoted))
 
 
 def unusable(state: TaskState, ctx: TaskContext, persona: Persona, reasons: list[str], name: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -71,8 +72,31 @@ def base_files(state: TaskState, ctx: TaskContext, paths: Iterable[str]) -> tupl
 
 def tests_of(state: TaskState, ctx: TaskContext) -> Callable[[str], bool]:
     """Tells which files are tests, as the test runner of this repository sees them."""
-    told = [word for word in ctx.test_setup.arguments if not word.startswith("-")]
-    return partial(language_of_task(state["task"]).is_test, told=told)
+    return partial(language_of_task(state["task"]).is_test, told=told_paths(ctx))
+
+
+def told_paths(ctx: TaskContext) -> list[str]:
+    """The folders and files that the test runner of this repository is told to run."""
+    words = [word.removeprefix("./").rstrip("/") for word in ctx.test_setup.arguments]
+    return [word for word in words if not word.startswith("-")]
+
+
+def where_tests_run(reply: Reply, ctx: TaskContext, there: Container[str]) -> Reply:
+    """A tester's reply with its new files in a folder that the runner is told; elsewhere they would never run.
+
+    `there` are the files that exist.
+    """
+    told = told_paths(ctx)
+    folder = next((path for path in told if not path.endswith(".py")), ".")
+    if folder == "." or "." in told:
+        return reply
+
+    def place(path: str) -> str:
+        runs = any(path == one or path.startswith(f"{one}/") for one in told)
+        return path if runs or path in there else f"{folder}/{path.rpartition('/')[2]}"
+
+    files = [replace(part, path=place(part.path)) for part in reply.files]
+    return replace(reply, files=files, edits=[replace(part, path=place(part.path)) for part in reply.edits])
 
 
 def as_imported(ctx: TaskContext, paths: Iterable[str]) -> list[str]:

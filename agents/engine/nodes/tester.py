@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import add_messages, near_the_limit, one_line, opening, request_files
+from agents.engine.nodes.common import add_messages, is_long, near_the_limit, one_line, opening, request_files
 from agents.engine.nodes.removals import tests_of
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.reasoning import Adjudicated
 from agents.llm.base import Message
 from agents.personas import TESTER
-from agents.prompts.provenance import Material, Source, as_turn, label, render
+from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
 from agents.repair.feedback import trace_text
 from agents.replies.apply import Applied
 from agents.replies.types import Reply
@@ -48,7 +48,7 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The same failure twice: the tester must argue from the requirement whether test or code is wrong."""
     ctx, candidate, history = runtime.context, state["candidate"], state["history"]
     trace = label(trace_text(candidate["report"]), Source.TESTS)
-    prompt = render("task.adjudicate", trace=trace, code=files_text(candidate["files"]))
+    prompt = render("task.adjudicate", trace=trace, code=_code_text(state, ctx))
     try:
         changed, reply, applied = _again(state, ctx, "adjudicate", prompt)
     except OverBudget:
@@ -77,6 +77,16 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if wrong == "test":
         return updated(changed, _corrected(state, applied) | {"strategy": "adjudicated"})
     return changed
+
+
+def _code_text(state: TaskState, ctx: TaskContext) -> Material:
+    """The candidate's files whole; of a long one, what it changes."""
+    files = state["candidate"]["files"]
+    long = {path for path, text in files.items() if is_long(text)}
+    tree = ctx.repository.open(ctx.worktree_name)
+    changes = tree.changes(state["base"]) if long else []
+    diffs = [label(change.diff, Source.MODEL, "diff") for change in changes if change.path in long]
+    return joined([files_text({path: text for path, text in files.items() if path not in long}), *diffs])
 
 
 def _again(state: TaskState, ctx: TaskContext, step: str, prompt: Material) -> tuple[TaskState, Reply, Applied]:

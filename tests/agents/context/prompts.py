@@ -55,4 +55,4 @@ def repair(trace: str, said: str = "") -> Message:
 
 def again() -> Message:
     """The message after an answer that could not be used."""
-    return as_turn("user", render("task.refused", reasons=["no file was found in it"]), step="again")
+    return as_turn("user", render("task.refused", reasons=["no file was found in it"], quoted=""), step="again")

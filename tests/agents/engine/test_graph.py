@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from agents.engine.contracts import OverBudget, TaskLimits
+from agents.engine.nodes.coder import _around_conflicts
 from agents.engine.waiting import Waiting
 from agents.events.log import Spent
 from agents.gates.base import GateReport
@@ -229,6 +230,14 @@ def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
     assert repository.read(repository.head(), "app.py") == "PARTS = ['calc', 'other']\n"
     assert repository.read(repository.head(), "extra.py")
     assert bench.event_log.of("git.merge")[0]["outcome"] == "conflict"
+
+
+def test_of_a_long_file_only_the_conflicts_are_shown():
+    rest = "".join(f"NAME_{number} = {number}\n" for number in range(400))
+    text = _around_conflicts(f"{rest}<<<<<<< a\nX = 1\n=======\nX = 2\n>>>>>>> b\n{rest}")
+    assert "NAME_390 = 390\n" in text
+    assert text.endswith("NAME_9 = 9")
+    assert len(text.splitlines()) == 25
 
 
 def test_an_unknown_package_waits_for_a_person_and_goes_on_after_the_answer(bench, index, tmp_path):

@@ -16,7 +16,7 @@ from agents.replies.reply_format import in_form
 from tests.agents.engine.nodes.support import MemoryEventLog
 from tests.agents.llm.fake_servers import FakeModelServer
 
-AGAIN = render("task.refused", step="again", reasons=["a.py: no"])
+AGAIN = render("task.refused", step="again", reasons=["a.py: no"], quoted="")
 
 
 def conversation(persona: str) -> list:

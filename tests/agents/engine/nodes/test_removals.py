@@ -11,7 +11,8 @@ from agents.engine.nodes.removals import removal_words
 from agents.engine.nodes.removals import test_changes as changes_of
 from agents.engine.waiting import Waiting
 from agents.languages.registry import language
-from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
+from sandbox.test_setup import TestSetup
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 from tests.faults.stage import QuietBackend, quiet_pytest
 
 LONG = "".join(f"def helper_{number}(value):\n    return value + {number}\n\n\n" for number in range(300))
@@ -173,3 +174,47 @@ def test_a_tester_is_told_of_a_module_that_nothing_brings(bench: Bench) -> None:
     }
     assert bench.run()["verdict"] == "merged"
     assert any("there is no module shop here" in event["summary"] for event in bench.event_log.of("error"))
+
+
+def test_new_tests_go_where_the_test_runner_looks(bench: Bench) -> None:
+    bench.test_setup = TestSetup(arguments=("--override-ini=addopts=-q", "test"))
+    at_base(bench, {"calc.py": CALC, "test/test_calc.py": OLD_TESTS})
+    bench.replies |= {
+        "tester-tests": code("tests/sums/test_add.py", f"from calc import add\n\n\n{NEW_TEST}"),
+        "coder-code": BOTH,
+    }
+    assert bench.run()["verdict"] == "merged"
+    assert NEW_TEST in merged_file(bench, "test/test_add.py")
+
+
+def last_prompt(bench: Bench, role: str, number: int) -> str:
+    """The newest turn of a persona's question."""
+    thoughts = [event for event in bench.event_log.of("thought") if event["role"] == role]
+    return str(thoughts[number]["blobs"]["prompt"][-1])
+
+
+def test_of_a_long_file_a_tester_who_judges_is_shown_what_changed(bench: Bench) -> None:
+    at_base(bench, {"calc.py": MODULE})
+    wrong = "def add(a, b):\n    return a * b"
+    bench.replies |= {
+        "coder-code": code("calc.py", wrong),
+        "coder-repair": DIAGNOSIS.format(cause="?") + code("calc.py", wrong.replace("a * b", "b * a")),
+        "tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5",
+        "coder-code-a2": code("calc.py", wrong.replace("*", "+")),
+    }
+    assert bench.run()["verdict"] == "merged"
+    judged = last_prompt(bench, "tester", -1)
+    assert "+    return b * a" in judged
+    assert "helper_7" not in judged
+
+
+def test_a_refusal_quotes_the_lines_of_the_file_as_they_are(bench: Bench) -> None:
+    at_base(bench, {"calc.py": MODULE})
+    edit = "<<<<<<< SEARCH\n)\ndef add(a, b, c):\n    return a - b\n=======\npass\n>>>>>>> REPLACE"
+    fixed = code("calc.py", "def add(a, b):\n    return a + b")
+    bench.replies |= {"coder-code": code("calc.py", edit), "coder-again": fixed}
+    assert bench.run()["verdict"] == "merged"
+    again = last_prompt(bench, "coder", 1)
+    assert "The SEARCH lines ('def add(a, b, c):') are not in the file" in again
+    assert "\n1204: def add(a, b):\n1205:     return a - b\n" in again
+    assert "whole" not in again
