@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypedDict, Unpack
 
 Ecosystem = Literal["python", "node"]  # which environment is prepared inside
 
@@ -130,6 +130,15 @@ class PackageSet:
     locks: Mapping[str, str] = field(default_factory=dict)  # file of the repository -> text that pins all of them
 
 
+class SandboxWish(TypedDict, total=False):
+    """What can be asked of a sandbox when it is made."""
+
+    limits: SandboxLimits  # else the backend's
+    packages: PackageSet | None
+    label: str  # shown to people who look at what runs
+    ecosystem: Ecosystem  # else Python
+
+
 class Backend(Protocol):
     """Makes sandboxes."""
 
@@ -138,14 +147,7 @@ class Backend(Protocol):
     def availability(self) -> Availability:
         """Tell whether this backend works here, quickly and without side effects."""
 
-    def open(
-        self,
-        *,
-        limits: SandboxLimits | None = None,
-        packages: PackageSet | None = None,
-        label: str = "",
-        ecosystem: Ecosystem = "python",
-    ) -> Sandbox:
+    def open(self, **wanted: Unpack[SandboxWish]) -> Sandbox:
         """Make a fresh sandbox; raises SandboxUnavailable."""
 
     def reap(self) -> int:

@@ -16,9 +16,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Unpack
 
-from sandbox.base import Availability, Ecosystem, PackageSet, SandboxLimits, SandboxUnavailable, SandboxUnsafe
+from sandbox.base import (
+    Availability,
+    PackageSet,
+    SandboxLimits,
+    SandboxUnavailable,
+    SandboxUnsafe,
+    SandboxWish,
+)
 from sandbox.bubblewrap_line import as_root, etc_paths, host_paths, identity, mounts, namespaces, small_files
 from sandbox.cgroups import Group, leftover_groups, make_group
 from sandbox.expected_state import line_problems
@@ -140,26 +147,20 @@ class BubblewrapBackend:
             return Availability(False, text, f"bubblewrap cannot make a sandbox: {problem}", NO_NAMESPACES)
         return Availability(True, text)
 
-    def open(
-        self,
-        *,
-        limits: SandboxLimits | None = None,
-        packages: PackageSet | None = None,
-        label: str = "",
-        ecosystem: Ecosystem = "python",
-    ) -> WarmSandbox:
+    def open(self, **wanted: Unpack[SandboxWish]) -> WarmSandbox:
         """Make a fresh sandbox; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
-        limits = limits or SandboxLimits()
+        limits = wanted.get("limits", SandboxLimits())
         env = find_python()
         if isinstance(env, str):
             raise SandboxUnavailable(f"{env}; {MAKE_ENV}")
         if shutil.which("bwrap") is None:
             raise SandboxUnavailable(f"bubblewrap (bwrap) is not installed; {INSTALL}")
-        wanted = _Wanted(env, limits, packages, find_node_modules() if ecosystem == "node" else None)
+        modules = find_node_modules() if wanted.get("ecosystem") == "node" else None
+        parts = _Wanted(env, limits, wanted.get("packages"), modules)
         group = make_group(f"{me()}-{next(_numbers)}", limits)
-        sandbox = self._open(wanted, group)
+        sandbox = self._open(parts, group)
         if sandbox is None:
-            sandbox = self._open(wanted, Group())
+            sandbox = self._open(parts, Group())
         if sandbox is None:
             raise SandboxUnavailable("the sandbox did not start")
         return sandbox

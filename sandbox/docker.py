@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Unpack
 
 import docker
 import docker.errors
@@ -23,12 +23,12 @@ import requests
 from sandbox.agent import agent_source
 from sandbox.base import (
     Availability,
-    Ecosystem,
     PackageSet,
     SandboxError,
     SandboxLimits,
     SandboxUnavailable,
     SandboxUnsafe,
+    SandboxWish,
 )
 from sandbox.expected_state import PACKAGES_AT, container_problems
 from sandbox.images import image_name, image_present, put_files
@@ -168,21 +168,14 @@ class DockerBackend:
         finally:
             client.close()
 
-    def open(
-        self,
-        *,
-        limits: SandboxLimits | None = None,
-        packages: PackageSet | None = None,
-        label: str = "",
-        ecosystem: Ecosystem = "python",
-    ) -> WarmSandbox:
+    def open(self, **wanted: Unpack[SandboxWish]) -> WarmSandbox:
         """Make a fresh container; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
-        limits = limits or SandboxLimits()
-        client, name = self._client(), image_name(ecosystem)
+        limits, packages = wanted.get("limits", SandboxLimits()), wanted.get("packages")
+        client, name = self._client(), image_name(wanted.get("ecosystem", "python"))
         container = ""
         try:
             volume = self._packages_volume(client, name, packages) if packages is not None and packages.names else ""
-            container = self._create(client, name, limits, label, volume)
+            container = self._create(client, name, limits, wanted.get("label", ""), volume)
             if problems := container_problems(client.api.inspect_container(container), volume):
                 raise SandboxUnsafe(f"the container would not hold: {'; '.join(problems)}")
             line = AttachedLine(

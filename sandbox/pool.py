@@ -11,9 +11,9 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, Unpack
 
-from sandbox.base import Availability, Backend, Ecosystem, PackageSet, Sandbox, SandboxError, SandboxLimits
+from sandbox.base import Availability, Backend, Ecosystem, PackageSet, Sandbox, SandboxError, SandboxLimits, SandboxWish
 
 MAX_AGE_SECONDS = 600.0  # an idle worker holds no memory for ever
 WARM_SECONDS = 60.0
@@ -52,27 +52,21 @@ class ReadyPool:
     def availability(self) -> Availability:
         return self._backend.availability()
 
-    def open(
-        self,
-        *,
-        limits: SandboxLimits | None = None,
-        packages: PackageSet | None = None,
-        label: str = "",
-        ecosystem: Ecosystem = "python",
-    ) -> Sandbox:
+    def open(self, **wanted: Unpack[SandboxWish]) -> Sandbox:
         """A ready sandbox, else a fresh one; another is prepared meanwhile. Raises SandboxUnavailable."""
-        limits = limits or SandboxLimits()
-        kind = self._wanted(limits, packages, ecosystem)
+        kind = self._wanted(wanted)
         found = self._take(kind)
         self._orders.put(kind)
-        return found or self._backend.open(limits=limits, packages=packages, label=label, ecosystem=ecosystem)
+        return found or self._backend.open(**wanted)
 
     def prepare(self, limits: SandboxLimits | None = None) -> None:
         """Make sandboxes without packages ready, without waiting for them."""
-        self._orders.put(self._wanted(limits or SandboxLimits(), None, "python"))
+        self._orders.put(self._wanted({"limits": limits or SandboxLimits()}))
 
-    def _wanted(self, limits: SandboxLimits, packages: PackageSet | None, ecosystem: Ecosystem) -> PoolKey:
-        kind = PoolKey(limits, str(packages.folder) if packages is not None and packages.names else "", ecosystem)
+    def _wanted(self, wanted: SandboxWish) -> PoolKey:
+        packages = wanted.get("packages")
+        folder = str(packages.folder) if packages is not None and packages.names else ""
+        kind = PoolKey(wanted.get("limits", SandboxLimits()), folder, wanted.get("ecosystem", "python"))
         with self._lock:
             self._packages[kind] = packages
             self._ready.setdefault(kind, [])
@@ -167,16 +161,10 @@ class Fitted:
     def availability(self) -> Availability:
         return self._backend.availability()
 
-    def open(
-        self,
-        *,
-        limits: SandboxLimits | None = None,
-        packages: PackageSet | None = None,
-        label: str = "",
-        ecosystem: Ecosystem = "python",
-    ) -> Sandbox:
+    def open(self, **wanted: Unpack[SandboxWish]) -> Sandbox:
         """A sandbox with these limits; raises SandboxUnavailable."""
-        return self._backend.open(limits=limits or self.limits, packages=packages, label=label, ecosystem=ecosystem)
+        wanted.setdefault("limits", self.limits)
+        return self._backend.open(**wanted)
 
     def reap(self) -> int:
         return self._backend.reap()

@@ -183,18 +183,11 @@ class Language(Protocol):
         return None
 
     def run_tests(
-        self,
-        sandbox: Sandbox,
-        paths: Sequence[str] = (),
-        *,
-        seconds: float,
-        measured: bool,
-        first_failure: bool = False,
-        setup: TestSetup | None = None,
+        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
     ) -> TestReport:
-        """Run the tests in /workspace, all of the setup's or those in `paths`; `measured` asks for coverage.
+        """Run the tests in /workspace as `setup` says, those in `paths` or without any all of the setup's.
 
-        `setup` is how this repository's tests are run; None for one that was started here.
+        `measured` asks for coverage, `first` for an end at the first failure.
 
         Raises SandboxUnavailable when the sandbox broke; everything that the tests do wrong is in the report.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from itertools import zip_longest
 
@@ -86,7 +86,7 @@ def check(
     found: Sequence[Mutant],
     files: Mapping[str, str],
     tests: Sequence[str],
-    setup: TestSetup | None = None,
+    setup: TestSetup,
 ) -> Result:
     """Run the test files against each mutant until ENOUGH are judged and one was noticed, or the time is used up.
 
@@ -101,7 +101,7 @@ def check(
         sandbox.put({mutant.path: mutant.text.encode()})
         try:
             report = language.run_tests(
-                sandbox, sorted(tests), seconds=min(ONE_SECONDS, left), measured=False, first_failure=True, setup=setup
+                sandbox, sorted(tests), replace(setup, suite_seconds=min(ONE_SECONDS, left)), first=True
             )
         finally:
             sandbox.put({mutant.path: files[mutant.path].encode()})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from agents.llm.base import Completion, Timeouts
 from agents.llm.runner import ModelRunner
@@ -17,7 +17,7 @@ from projects.models import Approval, Event, Plan, Project, RequirementDocument,
 from projects.services.audit import chain
 from projects.services.planning import documents, plans
 from projects.services.work import approvals, runs
-from sandbox.base import Ecosystem, PackageSet, SandboxLimits
+from sandbox.base import SandboxWish
 from sandbox.test_report import Failure, TestReport
 from tests.agents.llm.fake_servers import FakeModelServer
 from tests.factories import PRD, make_document, make_project, owner_of
@@ -77,18 +77,11 @@ class QuietBackend(FakeBackend):
         super().__init__()
         self.broken: Exception | None = None
 
-    def open(
-        self,
-        *,
-        limits: SandboxLimits | None = None,
-        packages: PackageSet | None = None,
-        label: str = "",
-        ecosystem: Ecosystem = "python",
-    ) -> FakeSandbox:
+    def open(self, **wanted: Unpack[SandboxWish]) -> FakeSandbox:
         """A sandbox, unless the engine is gone."""
         if self.broken is not None:
             raise self.broken
-        self.opened.append(QuietSandbox(nothing_happens, packages))
+        self.opened.append(QuietSandbox(nothing_happens, wanted.get("packages")))
         return self.opened[-1]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
-from sandbox.base import Availability, Ecosystem, ExecResult, PackageSet, SandboxLimits, SandboxUnavailable
+from sandbox.base import Availability, ExecResult, PackageSet, SandboxUnavailable, SandboxWish
 from sandbox.paths import checked_folder, checked_path, regular_files
 
 Answer = Callable[[tuple[str, ...]], ExecResult]
@@ -100,16 +100,9 @@ class FakeBackend:
         """Always there."""
         return Availability(True, "fake")
 
-    def open(
-        self,
-        *,
-        limits: SandboxLimits | None = None,
-        packages: PackageSet | None = None,
-        label: str = "",
-        ecosystem: Ecosystem = "python",
-    ) -> FakeSandbox:
+    def open(self, **wanted: Unpack[SandboxWish]) -> FakeSandbox:
         """A fresh in-memory sandbox."""
-        self.opened.append(FakeSandbox(self._answer, packages))
+        self.opened.append(FakeSandbox(self._answer, wanted.get("packages")))
         return self.opened[-1]
 
     def reap(self) -> int:

@@ -165,7 +165,7 @@ def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestRepo
     key = key_of(state, "suite/cmd")
     announcement = CommandRan(summary=f"{shown} …", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key, attempt=number):
-        report = language.run_tests(sandbox, seconds=ctx.test_setup.suite_seconds, measured=False, setup=ctx.test_setup)
+        report = language.run_tests(sandbox, [], ctx.test_setup)
     plain = asdict(report)
     ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
     tests = TestsRan(
@@ -250,9 +250,8 @@ def _mutants(state: TaskState, ctx: TaskContext, path: str, source: str, best: W
     """High coverage with tests that notice nothing is worth nothing: say how many small mistakes they notice."""
     found = mutants_of({path: source}, {}, seed=path)
     if found:
-        result = check(
-            language_of_task(state["task"]), _stand(state, ctx, best.files), found, {path: source}, sorted(best.files)
-        )
+        sandbox, tests = _stand(state, ctx, best.files), sorted(best.files)
+        result = check(language_of_task(state["task"]), sandbox, found, {path: source}, tests, ctx.test_setup)
         ctx.event_log.emit(mutation_checked(result), attempt=state["step"], key=key_of(state, "mutation"))
         best.mutants, best.noticed = result.ran, result.noticed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from agents.engine.best_try import best_here
@@ -187,7 +187,7 @@ def _run_until_sound(
         sandbox = ctx.sandbox(state["candidate"]["packages"])
         sandbox.mirror(tree.path)
         tested = tree.tree(state["base"])
-        found = language.run_tests(sandbox, paths, seconds=setup.suite_seconds, measured=True, setup=setup)
+        found = language.run_tests(sandbox, paths, setup, measured=True)
         why = trouble(found, written) or _hung_once(ctx, tree, language, sandbox, found)
         if not why:
             break
@@ -203,8 +203,7 @@ def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sa
     setup = ctx.test_setup
     for hang in waited(found, setup)[:1]:
         sandbox.mirror(tree.path)
-        seconds = setup.test_seconds * 2
-        again = language.run_tests(sandbox, [plain(hang.nodeid)], seconds=seconds, measured=False, setup=setup)
+        again = language.run_tests(sandbox, [plain(hang.nodeid)], replace(setup, suite_seconds=setup.test_seconds * 2))
         if not hangs_again(hang, again):
             at = f" at {hang.frames[0]}" if hang.frames else ""
             return f"{hang.nodeid} did not end{at} after {hang.seconds:.0f} s, and did when it ran alone"

@@ -39,16 +39,9 @@ class Node(Language):
     missing = staticmethod(look_up.missing_names)
 
     def run_tests(
-        self,
-        sandbox: Sandbox,
-        paths: Sequence[str] = (),
-        *,
-        seconds: float,
-        measured: bool,
-        first_failure: bool = False,
-        setup: TestSetup | None = None,
+        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
     ) -> TestReport:
-        return run_node_tests(sandbox, paths, seconds=seconds)
+        return run_node_tests(sandbox, paths, seconds=setup.suite_seconds)
 
     def start_commands(self, read: Reader, paths: Collection[str]) -> tuple[list[str], str]:
         return (["npm install", "npm start"], self.manifest) if packages.has_start(read(self.manifest)) else ([], "")

@@ -104,17 +104,9 @@ class Python(Language):
         return _GRAMMAR
 
     def run_tests(
-        self,
-        sandbox: Sandbox,
-        paths: Sequence[str] = (),
-        *,
-        seconds: float,
-        measured: bool,
-        first_failure: bool = False,
-        setup: TestSetup | None = None,
+        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
     ) -> TestReport:
-        args = [*(["-x"] if first_failure else []), *paths]
-        return run_pytest(sandbox, args, seconds=seconds, coverage_of="." if measured else None, setup=setup)
+        return run_pytest(sandbox, ["-x"] * first + [*paths], coverage_of="." if measured else None, setup=setup)
 
     def read_tools(self, text: str, root: str = WORKSPACE) -> list[Problem]:
         return read_pytest(text, root) or read_python(text, root) if is_pytest(text) else read_unittest(text, root)

@@ -8,6 +8,7 @@ from agents.languages.python import syntax
 from agents.languages.registry import language
 from agents.mutation.check import ENOUGH, MAX_MUTANTS, Result, check, mutants_of
 from sandbox.registry import load_backend
+from sandbox.test_setup import TestSetup
 
 CODE = "def area(a, b):\n    if a < 0 or b < 0:\n        raise ValueError('negative')\n    return a * b\n"
 GOOD = "import pytest\nfrom shape import area\n\n\ndef test_area():\n    assert area(3, 4) == 12\n"
@@ -47,16 +48,16 @@ def test_a_suite_that_notices_is_told_from_one_that_is_blind_and_the_code_is_put
     found = mutants_of(files, {}, seed="T-01")
     with load_backend("bubblewrap").open() as sandbox:
         sandbox.put({"shape.py": CODE.encode(), TESTS: GOOD.encode()})
-        sharp = check(language(), sandbox, found, files, [TESTS])
+        sharp = check(language(), sandbox, found, files, [TESTS], TestSetup())
         assert sharp.noticed >= 1
         assert not sharp.blind
         assert sharp.ran >= ENOUGH
         sandbox.put({TESTS: BLIND.encode()})
-        blind = check(language(), sandbox, found, files, [TESTS])
+        blind = check(language(), sandbox, found, files, [TESTS], TestSetup())
         assert blind.blind
         assert len(blind.survivors) == blind.ran == len(found)
         monkeypatch.setattr("agents.mutation.check.SECONDS", 0.01)  # a busy machine: one mutant at most is run
-        assert not check(language(), sandbox, found, files, [TESTS]).blind
+        assert not check(language(), sandbox, found, files, [TESTS], TestSetup()).blind
         assert sandbox.get(["shape.py"]) == {"shape.py": CODE.encode()}
 
 
@@ -68,7 +69,7 @@ def test_a_mutant_that_loops_for_ever_counts_as_noticed(monkeypatch):
     test = "from c import count\n\n\ndef test_count():\n    assert count(3) == 3\n"
     with load_backend("bubblewrap").open() as sandbox:
         sandbox.put({"c.py": code.encode(), "tests/test_c.py": test.encode()})
-        result = check(language(), sandbox, looping, {"c.py": code}, ["tests/test_c.py"])
+        result = check(language(), sandbox, looping, {"c.py": code}, ["tests/test_c.py"], TestSetup())
     assert (result.ran, result.noticed) == (1, 1)
 
 

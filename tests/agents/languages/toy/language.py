@@ -34,17 +34,10 @@ class Toy(Language):
         return f"{path}:{found}: SyntaxError: not a definition" if found else ""
 
     def run_tests(
-        self,
-        sandbox: Sandbox,
-        paths: Sequence[str] = (),
-        *,
-        seconds: float,
-        measured: bool,
-        first_failure: bool = False,
-        setup: TestSetup | None = None,
+        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
     ) -> TestReport:
         """Run the interpreter on all expectations."""
-        done = sandbox.exec(["python3", "-c", INSIDE.read_text()], seconds=seconds)
+        done = sandbox.exec(["python3", "-c", INSIDE.read_text()], seconds=setup.suite_seconds)
         if not done.ok:
             return TestReport(problem=NO_REPORT, output=done.err, exit_code=done.exit_code)
         passed, rows = json.loads(done.out)
