@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from agents.context.excerpt import excerpt
 from agents.context.index import shared
 from agents.context.map import repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
@@ -23,6 +26,7 @@ NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further dow
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
+_ASIDE = re.compile(r"^docs?/|\.egg-info/")  # what is written about the code, or made of it: named, not shown
 
 
 @dataclass(frozen=True)
@@ -105,28 +109,39 @@ def _existing(repository: Repository, sha: str, own: Sequence[str], about: str, 
     blobs = repository.blobs(sha)
     paths = [path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rsplit("/", 1)[-1] in _NAMES]
     tests = {path for path in paths if (language_of(path) or language()).is_test(path)}
-    quiet = {path for path in paths if (path in tests and path not in own) or path in (".gitignore", "README.md")}
+    quiet = {
+        path
+        for path in paths
+        if path not in own and (path in tests or path in (".gitignore", "README.md") or _ASIDE.search(path))
+    }
     order = sorted(set(paths) - quiet, key=lambda path: (path not in own, path.count("/"), path))
     if sum(blobs[path].size for path in order) <= FILES_CHARS:
         return Shown(_blocks(_texts(repository, blobs, order), "", (), sorted(quiet)))
     words = words_of(about)
     index = shared.index(repository, sha)
     symbols = {path: index.symbols[path] for path in sorted(set(order) & index.symbols.keys())}
-    wanted = [path for path in order if path in own]
-    wanted += [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]
-    chosen, used = [], 0
-    for path in wanted:
-        room = FILES_CHARS if path in own else FILES_CHARS - CHUNKS_CHARS
-        if used + blobs[path].size <= room:
+    chosen, parts, used = list[str](), dict[str, str](), 0
+    for path in [path for path in order if path in own]:
+        if used + blobs[path].size <= FILES_CHARS:
             chosen.append(path)
             used += blobs[path].size
+        elif path in symbols and (text := _texts(repository, blobs, [path]).get(path)):
+            parts[path] = excerpt(path, text, index.pieces[path], about, FILES_CHARS - CHUNKS_CHARS - used)
+            used += len(parts[path])
+    # Of no use while the task's own files are not whole.
+    for path in [] if parts else [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]:
+        if used + blobs[path].size <= FILES_CHARS - CHUNKS_CHARS:
+            chosen.append(path)
+            used += blobs[path].size
+    parts = {path: part for path, part in parts.items() if part}
     chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
     asked = Asking(meaning) if meaning is not None else None
     pieces = retrieve(about, chunks, chars=max(0, min(CHUNKS_CHARS, FILES_CHARS - used)), near=asked)
-    drawn = repository_map(symbols, own, words, without=chosen)
+    pieces = [one for one in pieces if one.path not in parts]  # there they stand in their place already
+    drawn = repository_map(symbols, own, words, without=[*chosen, *parts])
     on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
-    left_out = sorted((set(order) - set(chosen) - on_map) | quiet)
-    text = _blocks(_texts(repository, blobs, chosen), drawn, pieces, left_out)
+    left_out = sorted((set(order) - set(chosen) - parts.keys() - on_map) | quiet)
+    text = _blocks(_texts(repository, blobs, chosen), drawn, pieces, left_out, parts)
     return Shown(text, asked.found if asked is not None else None)
 
 
@@ -137,8 +152,16 @@ def _texts(repository: Repository, blobs: Mapping[str, GitBlob], paths: Sequence
     }
 
 
-def _blocks(shown: Mapping[str, str], drawn: str, pieces: Sequence[Chunk], left_out: Sequence[str]) -> Material:
+def _blocks(
+    shown: Mapping[str, str],
+    drawn: str,
+    pieces: Sequence[Chunk],
+    left_out: Sequence[str],
+    parts: Mapping[str, str] = MappingProxyType({}),
+) -> Material:
     blocks: list[str] = [files_text(shown, Source.REPOSITORY)] if shown else []
+    for path, text in parts.items():
+        blocks += [f"What fits the task of {path}, a long file:", label(text, Source.REPOSITORY, f"path={path}")]
     if pieces:
         blocks.append("Code of other files that fits the task:")
         blocks.extend(

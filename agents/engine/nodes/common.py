@@ -17,6 +17,7 @@ from agents.engine.nodes.removals import (
     only_added,
     paths_of,
     removal_words,
+    tests_of,
     unknown_imports,
     where_tests_run,
 )
@@ -41,14 +42,13 @@ UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **more: Any) -> list[Message]:
     """System prompt and first message of a conversation: byte-stable, so that the model's cache is reused."""
     task = state["task"]
-    existing = existing_files(
-        ctx.repository, state["base"], task.get("files", []), about_of(task), ctx.knowledge.meaning
-    )
-    long: list[str] = []
-    if persona.name == "coder":
-        own = own_files(state, ctx)
-        existing = joined([existing, offered(state, ctx, about_of(task), own)])
+    files, long, more_to_know = list(task.get("files", [])), list[str](), Material("", ())
+    if persona.name == "coder":  # the tests come to it under a heading of their own, read-only
+        files = [path for path in files if not tests_of(state, ctx)(path)]
+        own = base_files(state, ctx, files)[0]
+        more_to_know = offered(state, ctx, about_of(task), own)
         long = [path for path, text in own.items() if is_long(text)]
+    existing = existing_files(ctx.repository, state["base"], files, about_of(task), ctx.knowledge.meaning)
     first = render(
         "task.head",
         project=ctx.project,
@@ -56,13 +56,13 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         title=task["title"],
         description=label(task.get("description", ""), Source.MODEL),
         expects=label(task.get("expects", ""), Source.MODEL),
-        files=task.get("files", []),
+        files=files,
         requirements=label(requirements_text(task["requirements"]), Source.DOCUMENT)
         if task.get("requirements")
         else "",
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
         lessons=lessons_text(state["memory"]["lessons"]),
-        existing=existing,
+        existing=joined([existing, more_to_know]),
         long=long,
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),

@@ -10,7 +10,7 @@ from agents.context.documents import documentation
 from agents.context.files import nearness
 from agents.context.meaning import Asking, Nearness
 from agents.engine.contracts import TaskContext
-from agents.engine.nodes.removals import as_imported
+from agents.engine.nodes.removals import as_imported, tests_of
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import SystemNotice
 from agents.languages.registry import language_of_task
@@ -59,7 +59,7 @@ def offered(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, st
     asked = Asking(known.meaning) if known.meaning is not None else None
     signatures = _signatures(state, ctx, about, own, asked)
     if known.meaning is not None:
-        own_paths = task.get("files", [])
+        own_paths = [path for path in task.get("files", []) if not tests_of(state, ctx)(path)]
         near += [
             asked.found if asked else None,
             nearness(ctx.repository, state["base"], own_paths, about, known.meaning),

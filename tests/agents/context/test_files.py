@@ -110,3 +110,19 @@ def test_a_plan_is_shown_the_code_by_its_paths(tmp_path):
     assert "README.md, tests/test_money.py" in shown
     empty, sha = repository_of(tmp_path / "new", {"README.md": "# New\n"})
     assert outline(empty, sha, "a shop") == ""
+
+
+def test_of_an_own_file_that_is_too_long_what_the_task_names_is_shown_in_its_place_and_no_neighbour(tmp_path):
+    methods = "".join(f"    def m{n}(self) -> str:\n        return '{'y' * 300}'\n\n" for n in range(30))
+    classes = [f'class {name}:\n    """A {name}."""\n\n{methods}' for name in ("Till", "Shelf", "Van")]
+    long = "\n\n".join(['"""Shop."""\n\nRATE = 3\n', *classes])
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
+    shown = existing_files(repository, sha, ["shop/long.py"], "Count what is on the Shelf")
+    assert (
+        'What fits the task of shop/long.py, a long file:\n\n```path=shop/long.py from=repository\n"""Shop."""' in shown
+    )
+    assert shown.count("y" * 300) == 30
+    assert 'class Till:\n    """A Till."""\n\n… not shown: Till.m0, Till.m1,' in shown
+    assert "RATE = 3" in shown
+    assert 'class Van:\n    """A Van."""\n\n… not shown: Van.m0,' in shown
+    assert "return Money(self.cents + other.cents)" not in shown

@@ -163,7 +163,7 @@ def test_of_a_long_file_only_what_changes_is_asked_for(bench: Bench, module: str
     bench.replies["coder-code"] = code("calc.py", "def add(a, b):\n    return a + b")
     bench.run()
     coder = [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["role"] == "coder"]
-    assert ("Send only what changes of calc.py" in coder[0]) is asked
+    assert ("calc.py: long; send only what changes" in coder[0]) is asked
 
 
 def test_a_tester_is_told_of_a_module_that_nothing_brings(bench: Bench) -> None:
