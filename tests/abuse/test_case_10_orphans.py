@@ -9,8 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from sandbox.owners import lives, start_time
 from sandbox.registry import reap_all
 from tests.needs import missing
 from tests.sandbox.conftest import SMALL
+from tests.waiting import eventually
 
 WORKER = """
 import sys, time
@@ -65,14 +65,6 @@ def running(mark: str) -> int:
     return count
 
 
-def until(holds: Callable[[], bool]) -> bool:
-    """Whether that comes about."""
-    end = time.monotonic() + 20
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.05)
-    return holds()
-
-
 def containers(owner: str) -> int:
     """Containers that belong to a worker, running or not."""
     client = docker.connect()
@@ -97,15 +89,15 @@ def test_after_a_killed_worker_and_the_reaper_nothing_is_left(backend: Backend, 
         assert worker.stdout is not None
         assert worker.stdout.readline() == b"open\n"
         owner = f"{worker.pid}-{start_time(worker.pid)}"
-        assert until(lambda: running(mark) >= 2)
+        assert eventually(lambda: running(mark) >= 2)
         if backend.name == "docker":
             assert containers(owner) == 2  # the task's and the one that stood ready
         os.kill(worker.pid, signal.SIGKILL)
         worker.wait()
     assert set(reap_all()) >= {backend.name}
-    assert until(lambda: running(mark) == 0)
+    assert eventually(lambda: running(mark) == 0)
     if backend.name == "docker":
-        assert until(lambda: backend.reap() == 0 and containers(owner) == 0)
+        assert eventually(lambda: backend.reap() == 0 and containers(owner) == 0)
     assert not lives(owner)
 
 
@@ -117,7 +109,7 @@ def dead() -> str:
         assert lives(owner)
         process.kill()
         # A corpse that nobody has buried yet does not live either.
-        assert until(lambda: not lives(owner))
+        assert eventually(lambda: not lives(owner))
     return owner
 
 

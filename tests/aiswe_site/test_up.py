@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import time
 import urllib.request
 from pathlib import Path
 
 from tests.aiswe_site.running import WAIT_S, aiswe, alive, up
+from tests.waiting import eventually
 
 
 def gone(pid: int) -> bool:
-    until = time.monotonic() + WAIT_S
-    while alive(pid) and time.monotonic() < until:
-        time.sleep(0.05)
-    return not alive(pid)
+    return eventually(lambda: not alive(pid))
 
 
 def test_it_serves_says_where_and_stops_on_sigterm(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import io
 import os
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -20,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.server import Site
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 PACK = "application/x-git-upload-pack-request"
@@ -171,10 +171,7 @@ def test_a_client_that_leaves_takes_its_processes_along(
     for _ in range(6):  # more than are served at once: seats that are not given back would be missed
         with _begun(site, story, code) as client:
             assert client.recv(12).startswith(b"HTTP/1.1 200")
-    until = time.monotonic() + 30
-    while _at_work(site) and time.monotonic() < until:
-        time.sleep(0.2)
-    assert _at_work(site) == []
+    assert eventually(lambda: _at_work(site) == [])
     query = "/info/refs?service=git-upload-pack"
     assert ask(address(site, story) + query, code["tokens"]["ada"])[0] == 200
 

@@ -16,6 +16,7 @@ import pytest
 from sandbox.base import Backend, PathRefused, Sandbox, SandboxError, SandboxUnavailable
 from sandbox.selftest import probe_backend
 from tests.sandbox.conftest import SMALL
+from tests.waiting import eventually
 
 ALIVE = "import os; print(sum(n.isdigit() for n in os.listdir('/proc')))"
 
@@ -333,12 +334,10 @@ def orphans() -> int:
     return count
 
 
-def until(wanted: int, seconds: float = 15) -> int:
+def until(wanted: int) -> int:
     """Wait until that many orphans are there; how many there are."""
-    deadline = time.monotonic() + seconds
-    while (found := orphans()) != wanted and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return found
+    eventually(lambda: orphans() == wanted)
+    return orphans()
 
 
 def test_nothing_survives_an_owner_that_was_killed(backend: Backend) -> None:

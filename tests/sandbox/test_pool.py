@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from sandbox.base import Backend, PackageSet, SandboxLimits, SandboxUnavailable
 from sandbox.pool import Fitted, ReadyPool
 from tests.sandbox.conftest import SMALL
 from tests.sandbox.fake_backend import FakeBackend, FakeSandbox
+from tests.waiting import eventually
 
 
 class Warming(FakeBackend):
@@ -26,19 +26,11 @@ class Warming(FakeBackend):
         return made
 
 
-def until(holds: Callable[[], bool]) -> bool:
-    """Whether that comes about."""
-    end = time.monotonic() + 15
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
-    return holds()
-
-
 def test_the_second_task_gets_what_was_made_ready_for_it() -> None:
     backend = Warming()
     with ReadyPool(backend) as pool:
         first = pool.open(label="T-01")
-        assert until(lambda: pool.standing() == 1)
+        assert eventually(lambda: pool.standing() == 1)
         second = pool.open(label="T-02")
         assert second is not first
         assert second is backend.opened[1]
@@ -68,7 +60,7 @@ def test_at_the_end_all_that_nobody_took_is_closed() -> None:
     backend = Warming()
     pool = ReadyPool(backend, size=2)
     taken = pool.open()
-    assert until(lambda: pool.standing() == 2)
+    assert eventually(lambda: pool.standing() == 2)
     pool.close()
     pool.close()
     assert [box.closed for box in backend.opened] == [False, True, True]
@@ -81,7 +73,7 @@ def test_one_that_stood_too_long_is_closed_and_not_replaced_until_asked() -> Non
     backend = Warming()
     with ReadyPool(backend, max_age=0.05) as pool:
         pool.prepare()
-        assert until(lambda: pool.standing() == 1)
+        assert eventually(lambda: pool.standing() == 1)
         time.sleep(0.06)
         pool.tend()
         assert pool.standing() == 0
@@ -94,7 +86,7 @@ def test_one_that_died_meanwhile_is_not_handed_over() -> None:
     backend = Warming()
     with ReadyPool(backend) as pool:
         pool.prepare()
-        assert until(lambda: pool.standing() == 1)
+        assert eventually(lambda: pool.standing() == 1)
         backend.opened[0].answers = lambda seconds: False  # type: ignore[attr-defined]
         assert pool.open() is not backend.opened[0]
         assert backend.opened[0].closed
@@ -106,14 +98,14 @@ def test_packages_and_limits_make_a_kind_of_their_own(tmp_path: Path) -> None:
     with ReadyPool(backend) as pool:
         pool.open()
         pool.open(packages=packages)
-        assert until(lambda: pool.standing() == 2)
+        assert eventually(lambda: pool.standing() == 2)
         count = len(backend.opened)
         assert pool.open(packages=packages).asked["packages"] is packages  # type: ignore[attr-defined]
         assert pool.open().asked["packages"] is None  # type: ignore[attr-defined]
-        assert until(lambda: len(backend.opened) == count + 2)
-        assert until(lambda: pool.standing() == 2)
+        assert eventually(lambda: len(backend.opened) == count + 2)
+        assert eventually(lambda: pool.standing() == 2)
         pool.open(limits=SandboxLimits(memory_mb=64))  # a third kind: the one not used for longest goes
-        assert until(lambda: pool.standing() == 2)
+        assert eventually(lambda: pool.standing() == 2)
         assert sum(not box.closed for box in backend.opened) == 7
 
 
@@ -142,11 +134,11 @@ def test_a_projects_limits_hold_where_nobody_names_others() -> None:
 def test_a_real_one_from_the_pool_is_empty_and_works(backend: Backend) -> None:
     with ReadyPool(backend) as pool:
         pool.prepare(SMALL)
-        assert until(lambda: pool.standing() == 1)
+        assert eventually(lambda: pool.standing() == 1)
         with pool.open(limits=SMALL) as first:
             first.put({"secret": b"1"})
             first.exec(["sh", "-c", "echo 1 > /tmp/secret"])
-            assert until(lambda: pool.standing() == 1)
+            assert eventually(lambda: pool.standing() == 1)
         with pool.open(limits=SMALL) as second:
             # Where the product itself lies below /tmp, the way to its Python is there too, as empty folders.
             assert second.exec(["ls", "-A", "/workspace"]).out == ""

@@ -26,7 +26,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(port: int, server: subprocess.Popen[bytes], log: Path, seconds: float = 20) -> None:
+def wait_for(port: int, server: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
     """Wait until the server listens; its log says why it does not."""
     give_up = time.monotonic() + seconds
     while time.monotonic() < give_up and server.poll() is None:

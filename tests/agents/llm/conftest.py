@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,12 +66,3 @@ def talk(step: str = "code", *, task: str = "Task: T-01 add a total\n", persona:
         {"role": "system", "content": f"Persona: {persona}\nYou write small, correct code."},
         {"role": "user", "content": f"Project: shop\n{task}\nStep: {step}\nWrite the code."},
     ]
-
-
-def eventually(true: Callable[[], bool]) -> bool:
-    """Wait a little for something that another thread does."""
-    for _ in range(200):
-        if true():
-            return True
-        time.sleep(0.02)
-    return False

@@ -28,8 +28,9 @@ from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from tests.agents.llm.fake_servers import FakeModelServer
 from tests.agents.llm.fake_servers.server import FakeHandler
+from tests.waiting import eventually
 
-from .conftest import MODEL, REPLY, SHORT, eventually, talk
+from .conftest import MODEL, REPLY, SHORT, talk
 
 pytestmark = pytest.mark.slow
 

@@ -25,8 +25,9 @@ from agents.llm.ollama import OllamaProvider
 from agents.llm.scripted_server.handler import OllamaHandler
 from agents.llm.scripted_server.player import Player
 from tests.agents.llm.fake_servers import FakeModelServer
+from tests.waiting import eventually
 
-from .conftest import MODEL, REPLY, SHORT, eventually, talk
+from .conftest import MODEL, REPLY, SHORT, talk
 from .test_openai import odd as odd
 
 

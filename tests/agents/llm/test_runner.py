@@ -11,8 +11,9 @@ from agents.llm.base import Cancelled, ContextTooLong, ModelTimeout, ModelUnavai
 from agents.llm.ollama import OllamaProvider
 from agents.llm.runner import ModelRunner
 from tests.agents.llm.fake_servers import FakeModelServer
+from tests.waiting import eventually
 
-from .conftest import MODEL, REPLY, SHORT, eventually, talk
+from .conftest import MODEL, REPLY, SHORT, talk
 
 pytestmark = pytest.mark.slow
 

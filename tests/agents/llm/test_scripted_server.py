@@ -21,8 +21,9 @@ from agents.llm.scripted import ScriptedProvider, reply_name
 from agents.llm.scripted_server.pace import common_prefix, pieces
 from agents.llm.scripted_server.scenario import Scenario, ScenarioError
 from tests.agents.llm.fake_servers import FakeModelServer
+from tests.waiting import eventually
 
-from .conftest import MODEL, REPLY, SCENARIO, eventually, talk
+from .conftest import MODEL, REPLY, SCENARIO, talk
 
 
 def chat(url: str, messages: list, reply: str = "", **more) -> list[dict]:

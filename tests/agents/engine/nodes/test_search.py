@@ -10,7 +10,7 @@ import pytest
 from agents.engine.contracts import Stopped, TaskLimits
 from sandbox.pytest_run import run_pytest
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, code, task
-from tests.agents.llm.conftest import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
