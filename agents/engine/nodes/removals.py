@@ -87,7 +87,7 @@ def where_tests_run(reply: Reply, ctx: TaskContext, there: Container[str]) -> Re
     `there` are the files that exist.
     """
     told = told_paths(ctx)
-    folder = next((path for path in told if not path.endswith(".py")), ".")
+    folder = next((path for path in told if path not in there), ".")
     if folder == "." or "." in told:
         return reply
 
