@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Protocol, runtime_checkable
 
 from sandbox.agent import joined
@@ -43,14 +42,13 @@ def run_pytest(
     """
     setup, token = setup or TestSetup(), secrets.token_hex(16)
     limit = seconds if seconds is not None else setup.suite_seconds
-    known = asdict(setup)
     request = {
         "token": token,
         "arguments": [*setup.arguments],
         "options": [word for word in args if word.startswith("-")],
         "paths": [word for word in args if not word.startswith("-")],
         **{
-            name: known[name]
+            name: getattr(setup, name)
             for name in ("python_path", "plugins", "environment", "metadata", "modules", "test_seconds")
         },
         "coverage_of": coverage_of,

@@ -11,7 +11,8 @@ class TestSetup:
     """The defaults are those of a repository that was started here.
 
     Paths are relative to the workspace. `known_failures` failed before anything was changed and do not count;
-    `flickering` tests passed in one run and failed in another, and never decide.
+    `flickering` tests passed in one run and failed in another, and never decide. `passing` ones are missed when they
+    do not run.
     """
 
     __test__ = False  # its name begins like a test class
@@ -26,3 +27,4 @@ class TestSetup:
     suite_seconds: float = 120.0  # for all of them
     known_failures: frozenset[str] = frozenset()
     flickering: frozenset[str] = frozenset()
+    passing: frozenset[str] = frozenset()

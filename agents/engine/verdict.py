@@ -23,6 +23,7 @@ class RunVerdict:
     report: TestReport
     ok: bool
     notes: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()  # tests that passed before and gave no result, or were skipped
 
 
 def plain(nodeid: str) -> str:
@@ -59,7 +60,10 @@ def verdict_of(
         notes.append(f"{len(fixed)} failed before and pass now: {_few(fixed)}")
     if left := sorted(one for one, outcome in found.outcomes.items() if outcome == "deselected"):
         notes.append(f"{len(left)} were deselected: {_few(left)}")
-    return RunVerdict(report, clean and (found.exit_code == 0 or (found.exit_code == 1 and bool(known))), tuple(notes))
+    silent = ("skipped", "deselected")
+    lost = sorted(one for one in setup.passing if found.outcomes and found.outcomes.get(one, "skipped") in silent)
+    ok = clean and (found.exit_code == 0 or (found.exit_code == 1 and bool(known)))
+    return RunVerdict(report, ok, tuple(notes), tuple(lost))
 
 
 def _few(names: list[str]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -47,20 +49,20 @@ _SETUP = TypeAdapter(TestSetup)
 
 def test_setup_of(project: Project) -> TestSetup:
     """How the project's tests are run: as its newest usable baseline says, with the failures that it found."""
-    found = _usable(project)
+    found = Baseline.usable(project)
     if found is None:
         return TestSetup()
-    failing, flickering = found.tests.get("failing", {}), found.tests.get("flickering", [])
-    return replace(setup_from(found.setup), known_failures=frozenset(failing), flickering=frozenset(flickering))
-
-
-def _usable(project: Project) -> Baseline | None:
-    return project.baselines.filter(status=Baseline.Status.READY).first()
+    return replace(
+        setup_from(found.setup),
+        known_failures=frozenset(found.tests.get("failing", {})),
+        flickering=frozenset(found.tests.get("flickering", [])),
+        passing=frozenset(json.loads(zlib.decompress(found.passing)) if found.passing else ()),
+    )
 
 
 def packages_of(project: Project) -> list[str]:
     """Requirement lines that every run of the project's tests needs."""
-    found = _usable(project)
+    found = Baseline.usable(project)
     return list(found.packages) if found else []
 
 
@@ -70,8 +72,8 @@ def setup_from(data: Mapping[str, Any]) -> TestSetup:
 
 
 def setup_to_json(setup: TestSetup) -> dict[str, Any]:
-    """A setup as plain data, without the failures, which the baseline keeps with their messages."""
-    data: dict[str, Any] = _SETUP.dump_python(setup, mode="json", exclude={"known_failures", "flickering"})
+    """A setup as plain data, without the results, which the baseline keeps beside it."""
+    data: dict[str, Any] = _SETUP.dump_python(setup, mode="json", exclude={"known_failures", "flickering", "passing"})
     return data
 
 
@@ -143,7 +145,7 @@ def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) 
     found.packages = packages
     plugins = spoken.test_plugins(fetched.folder) if fetched else []
     setup = replace(setup_from(found.setup), plugins=(*setup.plugins, *plugins))
-    backend = fitted(open_backend(name_for(found.project)), found.project)
+    backend = fitted(open_backend(name_for(found.project)), found.project, setup.suite_seconds)
     name = f"baseline-{found.pk}"
     try:
         tree = repository.worktree(name, found.commit)
@@ -242,6 +244,8 @@ def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edi
         "failing": {name: messages.get(name, "") for name in steady[:SHOWN]},
         "flickering": changing[:SHOWN],
     }
+    passing = set.intersection(*({name for name, came in one.outcomes.items() if came == "passed"} for one in reports))
+    found.passing = zlib.compress(json.dumps(sorted(passing)).encode())
     found.seconds = round(max(report.seconds for report in reports), 2)
     suite, test = max(SUITE_FLOOR, math.ceil(found.seconds * FACTOR)), max(TEST_FLOOR, math.ceil(found.seconds))
     setup = replace(setup, suite_seconds=suite, test_seconds=test)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from projects.models import Baseline, Project
 from sandbox.base import Backend, SandboxLimits
 from sandbox.pool import Fitted, ReadyPool
 from sandbox.registry import BACKENDS, open_backend, reap_all
-
-if TYPE_CHECKING:
-    from projects.models import Project
 
 log = logging.getLogger("aiswe.sandboxes")
 _lock = threading.Lock()
@@ -21,16 +18,19 @@ _pools: dict[str, ReadyPool] = {}
 _keeping = threading.Event()
 
 
-def limits_of(project: Project) -> SandboxLimits:
-    """What one sandbox of the project may use; what its settings do not name is as sandbox.base has it."""
-    plain = SandboxLimits()
-    given = project.limits
+def limits_of(project: Project, seconds: float = 0.0) -> SandboxLimits:
+    """What one sandbox of the project may use; what its settings do not name is as sandbox.base has it.
+
+    A command may take at least `seconds`, and what the baseline found that the tests need.
+    """
+    plain, given, baseline = SandboxLimits(), project.limits, Baseline.usable(project)
+    measured = float(baseline.setup.get("suite_seconds", 0)) if baseline is not None else 0.0
     return SandboxLimits(
         cpus=float(given.get("sandbox_cpus", plain.cpus)),
         memory_mb=int(given.get("sandbox_memory_mb", plain.memory_mb)),
         processes=int(given.get("sandbox_processes", plain.processes)),
         disk_mb=int(given.get("sandbox_disk_mb", plain.disk_mb)),
-        seconds=float(given.get("sandbox_seconds", plain.seconds)),
+        seconds=max(float(given.get("sandbox_seconds", plain.seconds)), measured, seconds),
     )
 
 
@@ -39,11 +39,11 @@ def name_for(project: Project) -> str:
     return project.sandbox_backend if project.sandbox_backend != "auto" else str(settings.SANDBOX_BACKEND)
 
 
-def fitted(backend: Backend, project: Project) -> Backend:
+def fitted(backend: Backend, project: Project, seconds: float = 0.0) -> Backend:
     """That backend with the project's limits, handing over what stands ready if this process keeps some."""
     if _keeping.is_set() and backend.name in BACKENDS:
         backend = _pool(backend)
-    return Fitted(backend, limits_of(project))
+    return Fitted(backend, limits_of(project, seconds))
 
 
 def _pool(backend: Backend) -> ReadyPool:

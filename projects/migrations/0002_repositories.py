@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                 ('setup', models.JSONField(default=dict)),
                 ('packages', models.JSONField(default=list, help_text='Requirement lines of everything its tests need.')),
                 ('tests', models.JSONField(default=dict)),
+                ('passing', models.BinaryField(default=bytes, help_text='Names of the tests that passed, as compressed JSON.')),
                 ('seconds', models.FloatField(default=0, help_text='Wall-clock seconds of one run of the suite.')),
                 ('problem', models.TextField(blank=True, help_text='Why its tests cannot run.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

@@ -30,6 +30,7 @@ class Baseline(models.Model):
     packages = models.JSONField(default=list, help_text="Requirement lines of everything its tests need.")
     # {"passed": n, "failed": n, "errors": n, "skipped": n, "failing": {test: message}, "flickering": [test]}
     tests = models.JSONField(default=dict)
+    passing = models.BinaryField(default=bytes, help_text="Names of the tests that passed, as compressed JSON.")
     seconds = models.FloatField(default=0, help_text="Wall-clock seconds of one run of the suite.")
     problem = models.TextField(blank=True, help_text="Why its tests cannot run.")
     accepted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
@@ -40,6 +41,11 @@ class Baseline(models.Model):
 
     def __str__(self) -> str:
         return f"{self.project} at {self.commit[:10]}"
+
+    @classmethod
+    def usable(cls, project: Project) -> Baseline | None:
+        """The newest that was measured to its end; None for a project that was started here."""
+        return cls.objects.filter(project=project, status=cls.Status.READY).first()
 
     @property
     def test_command(self) -> str:

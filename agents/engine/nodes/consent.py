@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
 from agents.engine.nodes.firewall_check import is_code
-from agents.engine.nodes.removals import changed_tests, removal_words, removed_names, tests_of
+from agents.engine.nodes.removals import changed_tests, mentions, removal_words, removed_names, tests_of
 from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.firewall import FirewallContext, judge
@@ -193,3 +193,34 @@ def refused_forgery(state: TaskState, ctx: TaskContext, hooks: Sequence[str]) ->
     if answer == "pending":
         raise Waiting(WaitReason.TEST_CONSENT, lines[0])
     return "" if answer == "approved" else f"A person refused what decides how the tests run; do without it.\n{why}"
+
+
+def refused_loss(state: TaskState, ctx: TaskContext, report: Mapping[str, Any]) -> str:
+    """What a person refused of tests that passed before and now give no result; "" when there are none or they may.
+
+    Those that the change itself alters or drops are asked about in consent(). Raises Waiting while nobody has answered.
+    """
+    changed, written, texts = changed_tests(state, ctx), files_of(state["candidate"]), dict[str, str]()
+    gone = []
+    for nodeid in report.get("lost", ()):
+        path, *parts = nodeid.partition("[")[0].split("::")
+        if path not in texts:
+            texts[path] = written.get(path) or ctx.repository.read(state["base"], path) or ""
+        there = parts and mentions(texts[path], parts[0].rpartition(".")[2])  # else an earlier task took it away
+        if there and ".".join(parts) not in changed.get(path, ()):
+            gone.append(nodeid)
+    if not gone:
+        return ""
+    why = "\n".join(gone[:SHOWN])
+    answer = ctx.task_store.ask(
+        kind="test_change",
+        subject=f"lost:{hashlib.sha256(chr(0).join(gone).encode('utf-8', 'replace')).hexdigest()[:32]}",
+        title=f"{state['task']['key']}: may {len(gone)} tests that passed before be left out or skipped?"[:200],
+        why=why[:2000],
+        on_yes="The work goes on without them; the same tests are not asked about again in this project.",
+        on_no="The result of the tests does not count; the coder is told to have them run.",
+        payload={"reasons": gone, "paths": sorted({one.partition("::")[0] for one in gone})},
+    )
+    if answer == "pending":
+        raise Waiting(WaitReason.CHANGE_CONSENT, f"{gone[0]} passed before and did not run")
+    return "" if answer == "approved" else f"These tests passed before and did not run; they must run and pass:\n{why}"

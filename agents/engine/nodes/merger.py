@@ -6,8 +6,9 @@ from typing import Any
 
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
+from agents.engine.nodes.consent import refused_loss
 from agents.engine.nodes.packages import lock_files
-from agents.engine.nodes.verify import cannot_judge, run_tests, write_candidate
+from agents.engine.nodes.verify import cannot_judge, refused_report, run_tests, write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.effects import CommitMade, EffectAnnounced, MergeDone, SystemNotice
 from agents.languages.registry import languages
@@ -64,7 +65,11 @@ def _with_locks(state: TaskState, ctx: TaskContext, base: str) -> Worktree:
 def _tested(state: TaskState, ctx: TaskContext, base: str, name: str) -> dict[str, Any]:
     """The report of the tests of the tree that will be committed; they run again unless they ran on that very tree."""
     tree, report = _with_locks(state, ctx, base), state["candidate"]["report"]
-    return report if report.get("tree") == tree.tree(base) else run_tests(state, ctx, tree, name)
+    if report.get("tree") != tree.tree(base):
+        report = run_tests(state, ctx, tree, name)
+        if report.get("ok") and (refusal := refused_loss(state, ctx, report)):
+            return refused_report("tests", refusal)
+    return report
 
 
 def merge(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:

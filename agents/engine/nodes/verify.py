@@ -9,7 +9,7 @@ from typing import Any
 from agents.engine.best_try import best_here
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
-from agents.engine.nodes.consent import refused_forgery
+from agents.engine.nodes.consent import refused_forgery, refused_loss
 from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
 from agents.engine.nodes.packages import settle_packages
 from agents.engine.repeats import already_tried, remembered
@@ -39,6 +39,7 @@ from sandbox.test_setup import TestSetup
 
 # A baseline sets a longer limit where the suite takes over 40 s; others run in full after every edit.
 SMALL_SUITE_SECONDS = TestSetup().suite_seconds
+MOST_LOST = 200  # names of tests that did not run; so many are reason enough to ask
 ENVIRONMENT_TRIES = 2  # of a run whose result is the machine's or the sandbox's, not the code's
 # SWE-MEM-3
 REWARD_CLEAN, REWARD_LINT, REWARD_TESTS_FAIL, REWARD_NO_COMPILE = 1.0, 0.5, -0.5, -1.0
@@ -98,6 +99,12 @@ def _pseudo_report(where: str, message: str) -> dict[str, Any]:
     }
 
 
+def refused_report(where: str, message: str) -> dict[str, Any]:
+    """A report that fails for what a person or a list refused."""
+    report = _pseudo_report(where, message) | {"compiles": True}
+    return report | {"signature": signature_of(report)}
+
+
 def syntax_errors(files: dict[str, str]) -> list[str]:
     """Source files that do not compile, each with line and reason."""
     found = (language.syntax_error(path, text) for path, text in files.items() if (language := language_of(path)))
@@ -129,15 +136,19 @@ def run_tests(
             found, environment, tested = _run_until_sound(state, ctx, tree, language, name, paths)
         candidate = state["candidate"]
         verdict = verdict_of(found, ctx.test_setup, candidate["tests"], candidate["files"], language)
-        report = asdict(verdict.report) | {
-            "compiles": True,
-            "ok": verdict.ok and not environment,
-            "tree": "" if paths else tested,  # what was not run in full is run before it is merged
-            "problem": environment or verdict.report.problem,
-            "environment": environment,
-            "notes": [*verdict.notes, *([f"only the tests of {len(paths)} related files ran"] if paths else [])],
-            "failures": [asdict(failure) for failure in verdict.report.failures],
-        }
+        report = (
+            asdict(verdict.report)
+            | {
+                "compiles": True,
+                "ok": verdict.ok and not environment,
+                "tree": "" if paths else tested,  # what was not run in full is run before it is merged
+                "problem": environment or verdict.report.problem,
+                "environment": environment,
+                "notes": [*verdict.notes, *([f"only the tests of {len(paths)} related files ran"] if paths else [])],
+                "failures": [asdict(failure) for failure in verdict.report.failures],
+                "lost": [] if paths else verdict.lost[:MOST_LOST],
+            }
+        )
         for part in ("outcomes", "skips", "hangs", "failing"):  # an entry for each test is too much for the state
             del report[part]
         ctx.event_log.emit(command_ran(argv, found, backend), attempt=number, key=key)
@@ -236,8 +247,7 @@ def _refused_package(state: TaskState, ctx: TaskContext, refusal: PackageRefused
         summary=f"Package refused: {refusal}", message=str(refusal), tool="packages", next_steps=["adjust", "escalate"]
     )
     ctx.event_log.emit(refused, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/package"))
-    report = _pseudo_report("packages", f"Package {refusal}. Do without it.") | {"compiles": True}
-    return report | {"signature": signature_of(report)}
+    return refused_report("packages", f"Package {refusal}. Do without it.")
 
 
 def verify(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
@@ -255,9 +265,8 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if report.get("environment"):
         return cannot_judge(state, ctx, report, tree.diff(state["base"]))
     number, passed = state["counters"]["attempt"], bool(report.get("ok"))
-    if passed and (refusal := refused_forgery(state, ctx, report.get("hooks", ()))):
-        report, passed = _pseudo_report("tests", refusal) | {"compiles": True}, False
-        report["signature"] = signature_of(report)
+    if passed and (refusal := refused_forgery(state, ctx, report.get("hooks", ())) or refused_loss(state, ctx, report)):
+        report, passed = refused_report("tests", refusal), False
     judge(state, ctx, passed)
     reward = REWARD_CLEAN if passed else REWARD_TESTS_FAIL if report.get("compiles") else REWARD_NO_COMPILE
     if not passed:  # a try that passes is closed by the gates, which have the last word on it

@@ -40,6 +40,14 @@ def test_a_failure_that_was_there_before_is_no_failure_of_the_task():
     assert verdict.notes == (f"1 failed before as well: {CASE}",)
 
 
+def test_what_passed_before_and_is_gone_skipped_or_deselected_is_named():
+    passing = TestSetup(passing=frozenset({CASE, "tests/test_old.py::test_other", ID}))
+    assert judge(run(new="passed", old="skipped"), passing).lost == (CASE, "tests/test_old.py::test_other")
+    assert judge(run(new="passed", old="deselected", other="failed"), passing).lost == (CASE,)
+    assert judge(run(new="passed", old="passed", other="passed"), passing).lost == ()
+    assert judge(TestReport(passed=3, exit_code=0), passing).lost == ()
+
+
 def test_a_flickering_test_never_decides():
     assert judge(run(new="passed", old="failed"), TestSetup(flickering=frozenset({CASE}))).ok
 

@@ -9,6 +9,7 @@ import pytest
 
 from projects.engine import sandboxes
 from projects.errors import BadInput
+from projects.models import Baseline
 from projects.services.planning import projects
 from sandbox.pool import Fitted, ReadyPool
 from tests.factories import make_project, owner_of
@@ -51,6 +52,14 @@ def test_a_project_from_before_these_limits_has_the_usual_ones():
     project = make_project()
     project.limits = {"max_retries": 5}
     assert sandboxes.limits_of(project).memory_mb == 1024
+
+
+def test_a_command_may_take_as_long_as_the_measured_suite():
+    project = make_project()
+    assert sandboxes.limits_of(project, 900.0).seconds == 900
+    assert sandboxes.limits_of(project).seconds == 300
+    Baseline.objects.create(project=project, commit="0", status=Baseline.Status.READY, setup={"suite_seconds": 1500.0})
+    assert sandboxes.limits_of(project).seconds == 1500
 
 
 def test_a_worker_hands_over_what_stands_ready(keeping):

@@ -140,3 +140,41 @@ def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_
     bench.test_setup = TestSetup(suite_seconds=600)
     assert bench.run()["verdict"] == "merged"
     assert ran == [["tests/test_calc.py"], []]
+
+
+OLD = "import pytest\n\nimport calc\n\n\ndef test_old():\n    if hasattr(calc, 'NEW'):\n        pytest.skip('new')\n"
+LOST = "tests/test_old.py::test_old"
+
+
+@pytest.fixture
+def with_old_test(bench):
+    """A repository with a test that passed, and that what the coder writes has skipped."""
+    bench.repository.ensure("Test")
+    base = bench.repository.head()
+    tree = bench.repository.worktree("start", base)
+    tree.write({"calc.py": "", "tests/test_old.py": OLD})
+    bench.repository.fast_forward(tree.commit(base, "What was there", "", {}))
+    bench.replies |= {"coder-code": code("calc.py", "NEW = 1\n\n\ndef add(a: int, b: int) -> int:\n    return a + b")}
+    bench.test_setup = TestSetup(passing=frozenset({LOST}))
+    return bench
+
+
+def test_a_test_that_passed_before_and_is_skipped_waits_for_a_person(with_old_test):
+    with pytest.raises(Waiting, match=f"change_consent: {LOST} passed before and did not run"):
+        with_old_test.run()
+    (question,) = with_old_test.task_store.questions
+    assert (question["kind"], question["payload"]["reasons"]) == ("test_change", [LOST])
+    assert not with_old_test.merged("calc.py")
+
+
+def test_of_a_slow_suite_a_lost_test_is_noticed_before_the_merge(with_old_test):
+    with_old_test.test_setup = TestSetup(passing=frozenset({LOST, "tests/test_gone.py::test_a"}), suite_seconds=600)
+    with pytest.raises(Waiting, match=LOST):
+        with_old_test.run()
+
+
+def test_a_person_s_no_sends_the_coder_back_to_have_lost_tests_run(with_old_test, monkeypatch):
+    with_old_test.replies |= {"coder-repair": DIAGNOSIS.format(cause="NEW is there") + GOOD}
+    monkeypatch.setattr(type(with_old_test.task_store), "ask", lambda self, **asked: "rejected")
+    assert with_old_test.run()["verdict"] == "merged"
+    assert "passed before and did not run" in with_old_test.task_store.attempts[1]["tests"]["failures"][0]["message"]
