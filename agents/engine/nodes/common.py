@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -17,6 +18,7 @@ from agents.engine.nodes.removals import (
     only_added,
     paths_of,
     removal_words,
+    tests_folder,
     tests_of,
     unknown_imports,
     where_tests_run,
@@ -57,6 +59,8 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         description=label(task.get("description", ""), Source.MODEL),
         expects=label(task.get("expects", ""), Source.MODEL),
         files=files,
+        tests_go=tests_folder(state, ctx) if persona.name == "tester" else "",
+        installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
         requirements=label(requirements_text(task["requirements"]), Source.DOCUMENT)
         if task.get("requirements")
         else "",
@@ -146,7 +150,7 @@ def request_files(
             continue
         reply = parse_reply(answer.text, truncated=answer.truncated)
         if persona.name == "tester":
-            reply = where_tests_run(reply, ctx, ctx.repository.files(state["base"]))
+            reply = where_tests_run(reply, state, ctx)
         keeping.base, unreadable = base_files(state, ctx, paths_of(reply))
         there = {**keeping.base, **current}
         closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -81,19 +82,25 @@ def told_paths(ctx: TaskContext) -> list[str]:
     return [word for word in words if not word.startswith("-")]
 
 
-def where_tests_run(reply: Reply, ctx: TaskContext, there: Container[str]) -> Reply:
-    """A tester's reply with its new files in a folder that the runner is told; elsewhere they would never run.
+def _runs(path: str, told: Sequence[str]) -> bool:
+    return not told or "." in told or any(path == one or path.startswith(f"{one}/") for one in told)
 
-    `there` are the files that exist.
-    """
-    told = told_paths(ctx)
-    folder = next((path for path in told if path not in there), ".")
-    if folder == "." or "." in told:
-        return reply
+
+def tests_folder(state: TaskState, ctx: TaskContext) -> str:
+    """Where new tests go: beside most of those that the repository has and its runner is told; `.` is its top."""
+    told, is_test = told_paths(ctx), language_of_task(state["task"]).is_test
+    there = ctx.repository.files(state["base"])
+    folders = Counter(path.rpartition("/")[0] or "." for path in there if is_test(path) and _runs(path, told))
+    return next((path for path, _ in folders.most_common(1)), next((one for one in told if one not in there), "tests"))
+
+
+def where_tests_run(reply: Reply, state: TaskState, ctx: TaskContext) -> Reply:
+    """A tester's reply with its new files in a folder that the runner is told; elsewhere they would never run."""
+    told, there, folder = told_paths(ctx), ctx.repository.files(state["base"]), tests_folder(state, ctx)
 
     def place(path: str) -> str:
-        runs = any(path == one or path.startswith(f"{one}/") for one in told)
-        return path if runs or path in there else f"{folder}/{path.rpartition('/')[2]}"
+        beside = f"{folder}/{path.rpartition('/')[2]}"
+        return path if path in there or _runs(path, told) or not _runs(beside, told) else beside
 
     files = [replace(part, path=place(part.path)) for part in reply.files]
     return replace(reply, files=files, edits=[replace(part, path=place(part.path)) for part in reply.edits])
@@ -119,7 +126,7 @@ def unknown_imports(state: TaskState, ctx: TaskContext, applied: Applied) -> lis
         *task.get("files", []),
     ]
     manifest = ctx.repository.read(state["base"], language.manifest) or "" if language.manifest else ""
-    packages = [*state["candidate"]["packages"], *language.listed(manifest)]
+    packages = [*state["candidate"]["packages"], *ctx.test_packages, *language.listed(manifest)]
     own = ", ".join(task.get("files", [])) or "none named"
     return [
         f"{path}: there is no module {name} here, and no package of this task brings it (files of the task: {own})"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from agents.engine.nodes.removals import removal_words
 from agents.engine.nodes.removals import test_changes as changes_of
+from agents.engine.nodes.tester import write_tests
+from agents.engine.state import start_state
 from agents.engine.waiting import Waiting
 from agents.languages.registry import language
 from sandbox.test_setup import TestSetup
@@ -185,6 +188,21 @@ def test_new_tests_go_where_the_test_runner_looks(bench: Bench) -> None:
     }
     assert bench.run()["verdict"] == "merged"
     assert NEW_TEST in merged_file(bench, "test/test_add.py")
+
+
+def test_a_tester_is_told_where_tests_go_and_what_they_may_import(bench: Bench) -> None:
+    bench.test_setup = TestSetup(arguments=("calc",))
+    imports = "from freezegun import freeze_time\n"
+    at_base(bench, {"calc/__init__.py": CALC, "calc/tests/test_calc.py": imports + OLD_TESTS, "tests/notes.py": ""})
+    bench.replies["tester-tests"] = code("tests/test_add.py", f"{imports}from calc import add\n\n\n{NEW_TEST}")
+    with bench.context() as context:
+        context.test_packages = ("freezegun==1.4.0",)
+        made = write_tests(
+            start_state(bench.task) | {"base": bench.repository.head()}, SimpleNamespace(context=context)
+        )
+    told = "New test files go into: calc/tests/\nInstalled packages that tests may use: freezegun\n"
+    assert told in last_prompt(bench, "tester", 0)
+    assert list(made["candidate"]["tests"]) == ["calc/tests/test_add.py"]
 
 
 def last_prompt(bench: Bench, role: str, number: int) -> str:
