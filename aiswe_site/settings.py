@@ -9,6 +9,7 @@ from pathlib import Path
 from csp.constants import NONCE, NONE, SELF
 
 from agents.llm.registry import model_servers
+from aiswe_site import VERSION as VERSION
 from aiswe_site.configuration import load
 from aiswe_site.database import SQLITE, database
 from aiswe_site.running.home import keep_database_private, keep_private

@@ -15,6 +15,7 @@ SECTIONS = {
     "approvals": ("approval",),
     "runs": ("run", "task", "gate", "finding", "call"),
     "audit": ("audit",),
+    "system": ("system", "backups"),
 }
 
 

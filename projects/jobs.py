@@ -32,6 +32,7 @@ from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
 from projects.models import Baseline, Plan, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
+from projects.services import backups
 from projects.services.audit import checkpoints, events
 from projects.services.delivery.attestations import attest_merges
 from projects.services.planning import documents, plans
@@ -318,6 +319,13 @@ def sweep() -> None:
             enqueue("projects.jobs.schedule_run", run.pk)
         elif run.status != Run.Status.NEEDS_YOU or (run.document and run.document.status == "confirmed"):
             enqueue("projects.jobs.plan_run", run.pk)
+
+
+@shared_task(name="projects.jobs.take_backup")
+def take_backup(by: str) -> None:
+    """Take a backup into the data folder, in the name of who asked for it."""
+    close_old_connections()
+    backups.take_backup(by)
 
 
 @shared_task(name="projects.jobs.note_heads")

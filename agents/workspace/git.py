@@ -74,7 +74,9 @@ AUTHOR = CommitSettings()
 
 def damaged(folder: Path, why: str, way_out: str = "") -> RepositoryDamaged:
     """The error for a repository at `folder`: what is wrong and what a person can do."""
-    cure = way_out or "Repair it with git, or put a backup in its place; work then continues by itself."
+    cure = way_out or (
+        f"Repair it with git, or `aiswe project set-aside {folder.name} --from BACKUP`; work then continues by itself."
+    )
     return RepositoryDamaged(f"The repository {folder} cannot be used: {why.rstrip('.')}. Nothing was changed. {cure}")
 
 

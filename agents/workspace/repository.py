@@ -227,6 +227,10 @@ class Repository:
         known = ref_value(self.root, self._own("base")) if self.line else None
         return known is not None and self.base_head() not in (known, self.head())
 
+    def is_ahead(self) -> bool:
+        """True when the line has commits that are not on the base."""
+        return bool(out(self.root, "rev-list", "--max-count=1", self.head(), f"^{self.base_head()}"))
+
     def base_left(self) -> str:
         """Why merges leave the base alone, in a sentence; "" while they move it or are not meant to."""
         if not self.line or not self._updates_base:

@@ -12,7 +12,6 @@ from django.http import FileResponse, Http404, HttpResponse, StreamingHttpRespon
 from dashboard import access, stream
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest, number, words
-from projects.errors import NotAllowed
 from projects.models import Event, Run, SiteEvent
 from projects.services.accounts import rights
 from projects.services.audit import chain, exports, intents, signing
@@ -20,6 +19,7 @@ from projects.services.audit.checkpoints import read_heads
 from projects.services.audit.vocabulary import families
 
 PAGE = 200
+SITE_TRAIL = "The site audit trail"
 Download: TypeAlias = FileResponse | StreamingHttpResponse
 Numbered = TypeVar("Numbered", Event, SiteEvent)
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}
@@ -100,13 +100,8 @@ def public_key(request: AuthenticatedHttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type="text/plain; charset=utf-8", headers=headers)
 
 
-def _only_administrators(request: AuthenticatedHttpRequest) -> None:
-    if not request.user.is_superuser:
-        raise NotAllowed("The site audit trail is for administrators.")
-
-
 def _site_page(request: AuthenticatedHttpRequest, *, verify: bool = False) -> HttpResponse:
-    _only_administrators(request)
+    rights.require_administrator(request.user, SITE_TRAIL)
     q = words(request.GET, "q")
     found = SiteEvent.objects.filter(Q(actor__icontains=q) | Q(action__icontains=q) | Q(subject__icontains=q))
     rows, before = _page_of(request, found)
@@ -139,5 +134,5 @@ def site_verify(request: AuthenticatedHttpRequest) -> HttpResponse:
 @page("GET")
 def site_export(request: AuthenticatedHttpRequest, fmt: str, signed: bool = False) -> Download:
     """Every row of the site's trail as a file, on request with its signature."""
-    _only_administrators(request)
+    rights.require_administrator(request.user, SITE_TRAIL)
     return _download(exports.export_site(_format(fmt)), "site-audit", fmt, signed=signed)

@@ -23,7 +23,7 @@ from projects.models import Approval, Plan, Project, RequirementDocument, Run
 from projects.models.project import Autonomy, Role
 from projects.services.accounts import rights
 from projects.services.insight import health
-from projects.services.planning import documents, projects
+from projects.services.planning import deleting, documents, projects
 from projects.services.work import demo, runs
 
 
@@ -181,6 +181,14 @@ def archive(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse
     projects.set_archived(project, request.POST.get("archived") == "yes", by=request.user)
     messages.success(request, f"{project.name} is {'archived' if project.archived_at else 'in use again'}.")
     return redirect("project", project.pk)
+
+
+@page("POST", Project)
+def delete(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
+    """Delete a project whose short name was typed."""
+    deleting.delete_project(project, by=request.user, named=request.POST.get("named", "").strip())
+    messages.success(request, f"{project.name} is deleted. The site's audit trail keeps that it was.")
+    return redirect("projects")
 
 
 @page("POST", Project)

@@ -11,8 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from dashboard import access, dag, prompt_breakdown, stream
 from dashboard.pages import page, show
+from dashboard.refusals import local_path
 from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.views.code import ways_out
+from projects.engine import base_branch
 from projects.errors import BadInput
 from projects.models import Blob, Event, Run
 from projects.services.audit.vocabulary import ModelCalled, Thought, families
@@ -96,6 +98,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         "families": families(),
         "controls": CONTROLS,
         "asks": run.approvals.filter(status="pending"),
+        "base_moved": base_branch.base_moved(run),
     }
     return show(request, "pages/run.html", context)
 
@@ -113,7 +116,8 @@ def result(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     if run.kind != Run.Kind.BUILD:
         raise Http404("Only a build has a result.")
     found = state.result(run)
-    context = {"run": run, "project": run.project, "result": found, **ways_out(request, run.project, found.commit)}
+    context = {"run": run, "project": run.project, "result": found, "base_moved": base_branch.base_moved(run)}
+    context |= ways_out(request, run.project, found.commit)
     return show(request, "pages/result.html", context)
 
 
@@ -126,6 +130,14 @@ def push(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     pushed = pushes.push_run(run, by=request.user, **given)
     messages.success(request, f"{pushed.branch} was pushed to {pushed.address} at {pushed.commit[:10]}.")
     return redirect("run-result", run.pk)
+
+
+@page("POST", Run)
+def take_in(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """Put the run's commits on top of what others put on the base branch meanwhile."""
+    taken = base_branch.take_in_base(run, by=request.user)
+    (messages.warning if taken.conflicts else messages.success)(request, base_branch.outcome_of(run, taken))
+    return redirect(local_path(request, f"/runs/{run.pk}"))
 
 
 @page("GET", Run)

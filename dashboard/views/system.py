@@ -6,15 +6,22 @@ import sys
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib import messages
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template import loader
 from django.views.defaults import server_error as default_server_error
 
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.streaming import attachment
+from projects.models import SiteEvent
 from projects.models.project import RECORDING
+from projects.services import backups as store
+from projects.services.accounts.rights import require_administrator
+from projects.services.delivery.downloads import Download
 from projects.services.insight import health
 from projects.services.work import demo
 
@@ -69,6 +76,29 @@ def doctor(request: AuthenticatedHttpRequest) -> HttpResponse:
     red = [check for check in checks if check["ok"] is False]
     facts = {"checks": checks, "red": red, "window": settings.MODEL_WINDOW, "demo": demo.is_offered()}
     return show(request, "pages/system.html", facts | setup_facts())
+
+
+@page("GET POST")
+def backups(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """The backups in the data folder; POST has one taken. For administrators."""
+    if request.method == "POST":
+        store.request_backup(request.user)
+        messages.success(request, "A backup is being taken; it is listed here when it is whole.")
+        return redirect("backups")
+    require_administrator(request.user, "The list of backups")
+    last = SiteEvent.objects.filter(action=store.TAKEN).order_by("-seq").first()
+    context = {
+        "files": [(path.name, path.stat().st_size) for path in store.kept_backups()],
+        "busy": store.is_being_taken(),
+        "failed": last if last and last.outcome == "fail" else None,
+    }
+    return show(request, "pages/backups.html", context)
+
+
+@page("GET")
+def backup(request: AuthenticatedHttpRequest, name: str) -> HttpResponseBase:
+    """One backup as a file, for administrators."""
+    return attachment(Download(name, "application/zip", store.read_backup(name, by=request.user)))
 
 
 @page("POST")

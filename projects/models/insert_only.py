@@ -6,6 +6,8 @@ bug, an admin's click, an ORM call in a shell.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -86,6 +88,17 @@ def unguard(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """The way back."""
     for statement in drop_statements(schema_editor.connection.vendor):
         schema_editor.execute(statement, params=None)
+
+
+@contextmanager
+def lifted(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """The tables without their triggers, in a transaction that puts them back: for deleting a project whole."""
+    with connection.cursor() as cursor:
+        for statement in drop_statements(connection.vendor):
+            cursor.execute(statement)
+        yield
+        for statement in create_statements(connection.vendor):
+            cursor.execute(statement)
 
 
 def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:

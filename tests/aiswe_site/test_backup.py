@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from aiswe_site import backup
-from aiswe_site.backup import BackupFailed, Installation, back_up, restore
+from projects import backup
+from projects.backup import BackupFailed, Installation, back_up, restore
 from tests.aiswe_site.running import COMMAND, aiswe, environment
 
 

@@ -132,6 +132,7 @@ TABLE: list[Row] = [
     _do("baseline-accept", SETTERS, "project", ok=422),
     _do("project-settings", SETTERS, "project", **SETTINGS),
     _do("project-archive", SETTERS, "project"),
+    Row("project-delete", "POST", ROOT, 409, ("project",), {"named": "todo-api"}),  # its run is open
     _do("project-members", MANAGERS, "project", username="viewer", role="auditor"),
     _do("project-member-remove", MANAGERS, "project", user="VIEWER", role="viewer"),
     _do("project-upload", ARCHITECTS, "project", text="# B\n\nThe API shall add."),
@@ -173,6 +174,7 @@ TABLE: list[Row] = [
     _see("run-next", "run"),
     _see("run-result", "run"),
     Row("run-push", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # no remote is set
+    _do("run-take-in", RUNNERS, "run"),
     _do("run-control", RUNNERS, "run", "pause"),
     _do("run-control", RUNNERS, "run", "stop"),
     _do("run-say", RUNNERS, "run", text="hello"),
@@ -198,6 +200,9 @@ TABLE: list[Row] = [
     Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
     Row("audit-signed", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
     _any("audit-key"),
+    Row("backups", "GET", ROOT, but=NO_ROOT),
+    Row("backups", "POST", ROOT, 302, but=NO_ROOT),
+    Row("backup", "GET", ROOT, 404, ("none.zip",), but=NO_ROOT),
     Row("audit-site", "GET", ROOT, but=NO_ROOT),
     Row("audit-site-verify", "POST", ROOT, but=NO_ROOT),
     Row("audit-site-export", "GET", ROOT, args=("csv",), but=NO_ROOT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,8 +100,61 @@ def _archiving(verb: str, about: str) -> click.Command:
     return move
 
 
+@click.command()
+@click.argument("project", type=django.named_project)
+@click.option("--name", "named", default="", metavar="PROJECT", help="The short name once more, instead of typing it.")
+@click.option(
+    "--backup", type=click.Path(dir_okay=False, path_type=Path), help="First back everything up to this file."
+)
+@django.as_option
+@output.json_option
+def delete(project: Project, named: str, backup: Path | None, user: str) -> None:
+    """Delete PROJECT whole: its rows, repository and audit trails. Nothing brings it back but a backup.
+
+    That it was deleted, by whom, and where its trails ended stays in the site's own trail. For administrators.
+    """
+    from projects.services.backups import write_backup
+    from projects.services.planning.deleting import delete_project
+
+    slug, by = project.slug, django.acting_user(user)
+    if not named and not output.wants_json():
+        output.note(f"This deletes {project.name} with all its runs. `aiswe backup FILE` keeps a copy of everything.")
+        named = click.prompt("Type its short name to delete it", default="", show_default=False, err=True)
+    made = write_backup(backup) if backup and named == slug else {}
+    kept = delete_project(project, by=by, named=named)
+    runs = [end["run"] for end in kept.detail["runs"]]
+    output.answer(
+        {"project": slug, "runs": runs, "backup": made.get("file", "")},
+        f"{slug} is deleted, with {len(runs)} runs; event {kept.seq} of the site's trail keeps that.",
+    )
+
+
+@click.command("set-aside")
+@click.argument("project", type=django.named_project)
+@click.option("--from", "backup", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A backup to use.")
+@django.as_option
+@output.json_option
+def set_aside(project: Project, backup: Path | None, user: str) -> None:
+    """Rename the damaged repository of PROJECT, and with --from put the one of a backup in its place.
+
+    Nothing is deleted, and a repository that can be read is left alone. Merges that the backup lacks are named by
+    `aiswe audit verify`; work that waited for the repository continues by itself.
+    """
+    from projects.engine.paths import repository_path
+    from projects.services.delivery.replacing import replace_repository
+
+    aside = replace_repository(project, by=django.acting_user(user), backup=backup)
+    place = repository_path(project)
+    words = f"The damaged repository is now {aside}." if aside else "There was no repository."
+    words += f"\n{place} is the one of {backup}." if backup else f"\nNext: put a bare repository at {place}."
+    output.answer({"project": project.slug, "aside": str(aside or ""), "repository": str(place)}, words)
+    django.tell_worker()
+
+
 COMMANDS = (
     list_,
+    set_aside,
+    delete,
     settings,
     _archiving("archive", "Set PROJECT aside: it stays as it is, starts no runs and is listed apart."),
     _archiving("unarchive", "Take PROJECT up again."),

@@ -74,9 +74,10 @@ def _one(run: int, head: str | None, noted: Heads) -> int:
 
 def _all(noted: Heads) -> int:
     from projects.models import Run
-    from projects.services.audit.chain import missing_runs, verify_site
+    from projects.services.audit.chain import deleted_projects, missing_runs, verify_site
     from projects.services.audit.decisions import differences
 
+    deleted = list(deleted_projects())
     reports = {run: _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
     site, gone, differ = verify_site(noted), missing_runs(noted), differences()
     ok = noted.ok and site.ok and not gone and not differ and all(report.ok for report in reports.values())
@@ -85,6 +86,11 @@ def _all(noted: Heads) -> int:
         for run, report in reports.items():
             _say(f"run {run}", report)
         _say("the site's trail", site)
+        for row in deleted:
+            runs = ", ".join(str(end["run"]) for end in row.detail["runs"]) or "none"
+            output.say(
+                f"– project {row.subject} was deleted by {row.actor} on {row.at:%Y-%m-%d %H:%M} UTC; runs: {runs}."
+            )
         for trail in gone:
             output.say(f"✕ {trail.replace(':', ' ')} was recorded outside the database and is missing from it.")
         _say_decisions(differ)
@@ -95,6 +101,7 @@ def _all(noted: Heads) -> int:
         "runs": [{"run": run, **asdict(report)} for run, report in reports.items()],
         "site": asdict(site),
         "missing": gone,
+        "deleted": [{"project": row.subject, "by": row.actor, "at": row.at, **row.detail} for row in deleted],
         "decisions": [asdict(each) for each in differ],
         "heads": _heads(noted),
     }

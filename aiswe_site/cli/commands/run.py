@@ -91,16 +91,11 @@ def take_in(run: Run, user: str) -> int:
 
     Exit code 1 when both changed the same lines; then nothing has moved. The tests run with the next merge.
     """
-    from projects.engine.base_branch import take_in_base
+    from projects.engine.base_branch import outcome_of, take_in_base
 
     taken = take_in_base(run, by=django.acting_user(user))
     document = {"run": run.pk, "commits": taken.commits, "conflicts": list(taken.conflicts)}
-    if taken.conflicts:
-        words = f"✕ Both sides changed {', '.join(taken.conflicts)}: merge branch aiswe/run-{run.pk} by hand."
-    elif taken.commits:
-        words = f"✓ {len(taken.commits)} commits now stand on the newest {run.project.base_branch}."
-    else:
-        words = "✓ Nobody has moved the base branch since the run left it."
+    words = f"{'✕' if taken.conflicts else '✓'} {outcome_of(run, taken)}"
     return output.answer(document, words, ok=not taken.conflicts)
 
 

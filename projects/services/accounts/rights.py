@@ -53,6 +53,12 @@ def can(user: Person, project: Project, verb: str) -> bool:
     return any(verb in VERBS.get(role, frozenset()) for role in roles_of(user, project))
 
 
+def require_administrator(user: Person, what: str) -> None:
+    """Refuse everybody but administrators. Raises NotAllowed, whose text says how to make one."""
+    if not (user.is_active and user.is_superuser):
+        raise NotAllowed(f"{what} is for administrators. `aiswe config admin NAME` on the server makes one.")
+
+
 def require(user: Person, project: Project, verb: str) -> None:
     """Refuse what the user's roles do not include.
 

@@ -17,6 +17,7 @@ from projects.services.audit.hashing import event_hash
 from projects.services.audit.intents import Intent, IntentWatch
 
 BATCH = 500
+DELETED = "project.deleted"  # in the site's trail, with the ends of its runs' trails
 Fault = tuple[int, str]  # at which number a trail is wrong, and why
 
 
@@ -152,9 +153,26 @@ def verify_site(heads: Heads | None = None) -> ChainReport:
 
 
 def missing_runs(heads: Heads) -> list[str]:
-    """Runs that were noted outside the database and are not in it any more."""
+    """Runs that were noted outside the database and are not in it any more; those of deleted projects as recorded."""
     there = {trail_of(pk) for pk in Run.objects.values_list("pk", flat=True)}
-    return sorted(trail for trail in heads.anchors if trail != SITE and trail not in there)
+    ends = {trail_of(end["run"]): end for row in deleted_projects() for end in row.detail["runs"]}
+    return sorted(
+        trail
+        for trail, noted in heads.anchors.items()
+        if trail != SITE
+        and trail not in there
+        and not (trail in ends and all(_reaches(ends[trail], at) for at in noted))
+    )
+
+
+def _reaches(end: dict[str, Any], noted: Anchor) -> bool:
+    """Whether a trail that was deleted at `end` can have been where it was noted."""
+    return noted.seq < end["seq"] or (noted.seq, noted.hash) == (end["seq"], end["hash"])
+
+
+def deleted_projects() -> QuerySet[SiteEvent]:
+    """What the site's trail says of projects that an administrator deleted."""
+    return SiteEvent.objects.filter(action=DELETED).order_by("seq")
 
 
 def _batches(rows: QuerySet[Any]) -> Iterator[list[Any] | int]:

@@ -22,6 +22,7 @@ from projects.models import Membership, Project, Run
 from projects.models.project import Autonomy, Role
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_text
+from projects.services.audit.chain import deleted_projects
 from projects.services.audit.notifications import announce_recheck
 from projects.services.audit.sitelog import note
 from projects.services.work.locks import lock_project
@@ -57,6 +58,7 @@ def create_project(name: str, *, by: User, **settings: Any) -> Project:
 def _insert(values: Mapping[str, Any], by: User) -> Project:
     stem = slugify(values["name"].replace(".", "-"))[:70].strip("-") or "project"
     taken = set(Project.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
+    taken |= set(deleted_projects().filter(subject__startswith=stem).values_list("subject", flat=True))
     slug, number = stem, 2
     while slug in taken:
         slug, number = f"{stem}-{number}", number + 1

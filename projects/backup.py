@@ -204,7 +204,17 @@ def restore(source: Path, home: Path) -> dict[str, Any]:
     return manifest
 
 
-def _unpack(source: Path, draft: Path) -> dict[str, Any]:
+def unpack_repository(source: Path, slug: str, draft: Path) -> Path:
+    """The repository of one project from the backup, made and checked below `draft`. Raises BackupFailed."""
+    try:
+        if slug not in _unpack(source, draft, only=f"repositories/{slug}/")["repositories"]:
+            raise BackupFailed(f"{source} holds no repository of {slug}.")
+        return _clone(draft, slug)
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise BackupFailed(f"{source} is not a whole backup: {error}") from error
+
+
+def _unpack(source: Path, draft: Path, only: str = "") -> dict[str, Any]:
     with zipfile.ZipFile(source) as archive:
         try:
             manifest = json.loads(archive.read(MANIFEST))
@@ -220,6 +230,8 @@ def _unpack(source: Path, draft: Path) -> dict[str, Any]:
         if any(not _is_plain(name) for name in [*names, *slugs]):
             raise BackupFailed(f"{source} names files outside the data folder.")
         for name, (sha256, size) in entries.items():
+            if not name.startswith(only):
+                continue
             path = draft / name
             path.parent.mkdir(parents=True, exist_ok=True)
             digest = hashlib.sha256()
@@ -240,7 +252,7 @@ def _is_plain(name: str) -> bool:
     return bool(parts) and not name.startswith("/") and "\\" not in name and ".." not in parts and "\x00" not in name
 
 
-def _clone(draft: Path, slug: str) -> None:
+def _clone(draft: Path, slug: str) -> Path:
     """A bare repository with every ref of the bundle, checked by git itself."""
     packed, folder = draft / "unpacked", draft / "repositories" / slug
     folder.rename(packed)
@@ -252,3 +264,4 @@ def _clone(draft: Path, slug: str) -> None:
     shutil.copyfile(packed / "HEAD", folder / "HEAD")
     git("fsck", "--full", "--no-dangling", folder=folder)
     shutil.rmtree(packed)
+    return folder

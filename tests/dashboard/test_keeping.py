@@ -1,0 +1,99 @@
+"""Pages that keep or give up data: deleting a project, taking in a moved base, backups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from projects.engine.paths import repository_of
+from projects.models import Project, Run
+from projects.services import backups
+from tests.dashboard.story import Story, add_code, finish, tell
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def story(tmp_path: Path, settings: Any, enqueued: list[Any], client: Client) -> Story:
+    settings.AISWE_HOME = tmp_path
+    told = tell()
+    add_code(told)
+    client.force_login(told.owner)
+    return told
+
+
+@pytest.fixture
+def root() -> Client:
+    client = Client()
+    client.force_login(make_user("root", superuser=True))
+    return client
+
+
+def text(client: Client, address: str) -> str:
+    return " ".join(client.get(address).content.decode().split())
+
+
+def test_an_administrator_deletes_a_project_by_typing_its_name(story: Story, client: Client, root: Client) -> None:
+    page, go = reverse("project", args=[story.project.pk]), reverse("project-delete", args=[story.project.pk])
+    finish(story)
+    assert "An administrator can" in text(client, page)
+    assert reverse("backups") in text(root, page)
+    assert root.post(go, {"named": "todo"}).status_code == 422
+    assert Project.objects.filter(pk=story.project.pk).exists()
+    assert "is deleted" in root.post(go, {"named": story.project.slug}, follow=True).content.decode()
+    assert not Project.objects.filter(pk=story.project.pk).exists()
+
+
+def moved_base(story: Story, files: dict[str, str]) -> None:
+    """A build with one commit, and one of somebody else on the base."""
+    repository = repository_of(story.project, story.run)
+    begun = repository.begin()
+    Run.objects.filter(pk=story.run.pk).update(base_commit=begun)
+    base = repository_of(story.project)
+    base._move(("refs/heads/main", base.candidate("theirs", begun, files).commit(begun, "Theirs", "", {}), begun))
+    tree = repository.candidate("mine", begun, {"app/new.py": "mine = 1\n"})
+    repository.fast_forward(tree.commit(begun, "Mine", "", {"Run": str(story.run.pk), "Task": "T-01"}))
+
+
+def test_a_moved_base_is_shown_and_taken_in(story: Story, client: Client) -> None:
+    page, result = reverse("run", args=[story.run.pk]), reverse("run-result", args=[story.run.pk])
+    assert "has moved since the run left it" not in text(client, page) + text(client, result)
+    moved_base(story, {"theirs.py": "theirs = 1\n"})
+    assert "has moved since the run left it" in text(client, page)
+    assert "has moved since the run left it" in text(client, result)
+    answer = client.post(reverse("run-take-in", args=[story.run.pk]), {"back": result}, follow=True)
+    assert "1 commit now stands on the newest main" in answer.content.decode()
+    assert "has moved since" not in text(client, result)
+    repository = repository_of(story.project, story.run)
+    assert {"app/new.py", "theirs.py"} <= set(repository.files(repository.head()))
+
+
+def test_a_moved_base_that_changed_the_same_lines_moves_nothing(story: Story, client: Client) -> None:
+    moved_base(story, {"app/new.py": "theirs = 1\n"})
+    head = repository_of(story.project, story.run).head()
+    answer = client.post(reverse("run-take-in", args=[story.run.pk]), follow=True)
+    assert "Both sides changed app/new.py" in answer.content.decode()
+    assert repository_of(story.project, story.run).head() == head
+
+
+def test_backups_are_taken_listed_and_downloaded_by_administrators(
+    story: Story, root: Client, enqueued: list[Any], django_capture_on_commit_callbacks: Any
+) -> None:
+    assert "No backup in the data folder" in text(root, reverse("backups"))
+    with django_capture_on_commit_callbacks(execute=True):
+        root.post(reverse("backups"))
+    assert enqueued[-1][0] == "projects.jobs.take_backup"
+    path = backups._folder() / "aiswe-20261122-120000.zip"
+    path.write_bytes(b"zip")
+    assert path.name in text(root, reverse("backups"))
+    answer = root.get(reverse("backup", args=[path.name]))
+    assert answer["Content-Disposition"] == f'attachment; filename="{path.name}"'
+    with backups._turn():
+        assert "A backup is being taken." in text(root, reverse("backups"))
+    assert reverse("backups") in text(root, reverse("system"))
+    answer.close()
