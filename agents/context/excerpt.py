@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agents.context.retrieval import Chunk, Piece, retrieve
 
@@ -12,35 +12,40 @@ _WORD = re.compile(r"[A-Za-z_]\w+")
 
 
 def excerpt(path: str, text: str, pieces: Sequence[Piece], about: str, chars: int) -> str:
-    """At most `chars` of the file: all that is outside of definitions, what `about` names, then what else fits it.
+    """At most `chars` of the file: all that is outside of `pieces`, what `about` names, then what else fits it.
 
     "" when not even the names of its definitions fit.
     """
-    left = chars - len(_without(text, pieces))
+    left, lines = chars - len(_drawn(text, pieces, {})), text.split("\n")
     if left < 0:
         return ""
-    words, shown = set(_WORD.findall(about)), set[Piece]()
+    words, shown = set(_WORD.findall(about)), dict[Piece, str]()
     named = [piece for piece in pieces if words & {piece.name, piece.name.partition(".")[0]}]
     fitting = retrieve(about, [Chunk(path, piece) for piece in pieces], limit=FITTING, chars=chars)
     for piece in [*named, *(chunk.piece for chunk in fitting)]:
-        if piece not in shown and len(piece.text) <= left:
-            shown.add(piece)
-            left -= len(piece.text)
-    return _without(text, [piece for piece in pieces if piece not in shown])
+        whole = "\n".join(lines[piece.line - 1 : piece.end])
+        body = whole if piece in named and len(whole) <= left else piece.text
+        if piece not in shown and len(body) <= left:
+            shown[piece] = body
+            left -= len(body)
+    return _drawn(text, pieces, shown)
 
 
-def _without(text: str, hidden: Sequence[Piece]) -> str:
-    """The text with one line in place of definitions that follow on each other."""
+def _drawn(text: str, pieces: Sequence[Piece], shown: Mapping[Piece, str]) -> str:
+    """The text with what is shown of some pieces, and one line in place of others that follow on each other."""
     lines, made, last = text.split("\n"), list[str](), 0
     names: list[str] = []
-    for piece in [*sorted(hidden, key=lambda each: (each.line, -each.end)), None]:
+    for piece in [*sorted(pieces, key=lambda each: (each.line, -each.end)), None]:
         between = lines[last : piece.line - 1 if piece else None]
-        if names and (piece is None or any(line.strip() for line in between)):
+        if names and (piece is None or piece in shown or any(line.strip() for line in between)):
             made.append(f"… not shown: {', '.join(names)} …")
             names = []
         if not names:
             made += between
         if piece and piece.end > last:
-            names.append(piece.name)
+            if piece in shown:
+                made.append(shown[piece])
+            else:
+                names.append(piece.name)
             last = piece.end
     return "\n".join(made)

@@ -19,6 +19,7 @@ from agents.languages.symbols import Symbols
 K1, B = 1.2, 0.6
 NAMED = 3  # a word in a name or path counts like so many in the code
 CHUNK_CHARS = 3_000
+VALUE_CHARS = 400  # a table that is longer is found and left out like a function
 WORTH = 0.2  # of the best score; below it a piece shares a word by chance
 NEAREST = 20  # chunks that meaning alone may put forward
 LIKE = 0.2  # least cosine that counts; texts that have nothing in common lie below, or all alike
@@ -38,7 +39,7 @@ Near = Callable[[str, Sequence[str]], Sequence[float | None]]
 
 @dataclass(frozen=True)
 class Piece:
-    """A function or class of a file, with the words it is found by; lines count from 1."""
+    """A function, class or table of a file, with the words it is found by; lines count from 1."""
 
     name: str
     line: int
@@ -66,21 +67,30 @@ class Chunk:
 
 
 def pieces_of(text: str, symbols: Symbols) -> tuple[Piece, ...]:
-    """A file cut at its definitions: short classes whole, long ones by method."""
+    """A file cut at its definitions: short classes whole, long ones by method, short values not at all."""
     lines = text.split("\n")
     bodies = {each: "\n".join(lines[each.line - 1 : each.end]) for each in symbols.definitions}
     short = {each.name for each, body in bodies.items() if each.kind == "class" and len(body) <= CHUNK_CHARS}
     made = []
     for definition, body in bodies.items():
-        if definition.kind == "value" or not body.strip():
+        if not body.strip() or (definition.kind == "value" and len(body) <= VALUE_CHARS):
             continue
         if definition.inside in short or (definition.kind == "class" and definition.name not in short):
             continue  # it comes with its class, or by its methods
-        shown, name = body[:CHUNK_CHARS], definition.full_name
+        shown, name = shortened(body), definition.full_name
         # What a thing is called says more of it than a word inside.
         words = Counter(terms(shown) + NAMED * terms(name))
         made.append(Piece(name, definition.line, definition.end, shown, words))
     return tuple(made)
+
+
+def shortened(body: str) -> str:
+    """The text; of a long one the first and the last lines."""
+    if len(body) <= CHUNK_CHARS:
+        return body
+    head = body[: CHUNK_CHARS // 2].rpartition("\n")[0] or body[: CHUNK_CHARS // 2]
+    tail = body[-CHUNK_CHARS // 2 :].partition("\n")[2]
+    return f"{head}\n… {body.count(chr(10)) - head.count(chr(10)) - tail.count(chr(10)) - 1} lines not shown …\n{tail}"
 
 
 def terms(text: str) -> list[str]:

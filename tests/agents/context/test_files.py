@@ -126,3 +126,17 @@ def test_of_an_own_file_that_is_too_long_what_the_task_names_is_shown_in_its_pla
     assert "RATE = 3" in shown
     assert 'class Van:\n    """A Van."""\n\n… not shown: Van.m0,' in shown
     assert "return Money(self.cents + other.cents)" not in shown
+
+
+def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
+    table = "TABLE = {\n" + "".join(f"    'row {n}': '{'y' * 60}',\n" for n in range(400)) + "}\n"
+    prose = "".join(f"    Line {n} of a long explanation.\n" for n in range(700))
+    module = f'{table}\n\ndef draw(rows, sep):\n    """Draw.\n\n{prose}    """\n    return sep.join(rows)\n'
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/sheet.py": module})
+    shown = existing_files(repository, sha, ["shop/sheet.py"], "draw takes a title too")
+    assert "… not shown: TABLE …" in shown
+    assert "def draw(rows, sep):" in shown
+    assert "    Line 20 of" in shown
+    assert " lines not shown …\n    Line 6" in shown
+    assert "    return sep.join(rows)\n" in shown
+    assert len(shown) < 12_000
