@@ -55,7 +55,7 @@ def take_backup(by: str) -> None:
     with _turn() as mine:
         if not mine:
             return
-        target = _folder() / time.strftime("aiswe-%Y%m%d-%H%M%S.zip", time.gmtime())
+        target = kept_folder() / time.strftime("aiswe-%Y%m%d-%H%M%S.zip", time.gmtime())
         try:
             made = write_backup(target)
         except (BackupFailed, OSError) as trouble:
@@ -66,7 +66,7 @@ def take_backup(by: str) -> None:
 
 def kept_backups() -> list[Path]:
     """The backups in the folder, newest first."""
-    return sorted(_folder().glob("aiswe-*.zip"), reverse=True)
+    return sorted(kept_folder().glob("aiswe-*.zip"), reverse=True)
 
 
 def is_being_taken() -> bool:
@@ -91,7 +91,8 @@ def _pieces(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def _folder() -> Path:
+def kept_folder() -> Path:
+    """Where they are, readable by their owner alone."""
     folder = home() / "backups"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
@@ -100,7 +101,7 @@ def _folder() -> Path:
 @contextmanager
 def _turn() -> Iterator[bool]:
     """Whether nobody else takes a backup, and keep others from it; a killed process gives its turn back."""
-    with (_folder() / ".turn").open("a") as lock:
+    with (kept_folder() / ".turn").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

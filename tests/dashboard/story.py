@@ -421,6 +421,17 @@ def add_code(story: Story, files: dict[str, str] = CODE) -> str:
     return commit
 
 
+def move_base(story: Story, files: dict[str, str] | None = None) -> None:
+    """Give the story's build a commit, and put one of somebody else on its base branch."""
+    repository, base = repository_of(story.project, story.run), repository_of(story.project)
+    begun = repository.begin()
+    Run.objects.filter(pk=story.run.pk).update(base_commit=begun)
+    theirs = base.candidate("theirs", begun, files or {"theirs.py": "theirs = 1\n"}).commit(begun, "Theirs", "", {})
+    base._move(("refs/heads/main", theirs, begun))
+    tree = repository.candidate("mine", begun, {"app/new.py": "mine = 1\n"})
+    repository.fast_forward(tree.commit(begun, "Mine", "", {"Run": str(story.run.pk), "Task": "T-01"}))
+
+
 def finish(story: Story, *, whole: bool = False) -> Run:
     """End the story's build: nothing is left out when `whole`, else every open task."""
     run = story.run

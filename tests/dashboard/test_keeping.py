@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from projects.engine.paths import repository_of
-from projects.models import Project, Run
+from projects.models import Project
 from projects.services import backups
-from tests.dashboard.story import Story, add_code, finish, tell
+from tests.dashboard.story import Story, add_code, finish, move_base, tell
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -49,21 +49,10 @@ def test_an_administrator_deletes_a_project_by_typing_its_name(story: Story, cli
     assert not Project.objects.filter(pk=story.project.pk).exists()
 
 
-def moved_base(story: Story, files: dict[str, str]) -> None:
-    """A build with one commit, and one of somebody else on the base."""
-    repository = repository_of(story.project, story.run)
-    begun = repository.begin()
-    Run.objects.filter(pk=story.run.pk).update(base_commit=begun)
-    base = repository_of(story.project)
-    base._move(("refs/heads/main", base.candidate("theirs", begun, files).commit(begun, "Theirs", "", {}), begun))
-    tree = repository.candidate("mine", begun, {"app/new.py": "mine = 1\n"})
-    repository.fast_forward(tree.commit(begun, "Mine", "", {"Run": str(story.run.pk), "Task": "T-01"}))
-
-
 def test_a_moved_base_is_shown_and_taken_in(story: Story, client: Client) -> None:
     page, result = reverse("run", args=[story.run.pk]), reverse("run-result", args=[story.run.pk])
     assert "has moved since the run left it" not in text(client, page) + text(client, result)
-    moved_base(story, {"theirs.py": "theirs = 1\n"})
+    move_base(story, {"theirs.py": "theirs = 1\n"})
     assert "has moved since the run left it" in text(client, page)
     assert "has moved since the run left it" in text(client, result)
     answer = client.post(reverse("run-take-in", args=[story.run.pk]), {"back": result}, follow=True)
@@ -74,7 +63,7 @@ def test_a_moved_base_is_shown_and_taken_in(story: Story, client: Client) -> Non
 
 
 def test_a_moved_base_that_changed_the_same_lines_moves_nothing(story: Story, client: Client) -> None:
-    moved_base(story, {"app/new.py": "theirs = 1\n"})
+    move_base(story, {"app/new.py": "theirs = 1\n"})
     head = repository_of(story.project, story.run).head()
     answer = client.post(reverse("run-take-in", args=[story.run.pk]), follow=True)
     assert "Both sides changed app/new.py" in answer.content.decode()
@@ -88,7 +77,7 @@ def test_backups_are_taken_listed_and_downloaded_by_administrators(
     with django_capture_on_commit_callbacks(execute=True):
         root.post(reverse("backups"))
     assert enqueued[-1][0] == "projects.jobs.take_backup"
-    path = backups._folder() / "aiswe-20261122-120000.zip"
+    path = backups.kept_folder() / "aiswe-20261122-120000.zip"
     path.write_bytes(b"zip")
     assert path.name in text(root, reverse("backups"))
     answer = root.get(reverse("backup", args=[path.name]))

@@ -144,6 +144,17 @@ def do_finish(whole: bool = False) -> dict[str, Any]:
     return {"run": finish(KEPT[0], whole=whole).pk}
 
 
+def do_keeping() -> dict[str, Any]:
+    """A base that others moved, a kept backup, and the session of an administrator."""
+    from projects.services import backups
+    from tests.dashboard.story import move_base
+    from tests.factories import make_user
+
+    move_base(KEPT[0])
+    (backups.kept_folder() / "aiswe-20261122-120000.zip").write_bytes(b"zip" * 1_000_000)
+    return {"session": session_of(make_user("root", superuser=True))}
+
+
 def do_lessons() -> dict[str, Any]:
     """One lesson in each state."""
     import time

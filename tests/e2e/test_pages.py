@@ -81,6 +81,21 @@ def test_pages_of_code_are_accessible_and_fit_a_phone(
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_pages_that_keep_or_give_up_data_are_accessible_and_fit_a_phone(
+    site: Site, story: dict[str, Any], code: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    session = site.do("keeping")["session"]
+    for theme in ("light", "dark"):
+        page = window("/sign-in", theme=theme, signed_in=False)
+        page.context.add_cookies([{"name": "aiswe_session", "value": session, "url": site.url}])
+        for path in ("/system/backups", "/p/{project}/", "/runs/{run}", "/runs/{run}/result"):
+            page.set_viewport_size({"width": 1440, "height": 900})
+            page.goto(site.url + path.format(**story))
+            assert complaints_of(page) == []
+            page.set_viewport_size({"width": 390, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_kind_of_event(story: dict[str, Any], window: Callable[..., Any], theme: str) -> None:
     for seq in story["loop"]:
