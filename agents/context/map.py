@@ -46,9 +46,9 @@ def _block(path: str, symbols: Symbols, words: set[str], amount: int) -> str:
     wanted = sorted(symbols.definitions, key=lambda each: _interest(each, words))[:amount]
     lines = [f"{path}:"]
     for definition in sorted(wanted, key=lambda each: (each.line, each.name)):
-        indent = "    " if definition.inside else "  "
-        head = f"({definition.inside}) " if definition.inside and not _shows(definition.inside, wanted) else ""
-        lines.append(f"{indent}{head}{definition.signature}")
+        shown = _shows(definition.inside, wanted)
+        head = f"{definition.inside}: " if definition.inside and not shown else ""
+        lines.append(f"{'    ' if shown else '  '}{head}{definition.signature}")
     if len(symbols.definitions) > len(wanted):
         lines.append(f"  … {len(symbols.definitions) - len(wanted)} more")
     return "\n".join(lines)

@@ -129,7 +129,8 @@ def _signature(node: Node, kind: str) -> str:
     if kind == "value":
         whole = whole.split(b"\n", 1)[0]
     elif body is not None:
-        whole = whole[: body.start_byte - node.start_byte]
+        head = [each.end_byte for each in node.children if each.end_byte <= body.start_byte and each.type != "comment"]
+        whole = whole[: max(head, default=body.start_byte) - node.start_byte]
     words = " ".join(whole.decode("utf-8", "replace").split())
     words = words.removesuffix("{").rstrip().removesuffix(":")
     return words if len(words) <= SIGNATURE_CHARS else words[: SIGNATURE_CHARS - 1] + "…"

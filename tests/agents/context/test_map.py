@@ -48,6 +48,12 @@ def test_the_map_shows_signatures_and_is_the_same_to_the_byte():
     assert again == drawn
 
 
+def test_a_method_whose_class_is_not_shown_names_it_and_stands_below_no_other():
+    names = "".join(f"class C{n}:\n    def total_{n}(self): ...\n\n\n" for n in range(30))
+    drawn = repository_map({"a.py": read_symbols(names.encode(), grammar_of("a.py"))}, words={"total_29"})
+    assert "\n  C29: def total_29(self)" in drawn
+
+
 def test_the_map_of_a_large_repository_keeps_to_its_tokens():
     many = {
         f"part{number:03}/module.py": read_symbols(

@@ -38,6 +38,11 @@ def test_a_decorated_function_begins_at_its_decorator():
     assert (found.line, found.end) == (1, 2)
 
 
+def test_a_comment_before_the_body_is_no_part_of_the_signature():
+    (found,) = read_symbols(b"def f(a):  # doubled\n    # for ever\n    return 2 * a\n", grammar_of("a.py")).definitions
+    assert found.signature == "def f(a)"
+
+
 def test_a_broken_file_is_read_as_far_as_it_goes():
     names = [each.name for each in read_symbols(b"def good(): ...\n\ndef bad(:\n", grammar_of("a.py")).definitions]
     assert "good" in names
