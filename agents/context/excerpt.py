@@ -21,6 +21,7 @@ def excerpt(path: str, text: str, pieces: Sequence[Piece], about: str, chars: in
         return ""
     words, shown = set(_WORD.findall(about)), dict[Piece, str]()
     named = [piece for piece in pieces if words & {piece.name, piece.name.partition(".")[0]}]
+    named.sort(key=lambda piece: piece.name.rpartition(".")[2] not in words)  # Till.count before the rest of Till
     fitting = retrieve(about, [Chunk(path, piece) for piece in pieces], limit=FITTING, chars=chars)
     for piece in [*named, *(chunk.piece for chunk in fitting)]:
         whole = "\n".join(lines[piece.line - 1 : piece.end])

@@ -110,6 +110,10 @@ class Language(Protocol):
         """What in this file could make failing tests look green, in words for a person who is asked about it."""
         return []
 
+    def changed_code(self, old: str, new: str) -> str:
+        """`new` as code without what stands in functions that `old` has word for word; all of it when in doubt."""
+        return new
+
     def holds_fixtures(self, path: str) -> bool:
         """True for a file that steers the tests and may come with them: only what `forgeries` finds in it counts."""
         return False

@@ -167,7 +167,7 @@ def request_files(
             # In tests that are there, nothing changes but by an argument that names them.
             argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
             reasons += only_added(state, ctx, applied, argued)
-        reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn)
+        reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn, keeping.base)
         if persona.name == "coder" and not turn and not reasons:
             # Said once: after that the test run judges.
             reasons = absent(state, ctx, applied)

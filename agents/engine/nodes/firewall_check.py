@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 from agents.engine.contracts import TaskContext
 from agents.engine.state import TaskState, key_of
@@ -21,8 +22,13 @@ def is_code(path: str) -> bool:
     return path.endswith(SHELL) or language_of(path) is not None
 
 
-def screen(state: TaskState, ctx: TaskContext, persona: Persona, applied: Applied, turn: int) -> list[str]:
+def screen(
+    state: TaskState, ctx: TaskContext, persona: Persona, applied: Applied, turn: int, base: Mapping[str, str]
+) -> list[str]:
     """Reasons to refuse files, empty when there are none; every verdict that is not "allow" is an event.
+
+    Of the functions that stand like this in `base`, the files before the task, nothing is judged: the answer did not
+    write them.
 
     Raises Waiting while a person has not answered a question of the guard model.
     """
@@ -31,7 +37,8 @@ def screen(state: TaskState, ctx: TaskContext, persona: Persona, applied: Applie
     for path, content in applied.files.items():
         checks: list[tuple[Kind, str]] = [("path", path), ("output", content)]
         if is_code(path):
-            checks.append(("code", content))
+            language = language_of(path)
+            checks.append(("code", language.changed_code(base.get(path, ""), content) if language else content))
         for kind, text in checks:
             # The guard reads what would run, once; what it thinks of names and prose is nobody's concern.
             found = judge(kind, text, context=context, guard=ctx.guard if kind == "code" else None)

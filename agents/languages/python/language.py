@@ -77,6 +77,7 @@ class Python(Language):
     compiles = staticmethod(text.compiles)
     normal = staticmethod(text.normal)
     without_talk = staticmethod(text.without_talk)
+    changed_code = staticmethod(text.changed_code)
     definitions = staticmethod(definitions_of)
     exported_names = staticmethod(exported_names)
     imported_names = staticmethod(imported_names)

@@ -69,3 +69,27 @@ def without_talk(source: str) -> str | None:
         if compiles(head) and head.strip():
             return head
     return None
+
+
+def changed_code(old: str, new: str) -> str:
+    """`new` with empty bodies for the functions that `old` has too, equal but for layout and at the same place."""
+    try:
+        was, now = syntax.parse(old), syntax.parse(new)
+        known = {(name, ast.dump(node)) for name, node in _functions(was.body)}
+        for name, node in _functions(now.body):
+            if (name, ast.dump(node)) in known:
+                node.body = [ast.Pass()]
+        return ast.unparse(now)
+    except syntax.UNREADABLE:
+        return new
+
+
+def _functions(body: list[ast.stmt], inside: str = "") -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions of a module and of its classes, with their qualified names."""
+    found: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.append((inside + node.name, node))
+        elif isinstance(node, ast.ClassDef):
+            found += _functions(node.body, f"{inside}{node.name}.")
+    return found
