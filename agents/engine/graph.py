@@ -29,6 +29,11 @@ def after_files(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["app
     return "escalate" if state["verdict"] == "escalate" else "apply"
 
 
+def after_repair(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "adjudicate", "escalate"]:
+    """A coder who holds the test to be wrong is not made to fit the code to it: the tester judges first."""
+    return "adjudicate" if state["verdict"] == "disputed" else after_files(state, runtime)
+
+
 def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["code", "sample", "escalate"]:
     """Without tests there is no code; with a limit of several samples the first version is chosen from them."""
     if state["verdict"] == "escalate":
@@ -140,7 +145,7 @@ NEXT: Mapping[str, str | Callable[[TaskState, Runtime[TaskContext]], str]] = {
     "verify": after_verify,
     "mutate": after_mutation,
     "strengthen": "apply",
-    "repair": after_files,
+    "repair": after_repair,
     "adjudicate": after_adjudication,
     "fresh": after_files,
     "gates": after_gates,

@@ -9,6 +9,7 @@ from agents.context import files_text
 from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import (
+    IN_DOUBT,
     add_messages,
     is_long,
     lessons_text,
@@ -47,9 +48,17 @@ def _candidate(
     current, is_test = {**own_files(state, ctx), **candidate["files"]}, tests_of(state, ctx)
     messages, messages_read = add_messages(state, ctx, messages)
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
+    judged = not history["signatures"] or history["signatures"][-1] in history["adjudicated"]
     try:
         messages, reply, applied = request_files(
-            state, ctx, CODER, messages, step=step, accept=lambda path: not is_test(path), current=current
+            state,
+            ctx,
+            CODER,
+            messages,
+            step=step,
+            accept=lambda path: not is_test(path),
+            current=current,
+            may_dispute=strategy == "repair" and not judged and not state["task"].get("tests_given"),
         )
     except (OverBudget, ReplyTooLong) as end:
         if not history["best"]:
@@ -79,6 +88,8 @@ def _candidate(
         ctx.event_log.emit(made, attempt=used["attempt"] + 1, key=key_of(state, "diagnosis"))
         changed["candidate"]["diagnosis"] = diagnosis if any(diagnosis.values()) else {}
         changed["candidate"]["unfounded"] = bool(diagnosis["evidence"]) and not found
+    if applied.refused == [IN_DOUBT]:
+        return {**changed, "verdict": "disputed"}
     if applied.refused:
         reason = applied.refused[0][1]
         return {**changed, "verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
@@ -121,6 +132,8 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     changed = _candidate(state, ctx, messages, step=step, strategy="repair", hints=hints)
     if "candidate" not in changed:
         return changed
+    if changed["verdict"] == "disputed":
+        return updated(back, changed)  # not a repair: the tester is asked first
     tried: TaskState = {
         "history": {"previous_failure": previous_failure(state)},
         "memory": {"shown": ids(known)},

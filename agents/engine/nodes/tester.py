@@ -45,10 +45,12 @@ def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 
 
 def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
-    """The same failure twice: the tester must argue from the requirement whether test or code is wrong."""
+    """The same failure twice, or a coder who blames the test: the tester argues from the requirement which is wrong."""
     ctx, candidate, history = runtime.context, state["candidate"], state["history"]
     trace = label(trace_text(candidate["report"]), Source.TESTS)
-    prompt = render("task.adjudicate", trace=trace, code=_code_text(state, ctx))
+    doubt = [candidate["diagnosis"].get(part, "") for part in ("cause", "evidence", "hypothesis")]
+    disputed = label("\n".join(filter(None, doubt)), Source.MODEL) if state["verdict"] == "disputed" else ""
+    prompt = render("task.adjudicate", trace=trace, code=_code_text(state, ctx), disputed=disputed)
     try:
         changed, reply, applied = _again(state, ctx, "adjudicate", prompt)
     except OverBudget:

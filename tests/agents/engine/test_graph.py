@@ -100,6 +100,24 @@ def test_a_wrong_test_is_found_by_arguing_from_the_requirement(bench):
     assert "== 5" in bench.merged("tests/test_calc.py")
 
 
+@pytest.mark.parametrize("sent", ["", TESTS])
+@pytest.mark.parametrize("verdict", ["test", "code"])
+def test_a_coder_who_blames_the_test_is_heard_by_the_tester_once(bench, sent, verdict):
+    wrong, cause = TESTS.replace("== 5", "== 6"), "The assertion in test_sum is wrong: 2 + 3 is 5"
+    bench.replies |= {
+        "tester-tests": wrong,
+        "coder-repair": DIAGNOSIS.format(cause=cause) + sent,
+        "tester-adjudicate": f"Verdict: {verdict}\nReason: so says FR-01\n\n{TESTS}",
+        "coder-code-a2": code("calc.py", "def add(a, b):\n    return a + b + (a == 2)"),
+    }
+    assert bench.run()["verdict"] == "merged"
+    asked = next(event for event in bench.event_log.of("thought") if event["payload"]["step"] == "adjudicate")
+    assert cause in asked["blobs"]["prompt"][-1]
+    assert len(bench.task_store.attempts) == 2
+    assert ("== 5" in bench.merged("tests/test_calc.py")) is (verdict == "test")
+    assert not bench.event_log.of("error")
+
+
 def test_what_a_person_says_reaches_the_coder_once(bench):
     bench.task_store.said.append("Please use plain addition.")
     bench.replies |= {"coder-code": BAD, "coder-repair": DIAGNOSIS.format(cause="c") + GOOD}
