@@ -111,6 +111,24 @@ def _import_names(package: str) -> list[str]:
 
 def unknown_modules(files: Mapping[str, str], paths: Iterable[str], packages: Iterable[str]) -> list[str]:
     """Modules that the files need and that are neither here, nor in the standard library, nor in known packages."""
-    known = {*base_packages(), *map(plain_name, packages)}
-    found = imported_modules(files, sure=True) - local_modules(paths) - sys.stdlib_module_names
-    return sorted(name for name in found if plain_name(distribution_for(name) or name) not in known)
+    known, here = {*base_packages(), *map(plain_name, packages)}, list(paths)
+    found = imported_modules(files, sure=True) - local_modules(here) - sys.stdlib_module_names
+    unknown = {name for name in found if plain_name(distribution_for(name) or name) not in known}
+    return sorted(unknown | _not_in_their_package(files, here))
+
+
+def _not_in_their_package(files: Mapping[str, str], paths: Iterable[str]) -> set[str]:
+    """Modules of packages that are here and hold no such file; a build may bring `package._private`."""
+    there = {path.removeprefix("src/") for path in paths}
+    packages = {path.split("/")[0] for path in there if path.count("/") == 1 and path.endswith("/__init__.py")}
+    names = {name for text in files.values() for name in imports_of(text, sure=True) if "." in name}
+    missing = set()
+    for top, module in {tuple(name.split(".")[:2]) for name in names}:
+        file = f"{top}/{module}"
+        if (
+            top in packages
+            and module[0] != "_"
+            and not any(path.startswith((f"{file}/", f"{file}.")) for path in there)
+        ):
+            missing.add(f"{top}.{module}")
+    return missing

@@ -75,3 +75,13 @@ def test_development_tools_are_not_asked_for_unless_they_are_imported():
 def test_modules_that_nothing_brings_are_named():
     files = {"tests/test_a.py": "import json\nimport pytest\nimport shop\nimport cart\nimport click\n"}
     assert unknown_modules(files, ["cart.py", *files], ["click>=8"]) == ["shop"]
+
+
+def test_a_module_that_a_package_here_does_not_hold_is_named():
+    there = ["till/__init__.py", "till/coins.py", "till/fast.pyx", "till/notes/__init__.py", "helper.py"]
+    text = (
+        "from till.till import pay\nimport till.coins, till.fast\nfrom till.notes.euro import x\nfrom till import y\n"
+    )
+    text += "import till._version\nimport helper.more\n"
+    assert unknown_modules({"test_a.py": text}, there, []) == ["till.till"]
+    assert unknown_modules({"test_a.py": text}, [f"src/{path}" for path in there], []) == ["till.till"]
