@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from agents.engine.contracts import OverBudget, Stopped
 from agents.engine.waiting import OUTAGES, Waiting, WaitReason
-from agents.events.effects import ErrorRaised
+from agents.events.effects import ErrorRaised, TestsRan
 from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailable
 from agents.llm.scripted_server.scenario import ScenarioError
 from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
@@ -30,8 +30,9 @@ from projects.engine.owners import is_alive, this_worker
 from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
-from projects.models import Baseline, Plan, RequirementDocument, Run, Task
+from projects.models import Baseline, Plan, RequirementDocument, Run, Task, Transition
 from projects.models.project import NO_APPROVAL
+from projects.models.waiting import phrase
 from projects.services import backups
 from projects.services.audit import checkpoints, events
 from projects.services.delivery.attestations import attest_merges
@@ -238,7 +239,7 @@ def _build(task: Task, actor: str, token: int) -> None:
     except IndexUnavailable as error:
         _back(task, WaitReason.PACKAGE_INDEX, str(error), actor, token)
     except SandboxUnavailable as error:
-        _back(task, WaitReason.SANDBOX, str(error), actor, token)
+        _without_sandbox(task, str(error), actor, token)
     except DATABASE_AWAY as error:
         log.warning("task %s waits for the database: %s", task.pk, error)
         _back(task, WaitReason.DATABASE, "", actor, token)
@@ -266,6 +267,17 @@ def _build(task: Task, actor: str, token: int) -> None:
 def _back(task: Task, wait: WaitReason | None, detail: str, actor: str, token: int) -> None:
     """Put the task back; it goes on at the same node."""
     move_task(task, Task.Status.READY, wait=wait, reason=detail, actor=actor, token=token)
+
+
+def _without_sandbox(task: Task, text: str, actor: str, token: int) -> None:
+    """Wait for the sandbox; when it could not be had at the last try either, a person has to look."""
+    before = Transition.objects.filter(kind="task", object_id=task.pk, new=Task.Status.READY).order_by("pk").last()
+    again = before is not None and before.reason.startswith(phrase(WaitReason.SANDBOX, ""))
+    if before is None or not again or task.events.filter(type=TestsRan.type, at__gt=before.at).exists():
+        _back(task, WaitReason.SANDBOX, text, actor, token)
+        return
+    evidence = f"The sandbox could not be had twice in a row: {text}\nBefore: {before.reason}\n"
+    tasks.escalate_task(task, token=token, text=evidence + "`aiswe doctor` shows what it needs.", actor=actor)
 
 
 def _crashed(task: Task, text: str, actor: str, token: int) -> None:

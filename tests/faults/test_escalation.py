@@ -178,6 +178,35 @@ def test_an_engine_that_dies_between_two_steps_is_waited_for_too(still, monkeypa
     assert still.runner.calls[calls:] == ["reviewer"]  # what was paid for is not asked again
 
 
+def test_a_sandbox_that_cannot_be_had_twice_in_a_row_goes_to_a_person_with_what_it_said(still, monkeypatch):
+    from projects.engine import building
+
+    backend = building.open_backend("")
+    backend.broken = SandboxUnavailable("no Docker engine answers")
+    still.build("T-01")
+    still.sweep()
+    assert still.task().status == Task.Status.ESCALATED
+    said = still.task().escalation
+    assert said.startswith("The sandbox could not be had twice in a row: no Docker engine answers\nBefore: waiting for")
+    assert still.task().attempts.count() <= 1
+    still.retry()  # still broken: it waits once before it asks again
+    assert still.task().status == Task.Status.READY
+    backend.broken = None
+    still.sweep()
+    assert still.task().status == Task.Status.MERGED
+
+
+def test_tests_that_ran_meanwhile_begin_the_count_anew(still, monkeypatch):
+    from agents.languages.python import language
+
+    works, left = language.run_pytest, [True, False, True]
+    broken = _raise(SandboxUnavailable("the sandbox is gone"))
+    monkeypatch.setattr(language, "run_pytest", lambda *a, **o: (broken if left and left.pop(0) else works)(*a, **o))
+    still.build("T-01", **never_right())
+    still.sweep()
+    assert still.task().why.startswith("waiting for the sandbox")
+
+
 def _raise(error):
     def call(*_args, **_options):
         raise error
