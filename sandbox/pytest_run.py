@@ -49,7 +49,10 @@ def run_pytest(
         "paths": [word for word in args if not word.startswith("-")],
         **{
             name: getattr(setup, name)
-            for name in ("python_path", "plugins", "environment", "metadata", "modules", "test_seconds")
+            for name in (
+                *("python_path", "plugins", "environment", "metadata", "modules", "test_seconds"),
+                *("configuration", "configuration_text"),
+            )
         },
         "coverage_of": coverage_of,
     }

@@ -20,6 +20,8 @@ class TestSetup:
     python_path: tuple[str, ...] = ()  # folders that the tests import from, beside the workspace
     arguments: tuple[str, ...] = ()  # of the test runner: which folders, which options
     plugins: tuple[str, ...] = ()  # of the test runner, by module name
+    configuration: str = ""  # the file that configures the runner; without one it is looked for at the root
+    configuration_text: str = ""  # of it, as the base has it: what a task writes there decides nothing
     environment: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)  # versions of distributions that the repository builds
     modules: Mapping[str, str] = field(default_factory=dict)  # source of modules that its build would generate

@@ -45,6 +45,7 @@ TEST_FLOOR, SUITE_FLOOR = 60.0, 120.0
 SHOWN = 500  # names of failing tests that are kept
 WORDS = 300
 _SETUP = TypeAdapter(TestSetup)
+_KEPT_APART = {"known_failures", "flickering", "passing", "configuration_text"}
 
 
 def test_setup_of(project: Project) -> TestSetup:
@@ -60,6 +61,13 @@ def test_setup_of(project: Project) -> TestSetup:
     )
 
 
+def configured(setup: TestSetup, repository: Repository, commit: str = "") -> TestSetup:
+    """The setup with the runner's configuration as a commit has it, the newest by default."""
+    if not setup.configuration:
+        return setup
+    return replace(setup, configuration_text=repository.read(commit or repository.head(), setup.configuration) or "")
+
+
 def packages_of(project: Project) -> list[str]:
     """Requirement lines that every run of the project's tests needs."""
     found = Baseline.usable(project)
@@ -72,8 +80,8 @@ def setup_from(data: Mapping[str, Any]) -> TestSetup:
 
 
 def setup_to_json(setup: TestSetup) -> dict[str, Any]:
-    """A setup as plain data, without the results, which the baseline keeps beside it."""
-    data: dict[str, Any] = _SETUP.dump_python(setup, mode="json", exclude={"known_failures", "flickering", "passing"})
+    """A setup as plain data, without results, which the baseline keeps beside it, and without texts of the base."""
+    data: dict[str, Any] = _SETUP.dump_python(setup, mode="json", exclude=_KEPT_APART)
     return data
 
 
@@ -145,6 +153,7 @@ def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) 
     found.packages = packages
     plugins = spoken.test_plugins(fetched.folder) if fetched else []
     setup = replace(setup_from(found.setup), plugins=(*setup.plugins, *plugins))
+    setup = configured(setup, repository, found.commit)
     backend = fitted(open_backend(name_for(found.project)), found.project, setup.suite_seconds)
     name = f"baseline-{found.pk}"
     try:
@@ -181,6 +190,7 @@ def _below(layout: RepositoryLayout, top: str) -> RepositoryLayout:
     setup = layout.setup
     words = [word if word.startswith("-") else moved([word])[0] for word in setup.arguments]
     setup = replace(setup, python_path=moved(["", *setup.python_path]), arguments=tuple(words))
+    setup = replace(setup, configuration=setup.configuration and top + setup.configuration)
     return replace(
         layout,
         setup=setup,

@@ -17,7 +17,7 @@ from agents.events.log import EventLog
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.llm.registry import DEFAULT_PROVIDER
-from projects.engine.baseline import packages_of, test_setup_of
+from projects.engine.baseline import configured, packages_of, test_setup_of
 from projects.engine.budgets import limits_of
 from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
@@ -68,14 +68,14 @@ def compiled_graph() -> Any:
 
 def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
     """What a run of this project works with: its rules, limits, models and sandboxes; `more` are the other fields."""
-    project = run.project
+    project, repository = run.project, repository_of(run.project, run)
     return TaskContext(
         project=project.slug,
         run=str(run.pk),
         house_rules=rules_of(project),
         event_log=event_log,
         limits=limits_of(project),
-        repository=repository_of(project, run),
+        repository=repository,
         provider=lambda persona: provider_for(project, persona),
         runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),
@@ -83,7 +83,7 @@ def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
         gates=gates,
         canary=canary_of(run),
         guard=guard(),
-        test_setup=test_setup_of(project),
+        test_setup=configured(test_setup_of(project), repository),
         test_packages=tuple(packages_of(project)),
         **more,
     )

@@ -20,9 +20,11 @@ import sys
 import tempfile
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import _pytest.assertion.rewrite
+import _pytest.config
 import _pytest.runner
 import pytest
 from _pytest.config import PytestPluginManager
@@ -274,10 +276,23 @@ def load_only(known: dict[str, str], trusted: list[str]) -> None:
     PytestPluginManager.load_setuptools_entrypoints = load  # type: ignore[method-assign]  # a process of its own
 
 
-def configuration(home: str, scratch: str) -> str:
-    """The file at the root that configures pytest: tests in a folder of their own cannot bring another."""
-    from pathlib import Path
+def configuration(home: str, scratch: str, given: str, text: str) -> str:
+    """The file that configures pytest: `given`, read as `text`, else the first at the root.
 
+    Tests in a folder of their own cannot bring another.
+    """
+    if text:
+        place, kept = Path(home, given), Path(scratch, os.path.basename(given))
+        kept.write_text(text)
+        config: Any = _pytest.config
+        determine = config.determine_setup
+
+        def at_its_place(**asked: Any) -> Any:  # folders in it are meant from there
+            rootdir, _, *rest = determine(**asked)
+            return (rootdir, place, *rest)
+
+        config.determine_setup = at_its_place
+        return str(kept)
     for name in CONFIGURATIONS:
         path = Path(home) / name
         if path.is_file() and load_config_dict_from_file(path) is not None:
@@ -344,7 +359,8 @@ def main() -> int:
     measure = coverage_of(os.path.abspath(request["coverage_of"])) if request["coverage_of"] else None
     report = Report(request["token"])
     recorder = Recorder(report, Limit(request["test_seconds"], report.send, home), trusted, tree)
-    fixed = ["-c", configuration(home, scratch), f"--rootdir={home}", f"--confcutdir={home}", "--color=no"]
+    configured = configuration(home, scratch, request["configuration"], request["configuration_text"])
+    fixed = ["-c", configured, f"--rootdir={home}", f"--confcutdir={home}", "--color=no"]
     fixed += ["-p", "no:cacheprovider", "-o", "console_output_style=classic", "-o", "required_plugins="]
     for name in [*OWN_PLUGINS, *request["plugins"]] if request["plugins"] else known:
         fixed += ["-p", name]

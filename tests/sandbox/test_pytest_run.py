@@ -258,3 +258,19 @@ def test_a_plugin_of_the_setup_is_loaded_by_name(box: Sandbox) -> None:
     )
     setup = TestSetup(plugins=("counting",), python_path=("tools",), environment={"PYTEST_ADDOPTS": "--co"})
     assert run_pytest(box, coverage_of=None, setup=setup).ok
+
+
+@pytest.mark.parametrize("there", ["", "[pytest]\npython_functions = no_such_*\n"])
+def test_a_subfolder_s_own_configuration_counts_as_the_base_has_it(box: Sandbox, there: str) -> None:
+    files = {
+        "part/tests/test_a.py": b"import helper\n\n\ndef check_a():\n    assert helper.ONE == 1\n",
+        "part/lib/helper.py": b"ONE = 1\n",
+        "pytest.ini": b"[pytest]\npython_functions = other_*\n",
+        **({"part/tox.ini": there.encode()} if there else {}),
+    }
+    box.put(files)
+    text = "[pytest]\npython_functions = check_*\npythonpath = lib\n"
+    setup = TestSetup(arguments=("part/tests",), configuration="part/tox.ini", configuration_text=text)
+    report = run_pytest(box, coverage_of=None, setup=setup)
+    assert report.ok, report.output
+    assert list(report.outcomes) == ["part/tests/test_a.py::check_a"]

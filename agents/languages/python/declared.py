@@ -41,6 +41,7 @@ class Declared:
     groups: dict[str, list[str]] = field(default_factory=dict)  # its extras and dependency groups
     roots: list[str] = field(default_factory=list)  # folders of packages, where they are named
     pytest: dict[str, Any] = field(default_factory=dict)
+    configuration: str = ""  # the file with these options of pytest
     generated: list[str] = field(default_factory=list)  # files with the version that a build writes
     asks_git: bool = False
 
@@ -70,7 +71,7 @@ def read_declared(paths: Sequence[str], read: Reader) -> Declared:
     _add_requirement_files(found, paths, read)
     found.tests += _tox_lines(_table(tox, "testenv"), read, found.groups)
     found.tests = _resolved(found.name, found.tests, extras)
-    found.pytest = _pytest_options(read, pyproject, tox, setup_cfg)
+    found.configuration, found.pytest = _pytest_options(read, pyproject, tox, setup_cfg)
     _add_scm(found, pyproject, read("setup.py"))
     found.version = found.version or _written_version(paths, read)
     return found
@@ -250,16 +251,17 @@ def requirement(line: str) -> Requirement | None:
 
 def _pytest_options(
     read: Reader, pyproject: Mapping[str, Any], tox: Mapping[str, Any], setup_cfg: Mapping[str, Any]
-) -> dict[str, Any]:
-    """From the file that pytest itself would take: the first that has a section for it."""
+) -> tuple[str, dict[str, Any]]:
+    """The file that pytest itself would take, the first that has a section for it, and its options."""
     table = _table(pyproject, "tool", "pytest")
-    places = [
-        *(_ini(read(name)).get("pytest") for name in ("pytest.ini", ".pytest.ini")),
-        (_table(table, "ini_options") or table) or None,
-        tox.get("pytest"),
-        setup_cfg.get("tool:pytest"),
-    ]
-    return next((dict(one) for one in places if one is not None), {})
+    places = {
+        **{name: _toml(read(name)).get("pytest") for name in ("pytest.toml", ".pytest.toml")},
+        **{name: _ini(read(name)).get("pytest") for name in ("pytest.ini", ".pytest.ini")},
+        "pyproject.toml": (_table(table, "ini_options") or table) or None,
+        "tox.ini": tox.get("pytest"),
+        "setup.cfg": setup_cfg.get("tool:pytest"),
+    }
+    return next(((name, _table(one)) for name, one in places.items() if one is not None), ("", {}))
 
 
 def words_of(option: Any) -> list[str]:

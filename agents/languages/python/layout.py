@@ -124,6 +124,7 @@ def _setup(paths: Sequence[str], roots: Sequence[str], tests: Sequence[str], dec
             modules[name] = f"__version__ = version = {version!r}\n__version_tuple__ = version_tuple = {parts!r}\n"
     return TestSetup(
         python_path=tuple(roots),
+        configuration=declared.configuration,
         arguments=(*_options(declared), *tests),
         environment={"SETUPTOOLS_SCM_PRETEND_VERSION": version} if declared.asks_git else {},
         metadata={declared.name: version} if re.fullmatch(r"[A-Za-z0-9._-]+", declared.name) else {},

@@ -33,6 +33,13 @@ def test_pytest_is_asked_where_tests_and_packages_are() -> None:
     assert (found.test_paths, found.setup.python_path) == (("checks", "more/one"), ("lib",))
 
 
+def test_the_file_that_configures_pytest_is_the_one_that_pytest_would_take() -> None:
+    files = {"pyproject.toml": "[tool.black]\n", "tox.ini": "[pytest]\naddopts = -v\n", "test_a.py": ""}
+    assert layout_of(files).setup.configuration == "tox.ini"
+    assert layout_of({**files, "pytest.toml": "[pytest]\n"}).setup.configuration == "pytest.toml"
+    assert layout_of({"test_a.py": ""}).setup.configuration == ""
+
+
 def test_options_that_hide_failures_or_need_absent_plugins_are_left_out() -> None:
     project = "[tool.pytest.ini_options]\naddopts = \"-n auto -x --cov=shop --strict-config -m 'not slow' -W error\"\n"
     found = layout_of({"pyproject.toml": project, "test_a.py": ""})

@@ -87,6 +87,8 @@ def test_a_subfolder_is_measured_by_its_own_layout(tmp_path: Path, anna: User) -
     found = measure(project)
     assert (found.tests["passed"], found.tests["errors"]) == (1, 0), found.problem
     assert found.layout["test_paths"] == ["parts/shop/tests"]
+    setup = baseline.configured(setup_of(project), baseline.repository_of(project))
+    assert (setup.configuration, setup.configuration_text) == ("parts/shop/pyproject.toml", SHOP["pyproject.toml"])
 
 
 @pytest.mark.slow
