@@ -129,6 +129,12 @@ def test_tests_are_counted_in_test_files_alone(story: Story) -> None:
     ("files", "source", "first"),
     [
         ({"README.md": "# X\n\n## Usage\n\n```bash\npython -m app\n```\n"}, "README.md", "python -m app"),
+        (
+            {"README.md": "# X\n\n    {'a': 1}\n\nText\n\n    docker build .\n\n    docker run x\n"},
+            "README.md",
+            "docker b",
+        ),
+        ({"README.md": "# X\n\n```json\n{}\n```\n", "manage.py": ""}, "manage.py", "python manage.py"),
         ({"pyproject.toml": '[project]\nname = "x"\n[project.scripts]\ntodo = "app:main"\n'}, "pyproject.toml", "pip"),
         ({"manage.py": "", "requirements.txt": "django\n"}, "manage.py", "pip install -r requirements.txt"),
         ({"package.json": '{"scripts": {"start": "node ."}}'}, "package.json", "npm install"),

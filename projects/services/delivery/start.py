@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agents.languages.registry import languages
@@ -10,6 +11,7 @@ from agents.workspace.repository import Repository
 
 _HEADING = re.compile(r"^#+\s.*\b(run|start|started|usage|use|quick\s?start)\b", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(```|~~~)")
+_STARTER = re.compile(r"(\$ )?(docker|podman|python3?|uvicorn|flask|streamlit|npm|npx|node|make|\./)\b")
 MOST_LINES = 12
 
 
@@ -42,16 +44,22 @@ def how_to_start(repository: Repository, commit: str) -> StartWords | None:
 
 
 def _from_readme(text: str) -> list[str]:
-    """The first block of commands below a heading about running or using it."""
-    below = inside = False
-    found: list[str] = []
-    for line in text.splitlines():
-        if _FENCE.match(line):
-            if inside and found:
-                break
-            inside = below and not inside
-        elif inside:
-            found.append(line.rstrip())
-        elif line.startswith("#"):
-            below = bool(_HEADING.match(line))
-    return [line for line in found if line.strip()][:MOST_LINES]
+    """The first block of code below a heading about running or using it, else the first that starts a program."""
+    found = list(_code_blocks(text))
+    told = [lines for heading, lines in found if _HEADING.match(heading)]
+    told += [lines for _, lines in found if _STARTER.match(lines[0])]
+    return told[0][:MOST_LINES] if told else []
+
+
+def _code_blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Fenced and indented code, each with the heading above it; without empty lines, and never empty."""
+    heading, block, fenced = "", list[str](), False
+    for line in [*text.splitlines(), "end"]:
+        fence = _FENCE.match(line) is not None
+        if not fence and (fenced or line.startswith("    ")):
+            block += [line.rstrip() if fenced else line[4:].rstrip()] if line.strip() else []
+        elif line.strip():
+            if block:
+                yield heading, block
+            heading, block = line if line.startswith("#") else heading, []
+            fenced ^= fence
