@@ -73,8 +73,8 @@ def table(
         say(nothing)
         return
     grid = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
-    for column in columns:
-        grid.add_column(column, overflow="fold")
+    for place, column in enumerate(columns):
+        grid.add_column(column, overflow="fold", no_wrap=place == 0)  # the first one names the row: it can be copied
     for row in rows:
         grid.add_row(*[Text(clean(str(cell))) for cell in row])
     Console(markup=False, highlight=False, emoji=False).print(grid)

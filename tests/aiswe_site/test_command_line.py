@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aiswe_site.cli import main
+from aiswe_site.cli import main, output
 from aiswe_site.cli.app import LazyGroup, cli, run
 from aiswe_site.cli.overview import COMMANDS, overview
 from tests.aiswe_site.running import REPOSITORY, aiswe, environment
@@ -365,3 +365,8 @@ def test_an_administrator_can_be_made_by_hand_and_a_weak_password_is_refused(tmp
     assert "common" in json.loads(weak.stdout)["error"]
     made = aiswe("config", "admin", "ada", "--password", "correct-horse-battery", "--json", home=tmp_path)
     assert (made.returncode, json.loads(made.stdout)) == (0, {"user": "ada"})
+
+
+def test_the_name_of_a_tables_row_stands_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    output.table(("Project", "Name"), [("demo-1-shared-household", "A long name of many words " * 6)])
+    assert "demo-1-shared-household" in capsys.readouterr().out, "it is what the next command asks for"
