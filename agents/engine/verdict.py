@@ -24,6 +24,7 @@ class RunVerdict:
     ok: bool
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()  # tests that passed before and gave no result, or were skipped
+    fixed: tuple[str, ...] = ()  # tests that failed before anything was changed, and pass
 
 
 def plain(nodeid: str) -> str:
@@ -56,14 +57,15 @@ def verdict_of(
     notes = []
     if known:
         notes.append(f"{len(known)} failed before as well: {_few(known)}")
-    if fixed := sorted(one for one in setup.known_failures if found.outcomes.get(one) == "passed"):
+    fixed = sorted(one for one in setup.known_failures if found.outcomes.get(one) == "passed")
+    if fixed:
         notes.append(f"{len(fixed)} failed before and pass now: {_few(fixed)}")
     if left := sorted(one for one, outcome in found.outcomes.items() if outcome == "deselected"):
         notes.append(f"{len(left)} were deselected: {_few(left)}")
     silent = ("skipped", "deselected")
     lost = sorted(one for one in setup.passing if found.outcomes and found.outcomes.get(one, "skipped") in silent)
     ok = clean and (found.exit_code == 0 or (found.exit_code == 1 and bool(known)))
-    return RunVerdict(report, ok, tuple(notes), tuple(lost))
+    return RunVerdict(report, ok, tuple(notes), tuple(lost), tuple(fixed))
 
 
 def _few(names: list[str]) -> str:

@@ -9,25 +9,34 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
 from agents.engine.nodes.firewall_check import is_code
-from agents.engine.nodes.removals import changed_tests, mentions, removal_words, removed_names, tests_of
+from agents.engine.nodes.removals import base_files, changed_tests, mentions, removal_words, removed_names, tests_of
 from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.firewall import FirewallContext, judge
-from agents.languages.registry import language_of_task
+from agents.languages.registry import language_of, language_of_task
 
 SHOWN = 12  # reasons in the question; all of them are in its payload
 
 
-def reaching(files: dict[str, str], is_test: Callable[[str], bool]) -> dict[str, list[str]]:
-    """Path to reasons, of the files whose code the firewall would not let run without a sandbox. Tests stay in it."""
+def reaching(
+    files: Mapping[str, str], is_test: Callable[[str], bool], base: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, list[str]]:
+    """Path to reasons, of the files whose code the firewall would not let run without a sandbox. Tests stay in it.
+
+    Of functions that stand like this in `base` nothing is asked.
+    """
     found = {}
     for path, content in sorted(files.items()):
         if not is_code(path) or is_test(path):
             continue
+        language = language_of(path)
+        if language is not None:
+            content = language.changed_code(base.get(path, ""), content)
         layers = judge("code", content, context=FirewallContext(workspace="/workspace")).layers
         reasons = [layer.reason for layer in layers if layer.decision == "approve"]
         if reasons:
@@ -91,7 +100,8 @@ def consent(state: TaskState, ctx: TaskContext) -> Consent:
 
 def _reach(state: TaskState, ctx: TaskContext) -> _Ask | None:
     files = state["candidate"]["files"]
-    found = reaching(files, tests_of(state, ctx)) if ctx.asks_about_reach else {}
+    before = base_files(state, ctx, files)[0] if ctx.asks_about_reach else {}
+    found = reaching(files, tests_of(state, ctx), before) if ctx.asks_about_reach else {}
     if not found:
         return None
     return _Ask(

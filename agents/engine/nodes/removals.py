@@ -18,6 +18,8 @@ from agents.replies.apply import Applied
 from agents.replies.keeping import gone_from
 from agents.replies.paths import BadPath, check_path
 from agents.replies.types import Reply
+from agents.workspace.blame import lines_of, origins
+from agents.workspace.git import GitError
 
 _REMOVES = re.compile(
     r"\b(?:remov|delet|drop|renam|replac|mov(?:e|ed|es|ing)\b|retir|deprecat|obsolete|inlin|split|merg|extract|"
@@ -197,7 +199,8 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
     """Make a tester's answer one that adds: what it changes in files of the base stays as it was.
 
     New tests are merged into the file or, where their helpers differ, put into a new file. `judged` are the words of an
-    adjudication: tests that they name may change, as may those that the task's words name; a person is asked later.
+    adjudication: tests that they name may change, as may those that the task's words name, and those that were written
+    for a requirement which the task serves again; a person is asked later.
     Returns reasons to ask the tester again.
     """
     language, may_go = language_of_task(state["task"]), removal_words(state["task"])
@@ -205,6 +208,8 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
     for path, old in base_files(state, ctx, applied.files)[0].items():
         changes = test_changes(language, path, old, applied.files[path])
         if all(may_go(name) or mentions(judged, name.rpartition(".")[2]) for name in changes):
+            continue
+        if _served_before(state, ctx, path, old).issuperset(changes):
             continue
         new = applied.files.pop(path)
         part = language.new_part(old, new, helpers=False)
@@ -221,6 +226,19 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
             names = ", ".join(sorted(changes))[:300]
             reasons.append(f"{path}: its tests stay as they are ({names}); answer with new tests, in a new file.")
     return reasons
+
+
+def _served_before(state: TaskState, ctx: TaskContext, path: str, text: str) -> set[str]:
+    """Definitions of a file of the base all of whose lines came with requirements of this task, of an earlier run."""
+    wanted = {str(requirement["key"]) for requirement in state["task"].get("requirements", [])}
+    try:
+        commits = lines_of(ctx.repository.git_dir, state["base"], path)
+        told = origins(ctx.repository.git_dir, set(commits))
+    except GitError:
+        return set()
+    ours = {sha for sha, one in told.items() if wanted & {key.strip() for key in one.requirement.split(",")}}
+    spans = language_of_task(state["task"]).definitions(path, text) or []
+    return {one.name for one in spans if ours.issuperset(commits[one.first - 1 : one.last])}
 
 
 def _free_name(path: str, taken: set[str]) -> str:

@@ -147,6 +147,7 @@ def run_tests(
                 "notes": [*verdict.notes, *([f"only the tests of {len(paths)} related files ran"] if paths else [])],
                 "failures": [asdict(failure) for failure in verdict.report.failures],
                 "lost": [] if paths else verdict.lost[:MOST_LOST],
+                "fixed": list(verdict.fixed),
             }
         )
         for part in ("outcomes", "skips", "hangs", "failing"):  # an entry for each test is too much for the state
@@ -348,6 +349,7 @@ def close_attempt(
 ) -> None:
     """Write down what came of the try."""
     tests = {part: report.get(part, 0) for part in ("passed", "failed", "errors", "skipped")}
+    tests["fixed"] = report.get("fixed", [])
     ctx.task_store.finish_attempt(
         state["counters"]["attempt"],
         outcome,

@@ -16,7 +16,7 @@ from agents.events.lifecycle import HumanMessage, RunQueued
 from agents.events.reasoning import Adjudicated
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, IllegalMove, NotAllowed, StaleVersion
-from projects.models import Attempt, Event, Finding, Plan, Requirement, RequirementDocument, Run, Task
+from projects.models import Attempt, Baseline, Event, Finding, Plan, Requirement, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
 from projects.models.waiting import phrase
 from projects.services.accounts.rights import require
@@ -258,11 +258,24 @@ def finish_if_done(run_id: int) -> bool:
         if all(status in SETTLED for status in counts):
             merged = counts.get(Task.Status.MERGED, 0)
             left_out = sum(counts.values()) - merged
+            _forget_failures(run)
             move_run(run, Run.Status.FINISHED, reason=f"{merged} merged" + (f", {left_out} left out" * bool(left_out)))
             return True
         if run.status == Run.Status.RUNNING and not any(status in MOVING for status in counts):
             move_run(run, Run.Status.NEEDS_YOU, wait=WaitReason.TASKS, reason=tasks_for_a_person(run_id))
     return False
+
+
+def _forget_failures(run: Run) -> None:
+    """What failed at import and was mended counts from now on, if the next run begins where this one ends."""
+    baseline = Baseline.usable(run.project) if run.project.updates_base else None
+    failing = baseline.tests.get("failing") if baseline is not None else None
+    if baseline is None or not failing:
+        return
+    merged = Attempt.objects.filter(task__run=run, task__status=Task.Status.MERGED, outcome="passed")
+    fixed = {name for tests in merged.values_list("tests", flat=True) for name in tests.get("fixed", [])}
+    baseline.tests["failing"] = {name: why for name, why in failing.items() if name not in fixed}
+    baseline.save(update_fields=["tests"])
 
 
 def tasks_for_a_person(run_id: int) -> str:

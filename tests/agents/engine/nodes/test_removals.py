@@ -32,12 +32,12 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(tmp_path, replies, task())
 
 
-def at_base(bench: Bench, files: dict[str, str]) -> None:
+def at_base(bench: Bench, files: dict[str, str], trailers: dict[str, str] | None = None) -> None:
     bench.repository.ensure("Test")
     base = bench.repository.head()
     tree = bench.repository.worktree("start", base)
     tree.write(files)
-    bench.repository.fast_forward(tree.commit(base, "What was there", "", {}))
+    bench.repository.fast_forward(tree.commit(base, "What was there", "", trailers or {}))
 
 
 def merged_file(bench: Bench, path: str) -> str:
@@ -132,6 +132,20 @@ def test_new_tests_with_other_helpers_get_a_file_of_their_own(bench: Bench) -> N
     assert with_tests(bench, answer)["verdict"] == "merged"
     assert merged_file(bench, "tests/test_calc.py") == OLD_TESTS
     assert "def two():\n    return 5" in merged_file(bench, "tests/test_calc_2.py")
+
+
+@pytest.mark.parametrize("served", ["FR-01", "FR-02"])
+def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Bench, served: str) -> None:
+    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": served})
+    other = OLD_TESTS.replace("== 1", "== 1.0")
+    replies = {"tester-tests": code("tests/test_calc.py", f"{other}\n\n{NEW_TEST}"), "coder-code": BOTH}
+    bench.replies |= replies
+    if served == "FR-01":
+        with pytest.raises(Waiting, match="test_sub is changed"):
+            bench.run()
+        bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    assert ("== 1.0" in merged_file(bench, "tests/test_calc.py")) is (served == "FR-01")
 
 
 def test_a_tester_who_only_changes_a_test_is_asked_again(bench: Bench) -> None:

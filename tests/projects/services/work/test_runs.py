@@ -4,7 +4,7 @@ import pytest
 
 from agents.engine.waiting import WaitReason
 from projects.errors import BadInput, IllegalMove, LeaseLost, NotAllowed, StaleVersion
-from projects.models import Approval, Event, Run, Task
+from projects.models import Approval, Baseline, Event, Project, Run, Task
 from projects.services.insight.usage import record_usage
 from projects.services.planning import plans
 from projects.services.work import attempts, leases, runs, tasks
@@ -172,6 +172,21 @@ def test_a_run_in_which_something_moves_goes_on():
 def test_a_run_in_which_nothing_moves_but_something_waits_needs_you():
     assert finished("merged", "escalated", "blocked") == (False, "needs_you", "needs you: T-02: escalated")
     assert finished("needs_you", "escalated") == (False, "needs_you", "needs you: T-01 (and 1 more): needs you")
+
+
+@pytest.mark.parametrize("updates_base", [True, False])
+def test_what_failed_at_import_and_was_mended_counts_in_the_next_run(updates_base):
+    run = bare_run()
+    Project.objects.filter(pk=run.project_id).update(updates_base=updates_base)
+    run.refresh_from_db()
+    tests = {"failing": {"t.py::test_a": "no", "t.py::test_b": "no"}}
+    baseline = Baseline.objects.create(project=run.project, commit="c", status="ready", tests=tests)
+    task = make_task(run, status="merged")
+    task.attempts.create(number=1, outcome="passed", tests={"passed": 3, "fixed": ["t.py::test_a"]})
+    assert runs.finish_if_done(run.pk)
+    baseline.refresh_from_db()
+    assert ("t.py::test_a" in baseline.tests["failing"]) is not updates_base
+    assert "t.py::test_b" in baseline.tests["failing"]
 
 
 def test_a_finished_run_is_finished_once():
