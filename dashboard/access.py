@@ -24,6 +24,15 @@ PATHS: dict[type[Model], tuple[str, tuple[str, ...]]] = {
 }
 
 
+def around(row: Model) -> dict[str, Model]:
+    """A row and the rows it belongs to, by the names that templates use: task, run, project."""
+    found = {str(row._meta.model_name): row}
+    for name in PATHS[type(row)][0].replace("pk", "").split("__"):
+        if name:
+            row = found[name] = getattr(row, name)
+    return found
+
+
 def visible(model: type[Row], user: User | AnonymousUser) -> QuerySet[Row]:
     """The rows of `model` in the projects that the person is a member of."""
     path, related = PATHS[model]

@@ -25,6 +25,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     section = (request.resolver_match.url_name or "") if request.resolver_match else ""
     return {
+        **getattr(request, "about", {}),
         "theme": theme if theme in THEMES else "auto",
         "themes": THEMES,
         "keys_on": request.COOKIES.get("keys", "on") != "off",

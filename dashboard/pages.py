@@ -18,7 +18,7 @@ from django_htmx.middleware import HtmxDetails
 from dashboard import access
 from dashboard.access import Row
 from dashboard.refusals import local_path, status_of
-from dashboard.requests import number
+from dashboard.requests import AuthenticatedHttpRequest, number
 from projects.errors import ProjectsError
 
 View = Callable[..., HttpResponseBase]
@@ -27,18 +27,19 @@ View = Callable[..., HttpResponseBase]
 def page(methods: str, model: type[Model] | None = None) -> Callable[[View], View]:
     """Make a view answer only `methods` ("GET POST"), and turn its refusals into a page a person can act on.
 
-    With a `model`, the view gets the row that the address's `pk` names in place of the number; a row that the person
-    may not see is a 404.
+    With a `model`, the view gets the row that the address's `pk` names in place of the number, and templates get it
+    with what it belongs to; a row that the person may not see is a 404.
     """
 
     def decorate(view: View) -> View:
         @require_http_methods(methods.split())
         @wraps(view)
-        def answer(request: HttpRequest, **places: Any) -> HttpResponseBase:
+        def answer(request: AuthenticatedHttpRequest, **places: Any) -> HttpResponseBase:
             try:
                 if model is None:
                     return view(request, **places)
                 row = get_object_or_404(access.visible(model, request.user), pk=places.pop("pk"))
+                request.about = access.around(row)
                 return view(request, row, **places)
             except ProjectsError as refusal:
                 status = status_of(refusal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.contrib.auth.models import User
+from django.db.models import Model
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
@@ -14,6 +15,7 @@ class AuthenticatedHttpRequest(HttpRequest):
 
     user: User
     htmx: HtmxDetails
+    about: dict[str, Model]  # what the page is about, by the names of templates
 
 
 def number(query: Mapping[str, str], name: str, digits: int = 18) -> int | None:

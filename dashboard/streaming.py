@@ -11,25 +11,18 @@ from projects.services.delivery.downloads import Download
 
 
 class Pieces:
-    """What `read` returns until it is empty, read in threads; Django calls `close` at the end or when nobody listens.
+    """Pieces that are made in threads; Django calls `close` at the end or when nobody listens.
 
     A plain iterator would be read to its end before the first byte is sent.
     """
 
-    def __init__(self, read: Callable[[], bytes], close: Callable[[], None]) -> None:
-        self._read, self.close = read, close
+    def __init__(self, pieces: Iterator[bytes], close: Callable[[], None]) -> None:
+        self._pieces, self.close = pieces, close
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while piece := await asyncio.to_thread(self._read):
-            yield piece
-
-
-def _reader(pieces: Iterator[bytes]) -> Callable[[], bytes]:
-    def read() -> bytes:
-        # An empty piece in the middle is not the end.
-        return next((piece for piece in pieces if piece), b"")
-
-    return read
+        while (piece := await asyncio.to_thread(next, self._pieces, None)) is not None:
+            if piece:  # an empty one would end the answer
+                yield piece
 
 
 def attachment(file: Download) -> StreamingHttpResponse:
@@ -42,4 +35,4 @@ def attachment(file: Download) -> StreamingHttpResponse:
             return
 
     headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "X-Content-Type-Options": "nosniff"}
-    return StreamingHttpResponse(Pieces(_reader(file.pieces), close), content_type=file.type, headers=headers)
+    return StreamingHttpResponse(Pieces(file.pieces, close), content_type=file.type, headers=headers)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.workspace.export import end
-from agents.workspace.git import GitError, git, start_git
+from agents.workspace.git import GitError, git
 from agents.workspace.store import Entries, Entry
 
 BLAME_SECONDS = 10  # a page waits no longer; it says that origins are not shown
@@ -40,21 +38,17 @@ def folder_at(entries: Entries, path: str) -> dict[str, Entry | None]:
 
 def lines_of(git_dir: Path, commit: str, path: str) -> list[str]:
     """The commit that each line of a file comes from. Raises GitError, also when it takes too long."""
-    process = start_git(git_dir, "blame", "--porcelain", commit, "--", path, GIT_LITERAL_PATHSPECS="1")
+    options, argv = ("--literal-pathspecs",), ("blame", "--porcelain", commit, "--", path)
     try:
-        told, _ = process.communicate(timeout=BLAME_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise GitError("finding the origins of its lines takes too long") from None
-    finally:
-        end(process)
-    if process.returncode:
-        raise GitError("git cannot find the origins of its lines")
+        told = git(git_dir, *argv, options=options, seconds=BLAME_SECONDS).stdout
+    except GitError as refused:
+        raise GitError(f"git cannot find the origins of its lines: {refused}") from None
     found, current = [], ""
-    for row in told.split(b"\n"):
-        if row.startswith(b"\t"):
+    for row in told.split("\n"):
+        if row.startswith("\t"):
             found.append(current)
-        elif len(words := row.split(b" ")) >= 3 and len(words[0]) == 40 and words[1].isdigit():
-            current = words[0].decode("ascii", "replace")
+        elif len(words := row.split(" ")) >= 3 and len(words[0]) == 40 and words[1].isdigit():
+            current = words[0]
     return found
 
 

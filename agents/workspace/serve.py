@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
+from http.client import HTTPException, HTTPMessage, parse_headers
 from pathlib import Path
 
 from agents.workspace.export import NOTES, PIECE, end
@@ -57,20 +58,14 @@ class BackendReply:
             self.close()
             raise
 
-    def _head(self) -> tuple[int, dict[str, str]]:
-        status, headers = 200, {}
-        for _ in range(50):
-            raw: bytes = self._process.stdout.readline(8_192)  # type: ignore[union-attr]  # it is a pipe
-            if not (line := raw.decode("latin-1").rstrip("\r\n")):
-                break
-            name, _, value = line.partition(":")
-            if name.lower() == "status":
-                status = int(value.split()[0])
-            else:
-                headers[name] = value.strip()
+    def _head(self) -> tuple[int, HTTPMessage]:
+        try:
+            headers = parse_headers(self._process.stdout)  # type: ignore[arg-type]  # it is a pipe
+        except HTTPException:
+            headers = HTTPMessage()
         if not headers:
             raise GitError("git did not answer")
-        return status, headers
+        return int(headers.get("Status", "200").split()[0]), headers
 
     def read(self) -> bytes:
         """The next piece; b"" at the end."""

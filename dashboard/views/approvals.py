@@ -84,8 +84,6 @@ def decide(request: AuthenticatedHttpRequest, approval: Approval) -> HttpRespons
         messages.success(request, f"{'Approved' if answer == 'yes' else 'Rejected'}: {approval.title}")
         return redirect("approval", upcoming.pk) if upcoming else redirect("approvals")
     context = {
-        "approval": approval,
-        "project": approval.project,
         "run": approval.run,
         "plan": plan,
         "asked": _asked_code(approval),

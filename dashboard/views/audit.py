@@ -43,8 +43,6 @@ def _page(request: AuthenticatedHttpRequest, run: Run, report: object = None) ->
     wanted = stream.Filter.read(request.GET)
     rows, before = _page_of(request, wanted.apply(stream.events_of(run)))
     context = {
-        "run": run,
-        "project": run.project,
         "rows": rows,
         "wanted": wanted,
         "before": before,

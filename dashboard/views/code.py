@@ -110,7 +110,7 @@ def _for_git(
 
 
 def _sent(reply: clones.BackendReply) -> StreamingHttpResponse:
-    pieces = Pieces(reply.read, reply.close)
+    pieces = Pieces(iter(reply.read, b""), reply.close)
     kind = reply.headers.get("Content-Type", "text/plain")
     return StreamingHttpResponse(pieces, status=reply.status, content_type=kind)
 

@@ -24,7 +24,7 @@ def index(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     at = request.GET.get("at", "")[:200]
     if at or downloads.branches(project):
         return redirect("project-files", project.pk, at or project.base_branch)
-    return show(request, "pages/files.html", {"project": project, "none": True})
+    return show(request, "pages/files.html", {"none": True})
 
 
 @page("GET", Project)
@@ -33,7 +33,6 @@ def browse(request: AuthenticatedHttpRequest, project: Project, where: str) -> H
     found = files.place(project, where)
     view = files.look(found)
     context: dict[str, Any] = {
-        "project": project,
         "place": found,
         "crumbs": _crumbs(found),
         "branches": list(downloads.branches(project)),

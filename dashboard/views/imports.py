@@ -76,7 +76,6 @@ def baseline(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
     asks = project.approvals.filter(status=Approval.Status.PENDING, run=None)
     asks = asks.filter(kind__in=(Approval.Kind.PACKAGE, Approval.Kind.SETTINGS))
     context = {
-        "project": project,
         "baseline": row,
         "form": form,
         "asks": asks,

@@ -18,7 +18,6 @@ def _page(request: AuthenticatedHttpRequest, run: Run, task: Task | None) -> Htt
     calls = ledger.calls_of(run, task, after=after)
     context: dict[str, Any] = {
         "run": run,
-        "project": run.project,
         "task": task,
         "calls": [{"call": call, "parts": prompt_breakdown.segments(call.parts)} for call in calls],
         "sums": ledger.sums_of(calls),
@@ -54,5 +53,4 @@ def one(request: AuthenticatedHttpRequest, run: Run, seq: int) -> HttpResponse:
     texts = ledger.texts_of(call)
     parts = prompt_breakdown.segments(call.parts)
     words = [(part, texts.get(part.name, "")) for part in parts]
-    facts = {"run": run, "project": run.project, "task": call.usage.task, "call": call}
-    return show(request, "pages/call.html", {**facts, "parts": parts, "texts": words})
+    return show(request, "pages/call.html", {"task": call.usage.task, "call": call, "parts": parts, "texts": words})

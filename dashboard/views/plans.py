@@ -67,7 +67,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The newest plan (or ?v=), what checks say about it, and what changed since the version before."""
     versions = project.plans.select_related("document", "decided_by", "created_by")
     plan = version_of(request, versions)
-    context: dict[str, Any] = {"project": project, "plan": plan, "document": project.documents.first()}
+    context: dict[str, Any] = {"plan": plan, "document": project.documents.first()}
     if plan is not None:
         entries = dag.entries_of(plan)
         before = versions.filter(version__lt=plan.version).first()
@@ -155,7 +155,7 @@ def edit_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpRe
             return conflict(request, plan, refusal)
         messages.success(request, f"{key} is changed in plan v{newer.version}.")
         return redirect(_url(newer))
-    context = {"project": plan.project, "plan": plan, "entry": entry, "key": key, "form": form}
+    context = {"entry": entry, "key": key, "form": form}
     return show(request, "pages/plan_task.html", context, status=422 if form.errors else 200)
 
 

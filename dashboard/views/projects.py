@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
-from django.db.models import Count, OuterRef, Prefetch, Q, Subquery
+from django.db.models import Count, Max, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
@@ -37,36 +37,21 @@ def _phase(run: Run | None, asks: int) -> str:
 @page("GET")
 def home(request: AuthenticatedHttpRequest) -> HttpResponse:
     """All projects in three columns; on a fresh server, the two ways to begin."""
-    newest = Run.objects.filter(project=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    found = list(
-        access.visible(Project, request.user)
-        .annotate(
-            asks=Count("approvals", filter=Q(approvals__status=Approval.Status.PENDING), distinct=True),
-            newest_run=Subquery(newest),
-        )
-        .prefetch_related(Prefetch("runs", Run.objects.none(), to_attr="newest"))[:200]
+    asks = Count("approvals", filter=Q(approvals__status=Approval.Status.PENDING), distinct=True)
+    found = list(access.visible(Project, request.user).annotate(asks=asks, newest_run=Max("runs"))[:200])
+    merged = Count("tasks", filter=Q(tasks__status="merged"))
+    newest = Run.objects.annotate(done=merged, all=Count("tasks")).in_bulk(
+        [p.newest_run for p in found if p.newest_run]
     )
-    by_pk = {
-        run.pk: run
-        for run in Run.objects.filter(pk__in=[p.newest_run for p in found if p.newest_run]).annotate(
-            done=Count("tasks", filter=Q(tasks__status="merged")), all=Count("tasks")
-        )
-    }
-    by_phase: dict[str, list[Project]] = {"needs": [], "working": [], "done": [], "archived": []}
+    by_phase: dict[str, list[tuple[Project, Run | None]]] = {"needs": [], "working": [], "done": [], "archived": []}
     for project in found:
-        run = by_pk.get(project.newest_run)
-        project.newest = [run] if run else []
-        by_phase["archived" if project.archived_at else _phase(run, project.asks)].append(project)
+        run = newest.get(project.newest_run)
+        by_phase["archived" if project.archived_at else _phase(run, project.asks)].append((project, run))
     if not found and not request.htmx:
         context = {"checks": health.run_checks(), "demo": demo.is_offered(), "title": "Welcome", **setup_facts()}
         return show(request, "pages/first_run.html", context)
-    columns = [
-        ("needs", "Needs you", by_phase["needs"]),
-        ("working", "Working", by_phase["working"]),
-        ("done", "Done", by_phase["done"]),
-    ]
-    if by_phase["archived"]:
-        columns.append(("archived", "Archived", by_phase["archived"]))
+    labels = {"needs": "Needs you", "working": "Working", "done": "Done", "archived": "Archived"}
+    columns = [(name, labels[name], rows) for name, rows in by_phase.items() if rows or name != "archived"]
     return show(request, "pages/projects.html", {"columns": columns, "count": len(found)}, part="board")
 
 
@@ -118,7 +103,6 @@ def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     latest = list(project.runs.select_related("plan").order_by("-pk")[:10])
     planning = next((run for run in latest if run.kind == Run.Kind.PLAN and run.status not in Run.OVER), None)
     context = {
-        "project": project,
         "baseline": project.baselines.first(),
         "document": document,
         "documents": project.documents.all()[:10],

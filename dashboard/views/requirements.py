@@ -61,7 +61,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The newest version (or ?v=) of a project's document, and the requirements in it."""
     versions = project.documents.all()
     document = version_of(request, versions)
-    context: dict[str, Any] = {"project": project, "document": document, "upload_form": DocumentForm()}
+    context: dict[str, Any] = {"document": document, "upload_form": DocumentForm()}
     if document is not None:
         first = max(1, number(request.GET, "from", digits=8) or 1)
         found = list(document.requirements.all())
@@ -115,8 +115,7 @@ def edit(request: AuthenticatedHttpRequest, requirement: Requirement) -> HttpRes
         documents.set_requirement(requirement, by=request.user, **form.cleaned_data)
         messages.success(request, f"{requirement.key} is being read again.")
         return redirect(_back(requirement))
-    context = {"requirement": requirement, "project": requirement.document.project, "form": form}
-    context["back"] = _back(requirement)
+    context = {"form": form, "back": _back(requirement)}
     return show(request, "pages/requirement_edit.html", context, status=422 if form.errors else 200)
 
 

@@ -59,7 +59,7 @@ def _inspected(run: Run, seq: int) -> dict[str, Any]:
     }
     call = ledger.call_at(run, seq) if event.type in (ModelCalled.type, Thought.type) else None
     filled = prompt_breakdown.segments(call.parts) if call else []
-    return {"event": event, "run": run, "project": run.project, "texts": texts, "call": call, "segments": filled}
+    return {"event": event, "texts": texts, "call": call, "segments": filled}
 
 
 @page("GET", Run)
@@ -107,7 +107,7 @@ def _next(run: Run) -> dict[str, Any]:
     """What a planning run led to: the newest plan of its document, and that plan's build."""
     plan = run.document.plans.first() if run.document else None
     build = plan.runs.filter(kind="build", pk__gt=run.pk).order_by("-pk").first() if plan else None
-    return {"run": run, "project": run.project, "plan": plan, "build": build}
+    return {"plan": plan, "build": build}
 
 
 @page("GET", Run)
@@ -116,7 +116,7 @@ def result(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     if run.kind != Run.Kind.BUILD:
         raise Http404("Only a build has a result.")
     found = state.result(run)
-    context = {"run": run, "project": run.project, "result": found, "base_moved": base_branch.base_moved(run)}
+    context = {"result": found, "base_moved": base_branch.base_moved(run)}
     context |= ways_out(request, run.project, found.commit)
     return show(request, "pages/result.html", context)
 

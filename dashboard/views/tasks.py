@@ -46,9 +46,6 @@ def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     log = list(stream.events_of(task.run).filter(task=task).order_by("-seq")[:LOG_ROWS])[::-1]
     coverage = Event.objects.filter(task=task, type=CoverageMeasured.type).order_by("-seq").first()
     context = {
-        "task": task,
-        "run": task.run,
-        "project": task.run.project,
         "tries": tries,
         "last": last,
         "tested": tested,
@@ -170,9 +167,6 @@ def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     for row in found:
         _annotate(row, severe=findings.is_severe(row))
     context = {
-        "task": task,
-        "run": task.run,
-        "project": task.run.project,
         "found": found,
         "form": DispositionForm(auto_id=False),
         "verdict": _verdict(task, [f for f in found if f.state != "fixed"]),

@@ -136,19 +136,8 @@ def tokens(name: str) -> None:
 
     rows = ApiToken.objects.select_related("user")
     rows = rows.filter(user=_person(name)) if name else rows
-    document = [
-        {
-            "id": row.public,
-            "user": row.user.get_username(),
-            "name": row.name,
-            "scopes": row.scopes,
-            "works": row.works,
-            "expires_at": row.expires_at,
-            "last_used_at": row.last_used_at,
-        }
-        for row in rows
-    ]
-
+    names = "id=public user=user.username name scopes works expires_at last_used_at"
+    document = [output.fields(row, names) for row in rows]
     columns: dict[str, output.Column] = {
         "Id": "id",
         "User": "user",
