@@ -129,11 +129,13 @@ def waited(found: TestReport, setup: TestSetup) -> list[Hang]:
 
 
 def hangs_again(hang: Hang, again: TestReport) -> bool:
-    """True when the test, run alone, did not get beyond the same function, or did not end at all."""
-    same = any(one.frames[:1] and hang.frames[:1] and _function(one) == _function(hang) for one in again.hangs)
+    """True when the test, run alone, was stopped in one of the same functions, or did not end at all.
+
+    In a loop that calls functions, which of them is the innermost is chance.
+    """
+    same = any(_functions(one) & _functions(hang) for one in again.hangs)
     return same or (again.timed_out and not again.starved)
 
 
-def _function(hang: Hang) -> str:
-    path, _, rest = hang.frames[0].partition(":")
-    return f"{path} {rest.rpartition(' in ')[2]}"
+def _functions(hang: Hang) -> set[tuple[str, str]]:
+    return {(frame.partition(":")[0], frame.rpartition(" in ")[2]) for frame in hang.frames}

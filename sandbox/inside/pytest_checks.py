@@ -43,6 +43,8 @@ class Limit:
     def __init__(self, seconds: float, send: Any, home: str) -> None:
         self.seconds, self.send, self.home, self.pid = seconds, send, home, os.getpid()
         self.nodeid, self.began, self.cpu, self.waited = "", 0.0, 0.0, 0.0
+        # Kept here because tests that freeze the time replace it in every module.
+        self.clock, self.cpu_clock = time.monotonic, time.process_time
         os.dup2(2, COPY_STDERR, inheritable=False)
         self._listen()
 
@@ -53,7 +55,7 @@ class Limit:
         faulthandler.register(signal.SIGALRM, file=COPY_STDERR, chain=True)
 
     def start(self, nodeid: str) -> None:
-        self.nodeid, self.began, self.cpu = nodeid, time.monotonic(), time.process_time()
+        self.nodeid, self.began, self.cpu = nodeid, self.clock(), self.cpu_clock()
         self.waited = waited_for_cpu()
         if signal.getsignal(signal.SIGALRM) != self._rang:
             faulthandler.unregister(signal.SIGALRM)
@@ -67,7 +69,7 @@ class Limit:
     def _rang(self, _number: int, frame: types.FrameType | None) -> None:
         if os.getpid() != self.pid or not self.nodeid:
             return
-        wall = time.monotonic() - self.began
+        wall = self.clock() - self.began
         left = self.seconds - (wall - max(0.0, waited_for_cpu() - self.waited))
         if left > 0.01:
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.05))
@@ -78,7 +80,7 @@ class Limit:
             if name.startswith(self.home):
                 frames.append(f"{os.path.relpath(name, self.home)}:{frame.f_lineno} in {frame.f_code.co_name}")
             frame = frame.f_back
-        nodeid, cpu = self.nodeid, time.process_time() - self.cpu
+        nodeid, cpu = self.nodeid, self.cpu_clock() - self.cpu
         self.send("hang", id=nodeid, frames=frames[:KEEP_FRAMES], seconds=wall, cpu=cpu)
         where = f", at {frames[0]}" if frames else ""
         # The run's own limit says the rest; the next alarm comes when this one is caught.

@@ -243,6 +243,12 @@ def test_a_test_that_hangs_fails_by_name_and_place_and_the_others_run(box: Sandb
     assert report.cpu_seconds > 0.5
 
 
+def test_a_test_that_freezes_the_clock_does_not_freeze_its_time_limit(box: Sandbox) -> None:
+    box.put({"test_x.py": b"import time\ndef test_a():\n    time.monotonic = lambda: 1e9\n    while True: pass\n"})
+    (hang,) = run_pytest(box, coverage_of=None, setup=TestSetup(test_seconds=1)).hangs
+    assert 1 <= hang.seconds < 100
+
+
 def test_no_except_exception_swallows_the_time_limit(box: Sandbox) -> None:
     source = b"import time\ndef test_a():\n    try:\n        time.sleep(100)\n    except Exception:\n        pass\n"
     box.put({"test_x.py": source})

@@ -122,6 +122,9 @@ def test_a_test_that_computed_up_to_its_limit_needs_no_second_run():
 def test_a_hang_is_the_codes_when_it_comes_again_in_the_same_function():
     first = Hang("b", ("calc.py:9 in g",), 10, 0.1)
     assert hangs_again(first, TestReport(hangs=(Hang("b", ("calc.py:11 in g",), 10, 0.1),)))
+    loop = Hang("b", ("calc.py:2 in helper", "calc.py:12 in g"), 10, 0.1)
+    assert hangs_again(loop, TestReport(hangs=(first,)))
+    assert not hangs_again(first, TestReport(hangs=(Hang("b", ("calc.py:11 in h",), 10, 0.1),)))
     assert hangs_again(first, TestReport(timed_out=True))
     assert not hangs_again(first, TestReport(passed=1, exit_code=0))
     assert not hangs_again(first, TestReport(timed_out=True, starved=True))
