@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,6 +24,7 @@ FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context 
 CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
 NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
+LISTED = 80  # names of files that are not shown
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
 _ASIDE = re.compile(r"^docs?/|\.egg-info/")  # what is written about the code, or made of it: named, not shown
@@ -171,5 +172,17 @@ def _blocks(
     if drawn:
         blocks += ["Map of the rest (signatures):" if shown else "Map (signatures):", label(drawn, Source.REPOSITORY)]
     if left_out:
-        blocks += [label("Also there: " + ", ".join(left_out[:80]), Source.REPOSITORY)]
+        blocks += [label("Also there: " + ", ".join(_listed(left_out)[:LISTED]), Source.REPOSITORY)]
     return joined(blocks)
+
+
+def _listed(paths: Sequence[str]) -> list[str]:
+    """The paths; when they are too many, a folder with all that is below it as one, from the deepest on."""
+    rows = list(paths)
+    for depth in range(max((path.count("/") for path in paths), default=0), 0, -1):
+        if len(rows) <= LISTED:
+            break
+        below = Counter("/".join(path.split("/")[:depth]) for path in paths if path.count("/") >= depth)
+        rows = [path for path in paths if path.count("/") < depth]
+        rows = sorted([*rows, *(f"{folder}/ ({number} files)" for folder, number in below.items())])
+    return rows

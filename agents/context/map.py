@@ -27,18 +27,18 @@ def repository_map(
     left, known = tokens, set(words)
     chosen: dict[str, str] = {}
     hidden = set(without)
-    for path, _ in ranked(symbols, own, known):
-        if path in hidden or not symbols[path].definitions:
-            continue
-        for amount in (PER_FILE, 4, 1):
-            block = _block(path, symbols[path], known, amount)
-            cost = count_tokens(block) + 1
-            if cost <= left:
-                chosen[path] = block
-                left -= cost
+    order = [path for path, _ in ranked(symbols, own, known) if path not in hidden and symbols[path].definitions]
+    for amounts in ((4, 1), (PER_FILE,)):  # some of many files before more of the best
+        for path in order:
+            for amount in amounts:
+                block = _block(path, symbols[path], known, amount)
+                cost = count_tokens(block) + 1 - (count_tokens(chosen[path]) + 1 if path in chosen else 0)
+                if cost <= left:
+                    chosen[path] = block
+                    left -= cost
+                    break
+            if left < 20:
                 break
-        if left < 20:
-            break
     return "\n".join(chosen[path] for path in sorted(chosen))
 
 

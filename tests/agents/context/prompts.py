@@ -20,6 +20,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         expects=label(texts.get("expects", ""), Source.MODEL),
         files=["calc.py"],
         long=[],
+        tests_go="",
         requirements=label(texts.get("requirements", ""), Source.DOCUMENT),
         note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()),
         lessons=label(texts.get("lessons", ""), Source.MODEL),

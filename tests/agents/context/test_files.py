@@ -142,3 +142,12 @@ def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
     assert " lines not shown …\n    Line 6" in shown
     assert "    return sep.join(rows)\n" in shown
     assert len(shown) < 12_000
+
+
+def test_a_folder_of_data_hides_no_other_file(tmp_path):
+    data = {f"tests/data/case_{number // 50}/{number}.toml": "" for number in range(200)}
+    repository, sha = repository_of(tmp_path, SHOP | data | {"tests/test_money.py": "", "zz/last.txt": ""})
+    shown = outline(repository, sha, "the total of a basket")
+    assert "tests/data/case_0/ (50 files), " in shown
+    assert "tests/test_money.py, zz/last.txt" in shown
+    assert "case_0/1.toml" not in shown

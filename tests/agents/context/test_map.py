@@ -66,3 +66,11 @@ def test_the_map_of_a_large_repository_keeps_to_its_tokens():
     assert 600 < count_tokens(drawn) <= 1_000
     assert "part077/module.py:" in drawn
     assert "def task_77_3(" in drawn
+
+
+def test_long_files_leave_room_for_short_ones():
+    long = {f"m{number}.py": "".join(f"def f{number}_{each}(a, b): ...\n" for each in range(40)) for number in range(9)}
+    files = {**long, "till.py": "class Till: ...\n"}
+    symbols = {path: read_symbols(text.encode(), grammar_of(path)) for path, text in files.items()}
+    drawn = repository_map(symbols, (), {"f0_1"}, tokens=700)
+    assert "till.py:\n  class Till" in drawn
