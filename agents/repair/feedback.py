@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 # pytest's marks below the characters that differ: the lines above them say it.
 _GUIDES = re.compile(r"^E +\?[ +^-]*\n", re.M)
+SAME = 3  # traces of one error message that are shown
 TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
 
 
@@ -34,17 +36,27 @@ def trace_text(report: Mapping[str, Any]) -> str:
 
     An id is left out when the trace itself has the test's function and file.
     """
-    blocks = []
-    failures = report.get("failures") or []
-    share = max(600, TRACE_CHARS // max(1, len(failures)))
-    for failure in failures[:12]:
+    failures, seen = list(report.get("failures") or []), Counter[str]()
+    shown, alike, blocks = list[Any](), list[str](), list[str]()
+    for failure in failures:
+        message = str(failure.get("message") or failure.get("nodeid"))
+        seen[message] += 1
+        if seen[message] > SAME:
+            alike.append(str(failure.get("nodeid")))
+        else:
+            shown.append(failure)
+    del shown[12:]
+    share = max(600, TRACE_CHARS // max(1, len(shown)))
+    for failure in shown:
         text = str(failure.get("traceback") or failure.get("message") or "")
         nodeid = str(failure.get("nodeid") or "collection")
         path, _, name = nodeid.partition("::")
-        shown = clip(_GUIDES.sub("", text), share).strip()
-        blocks.append(shown if f"def {name}(" in shown and f"{path}:" in shown else f"{nodeid}\n{shown}")
-    if len(failures) > 12:
-        blocks.append(f"… and {len(failures) - 12} more failures")
+        trace = clip(_GUIDES.sub("", text), share).strip()
+        blocks.append(trace if f"def {name}(" in trace and f"{path}:" in trace else f"{nodeid}\n{trace}")
+    total = max(len(failures), int(report.get("failed") or 0) + int(report.get("errors") or 0))
+    if total > len(shown):
+        same = f"; with errors shown above: {', '.join(alike[:5])} …" if alike else ""
+        blocks.append(f"… and {total - len(shown)} more failures{same}")
     if report.get("problem"):
         blocks.insert(0, f"There is no valid result: {report['problem']}.")
     if not failures:

@@ -70,7 +70,7 @@ class Keeping:
                 made = language.merged(path, old, content)
             except CannotMerge as unclear:
                 raise self._refusal(path, titles, f"It cannot be merged: {unclear}. ") from None
-            self.merged[path] = f"the block lacks {_listing(titles)}; its definitions were merged into the file"
+            self.merged[path] = f"what the block defines was put in; {len(titles)} other definitions stay as they are"
             return made
         raise self._refusal(path, titles, "")
 
