@@ -90,9 +90,10 @@ def _runs(path: str, told: Sequence[str]) -> bool:
 
 def tests_folder(state: TaskState, ctx: TaskContext) -> str:
     """Where new tests go: beside most of those that the repository has and its runner is told; `.` is its top."""
-    told, is_test = told_paths(ctx), language_of_task(state["task"]).is_test
+    told, language = told_paths(ctx), language_of_task(state["task"])
     there = ctx.repository.files(state["base"])
-    folders = Counter(path.rpartition("/")[0] or "." for path in there if is_test(path) and _runs(path, told))
+    tests = [path for path in there if language.owns(path) and language.is_test(path) and _runs(path, told)]
+    folders = Counter(path.rpartition("/")[0] or "." for path in tests)  # not those of data
     return next((path for path, _ in folders.most_common(1)), next((one for one in told if one not in there), "tests"))
 
 

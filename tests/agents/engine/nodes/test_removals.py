@@ -195,7 +195,8 @@ def test_a_tester_is_told_of_a_module_that_nothing_brings(bench: Bench) -> None:
 
 def test_new_tests_go_where_the_test_runner_looks(bench: Bench) -> None:
     bench.test_setup = TestSetup(arguments=("--override-ini=addopts=-q", "test"))
-    at_base(bench, {"calc.py": CALC, "test/test_calc.py": OLD_TESTS})
+    data = {f"test/data/valid/{number}.toml": "" for number in range(5)}
+    at_base(bench, {"calc.py": CALC, "test/test_calc.py": OLD_TESTS, **data})
     bench.replies |= {
         "tester-tests": code("tests/sums/test_add.py", f"from calc import add\n\n\n{NEW_TEST}"),
         "coder-code": BOTH,
