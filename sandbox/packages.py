@@ -26,7 +26,7 @@ from sandbox.package_index.facts import Facts
 from sandbox.package_index.index import npm_registry, python_index
 from sandbox.package_index.locks import Lock, requirements_lock
 from sandbox.package_index.names import NPM, NameVerdict, base_packages, is_npm, judge, npm_parts, without_comment
-from sandbox.package_index.pip import Wheel, download_wheels
+from sandbox.package_index.pip import Wheel, download_wheels, unlisted_of
 
 MAX_PACKAGES = 60
 SCRATCH, LEFT_SECONDS = "fetch-", 24 * 3600.0
@@ -135,9 +135,15 @@ class PackageSupply:
         pins = self._lock.fitting(wanted)
         try:
             found = self._download(wanted, scratch / "first", pins)
+        except PackageUnlisted as unlisted:  # one of them: a person is asked about all
+            everything = unlisted.names
+            with contextlib.suppress(SandboxError):
+                (scratch / "all").mkdir()
+                everything = unlisted_of(wanted, self._index_for(pins), scratch / "all", self._base)
+            raise PackageUnlisted(everything, unlisted.reason) from None
         except PackageRefused as refused:
             # What was locked may be what does not fit any more; without it a newer choice is allowed.
-            if not pins or isinstance(refused, NoSuchPackage | PackageUnlisted):
+            if not pins or isinstance(refused, NoSuchPackage):
                 raise
             found = self._download(wanted, scratch / "second", {})
         for wheel in found:
@@ -146,9 +152,11 @@ class PackageSupply:
 
     def _download(self, wanted: Sequence[str], scratch: Path, pins: Mapping[str, str]) -> list[Wheel]:
         scratch.mkdir()
+        return download_wheels(wanted, self._index_for(pins), scratch, self._base)
+
+    def _index_for(self, pins: Mapping[str, str]) -> AllowedIndex:
         # The sandbox's own packages are what others build on: allowed as dependencies, in the version it has.
-        allowed_index = self._allowed_index(PYTHON, {**pins, **self._base}, self._base)
-        return download_wheels(wanted, allowed_index, scratch, self._base)
+        return self._allowed_index(PYTHON, {**pins, **self._base}, self._base)
 
     def _install(
         self, wheels: Sequence[Wheel], choice: npm.NpmChoice, scratch: Path, place: Path, hashes: Mapping[str, str]

@@ -41,10 +41,14 @@ class PromptWords:
 
 @dataclass(frozen=True)
 class PackageNeeds:
-    """`wanted`: requirement lines by plain name; `unlisted`: names that the code imports and the manifest lacks."""
+    """`wanted`: requirement lines by plain name; `unlisted`: names that the code imports and the manifest lacks.
+
+    `idle` are plain names that were planned, and that neither the files nor the manifest use.
+    """
 
     wanted: dict[str, str] = field(default_factory=dict)
     unlisted: list[str] = field(default_factory=list)
+    idle: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,9 @@ class Request:
     answer: str
 
 
+UNLISTED = "comes along as a dependency and is not on the allow-list: a person must approve it"
+
+
 class AllowedIndex:
     """The allowed part of the indexes of one ecosystem. Safe to use from several threads."""
 
@@ -45,6 +48,7 @@ class AllowedIndex:
         self._looked: dict[str, Any] = {}  # one fetch sees one state of the index
         self.log: list[Request] = []
         self.troubles: list[SandboxError] = []
+        self.unlisted: list[str] | None = None  # a list: dependencies on no list are noted there instead of refused
 
     def index_of(self, name: str) -> IndexClient:
         """The only index that this name may come from."""
@@ -100,8 +104,9 @@ class AllowedIndex:
 
     def _page(self, name: str) -> Page:
         if not self._named(name):
-            reason = "comes along as a dependency and is not on the allow-list: a person must approve it"
-            raise PackageUnlisted([self._shown(name)], reason)
+            if self.unlisted is None:
+                raise PackageUnlisted([name], UNLISTED)
+            self.unlisted.append(name)
         found = self.index_of(name).page(name)
         if found is None or not found.files:
             raise NoSuchPackage(name, NO_SUCH)
@@ -131,8 +136,7 @@ class AllowedIndex:
         if not NPM_NAME.fullmatch(name):
             raise PackageRefused(name[:80], "not the name of an npm package")
         if not self._named(name) and self._known.listed_only:
-            reason = "comes along as a dependency and is not on the allow-list: a person must approve it"
-            raise PackageUnlisted([self._shown(name)], reason)
+            raise PackageUnlisted([self._shown(name)], UNLISTED)
         index = self.index_of(name)
         document = index.packument(name)
         if document is None:

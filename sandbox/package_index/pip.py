@@ -23,9 +23,10 @@ from sandbox.package_index.proxy import IndexProxy
 
 PYTHON_VERSION = "3.11"
 FETCH_SECONDS = 300.0
-PIP = [sys.executable, "-m", "pip", "download", "--isolated", "--quiet", "--no-input", "--disable-pip-version-check"]
-PIP += ["--no-cache-dir", "--only-binary", ":all:", "--python-version", PYTHON_VERSION, "--implementation", "cp"]
-PIP += ["--retries", "1", "--timeout", "60", "--progress-bar", "off"]
+PIP = [sys.executable, "-m", "pip"]
+OPTIONS = ["--isolated", "--quiet", "--no-input", "--disable-pip-version-check"]
+OPTIONS += ["--no-cache-dir", "--only-binary", ":all:", "--python-version", PYTHON_VERSION, "--implementation", "cp"]
+OPTIONS += ["--retries", "1", "--timeout", "60", "--progress-bar", "off"]
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,38 @@ def download_wheels(
 
     Raises PackageRefused, NoSuchPackage and PackageUnlisted naming the package, and IndexUnavailable.
     """
-    target, constraints = scratch / "wheels", scratch / "constraints.txt"
+    target = scratch / "wheels"
     target.mkdir()
+    _resolve(["download", "--dest", str(target)], wanted, allowed_index, scratch, base)
+    return [_wheel(path, allowed_index) for path in sorted(target.iterdir())]
+
+
+def unlisted_of(
+    wanted: Sequence[str], allowed_index: AllowedIndex, scratch: Path, base: Mapping[str, str]
+) -> tuple[str, ...]:
+    """All dependencies of these requirements that are on no list, found by their metadata; nothing is unpacked or kept.
+
+    Raises what download_wheels() raises where they do not fit together.
+    """
+    allowed_index.unlisted = []
+    verb = ["install", "--dry-run", "--ignore-installed", "--target", str(scratch / "nothing")]
+    _resolve(verb, wanted, allowed_index, scratch, base)
+    return tuple(sorted(set(allowed_index.unlisted)))
+
+
+def _resolve(
+    verb: Sequence[str], wanted: Sequence[str], allowed_index: AllowedIndex, scratch: Path, base: Mapping[str, str]
+) -> None:
+    constraints = scratch / "constraints.txt"
     # Our pins win over what a package would like: the sandbox's own environment is never replaced.
     constraints.write_text("".join(f"{name}=={version}\n" for name, version in base.items()))
     with IndexProxy({"python": allowed_index}) as proxy:
-        words = [*PIP, *platform_tags(), "--index-url", proxy.python, "--trusted-host", "127.0.0.1"]
-        words += ["--constraint", str(constraints), "--dest", str(target), "--", *wanted]
+        words = [*PIP, *verb, *OPTIONS, *platform_tags(), "--index-url", proxy.python, "--trusted-host", "127.0.0.1"]
+        words += ["--constraint", str(constraints), "--", *wanted]
         # At the first refusal pip would try every older release of everything, which takes minutes and helps nobody.
         done = run_tool(words, scratch, wanted, lambda: bool(allowed_index.troubles))
     if done.returncode:
         raise explained([*allowed_index.troubles, *proxy.troubles], done.stderr, wanted)
-    return [_wheel(path, allowed_index) for path in sorted(target.iterdir())]
 
 
 def run_tool(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +47,7 @@ class _Needs:
 
     wanted: dict[str, str]
     unlisted: dict[str, list[str]]
+    idle: set[str] = field(default_factory=set)  # planned and imported by nobody: worth no question
 
 
 def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> PackageDecision:
@@ -62,7 +64,7 @@ def settle_packages(state: TaskState, ctx: TaskContext, attempt: int) -> Package
             settled.refused.append(f"Package {line}: {verdict.reason}")
         elif verdict.judgement is Judgement.ALLOWED:
             settled.packages.append(line)
-        else:
+        elif plain not in needs.idle:
             unknown.append(_Unknown(plain, line, verdict.reason, verdict.look_alikes))
     settled.packages += _ask(state, ctx, attempt, settled, unknown)
     if not settled.refused:
@@ -82,6 +84,7 @@ def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
         found = language.needs(everything, paths, _text_of(state, ctx, language.manifest), given)
         needs.wanted |= found.wanted
         needs.unlisted[language.name] = found.unlisted
+        needs.idle |= found.idle
     base = {*base_packages(), *(plain_name(line) for line in ctx.test_packages)}
     for name, unlisted in needs.unlisted.items():
         needs.unlisted[name] = [line for line in unlisted if plain_name(line) not in base]
@@ -95,9 +98,15 @@ def _text_of(state: TaskState, ctx: TaskContext, path: str, base: str = "") -> s
 
 
 def _ask(
-    state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDecision, unknown: Sequence[_Unknown]
+    state: TaskState,
+    ctx: TaskContext,
+    attempt: int,
+    settled: PackageDecision,
+    unknown: Sequence[_Unknown],
+    *,
+    together: bool = False,
 ) -> list[str]:
-    """Ask people about unknown names; the lines that they allowed.
+    """Ask people about unknown names, each by itself or all `together`; the lines that they allowed.
 
     Nobody is asked when one of the names was refused or made up: the coder will write something else. All questions are
     put before the first answer is waited for. Raises Waiting and IndexUnavailable.
@@ -106,14 +115,14 @@ def _ask(
     if settled.refused:
         return [one.line for one, facts in known if facts is not None]  # judged again with the next try
     allowed, waiting = [], []
-    for one, facts in known:
-        answer = _answer(state, ctx, one, facts)
+    for group in [known] if together else [[one] for one in known]:
+        answer, lines = _answer(state, ctx, dict(group)), [one.line for one, _ in group]
         if answer == "approved":
-            allowed.append(one.line)
+            allowed += lines
         elif answer == "pending":
-            waiting.append(one.line)
+            waiting += lines
         else:
-            settled.refused.append(f"Package {one.line}: a person refused it; do without it")
+            settled.refused += [f"Package {line}: a person refused it; do without it" for line in lines]
     if waiting:
         raise Waiting(WaitReason.PACKAGE_CONSENT, ", ".join(waiting))
     return allowed
@@ -137,20 +146,23 @@ def _facts(state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDec
     return None
 
 
-def _answer(state: TaskState, ctx: TaskContext, one: _Unknown, facts: Any) -> ApprovalAnswer:
-    task = state["task"]
+def _answer(state: TaskState, ctx: TaskContext, asked: Mapping[_Unknown, Any]) -> ApprovalAnswer:
+    """What people said to these names, given with what the index knows of them."""
+    task, (one, *more) = state["task"], asked
+    lines, names = ", ".join(each.line for each in asked), ", ".join(each.plain for each in asked)
+    known = {each.line: facts.to_json() for each, facts in asked.items()}
+    words = [f"{each.line}: {word}" if more else word for each, facts in asked.items() for word in facts.warnings()]
     return ctx.task_store.ask(
         kind="package",
-        subject=one.plain,
-        title=f"Install the package {one.line}?"[:200],
-        why=" ".join([f"{task['key']} wants it. {_sentence(one.reason)}", *facts.warnings()]),
+        subject=names if len(names) <= 200 else hashlib.sha256(names.encode()).hexdigest(),
+        title=f"Install the package{'s' * bool(more)} {lines}?"[:200],
+        why=" ".join([f"{task['key']} wants {'them' if more else 'it'}. {_sentence(one.reason)}", *words])[:4000],
         on_yes="It is fetched and unpacked without running any of its code, and given to this project's sandboxes.",
         on_no="The coder is told to continue without it.",
         payload={
-            "package": one.line,
+            **({"packages": [*known], "facts": known} if more else {"package": one.line, "facts": known[one.line]}),
             "ecosystem": "npm" if one.plain.startswith(NPM) else "Python",
-            "look_alikes": list(one.look_alikes),
-            "facts": facts.to_json(),
+            "look_alikes": [like for each in asked for like in each.look_alikes],
             "wanted": _wanted_by(state, one.plain),
         },
     )
@@ -200,7 +212,7 @@ def _fetch(state: TaskState, ctx: TaskContext, attempt: int, settled: PackageDec
             if not new:
                 settled.refused.append(f"Package {unlisted}")
             unknown = [_Unknown(name, name, reason, ctx.supply.check(name).look_alikes) for name in new]
-            _ask(state, ctx, attempt, settled, unknown)
+            _ask(state, ctx, attempt, settled, unknown, together=True)
         except PackageRefused as refusal:
             settled.refused.append(f"Package {refusal}")
             named = {plain_name(name) for name in refusal.name.split(", ")}

@@ -82,7 +82,9 @@ def listed(manifest: str) -> list[str]:
 def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]) -> PackageNeeds:
     """Packages by plain name; those that the sandbox has anyway are written into no list."""
     wanted = {plain: line for plain, line in given.items() if not is_npm(line)}
-    imported = imported_modules(files)
+    imported, there = imported_modules(files), {plain_name(line) for line in listed(manifest)}
+    idle = {name for name in wanted if name not in there and not imported.intersection(_import_names(name))}
+    idle -= {name for name in idle if imported.intersection(name.split("-"))}  # `py-foo` may bring `foo`
     for line in listed(manifest):
         plain = plain_name(line)
         if plain not in _DEVELOPMENT or plain in given or imported.intersection(_import_names(plain)):
@@ -94,7 +96,7 @@ def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, give
             wanted[plain_name(name)] = name
             if plain_name(name) not in base:
                 unlisted.append(name)
-    return PackageNeeds(wanted, unlisted)
+    return PackageNeeds(wanted, unlisted, frozenset(idle))
 
 
 def libraries_of(files: Mapping[str, str], names: Iterable[str], paths: Iterable[str]) -> list[str]:

@@ -85,7 +85,9 @@ def test_a_module_that_the_task_was_to_write_is_no_package(bench):
 def test_a_question_shows_age_releases_look_alikes_and_why_it_is_wanted(bench, index):
     yesterday = datetime.now(UTC) - timedelta(days=1)
     index.add_wheel("reqests", ADDER, uploaded=yesterday)
-    bench.replies["coder-code"] = PLAIN
+    bench.replies["coder-code"] = code(
+        "calc.py", "import reqests\n\n\ndef add(a: int, b: int) -> int:\n    return a + b"
+    )
     bench.task = task(packages=["reqests"])
     asked = question(bench)
     assert asked["subject"] == "reqests"
@@ -154,6 +156,26 @@ def test_a_dependency_on_no_list_is_a_question_of_its_own(bench, index):
     assert "numberlib==1.0" in in_repository(bench, "requirements.lock.txt")
 
 
+def test_a_planned_package_that_nobody_imports_is_not_asked_for(bench, index):
+    index.add_wheel("reqests", ADDER)
+    bench.replies["coder-code"] = PLAIN
+    bench.task = task(packages=["reqests"])
+    assert bench.run()["verdict"] == "merged"
+    assert bench.task_store.asked == []
+
+
+def test_all_that_comes_along_and_is_on_no_list_is_one_question(bench, index):
+    index.add_wheel("adderlib", ADDER, needs="numberlib")
+    index.add_wheel("numberlib", {"numberlib.py": ""}, needs="carrylib")
+    index.add_wheel("carrylib", {"carrylib.py": ""})
+    bench.task_store.answers["adderlib"] = "approved"
+    asked = question(bench)
+    assert (asked["subject"], asked["payload"]["packages"]) == ("carrylib, numberlib", ["carrylib", "numberlib"])
+    assert bench.task_store.asked == ["carrylib, numberlib"]
+    bench.task_store.answers |= dict.fromkeys(("carrylib, numberlib", "carrylib", "numberlib"), "approved")
+    assert bench.run()["verdict"] == "merged"
+
+
 def test_a_package_whose_dependency_a_person_refused_is_not_wanted_again(bench, index):
     index.add_wheel("adderlib", ADDER, needs="carrylib")
     index.add_wheel("carrylib", {"carrylib.py": "X = 1\n"})
@@ -167,14 +189,15 @@ def test_all_questions_are_put_at_once_and_none_when_a_name_is_made_up(bench, in
     for name in ("adderlib", "numberlib"):
         index.add_wheel(name, ADDER)
     bench.task = task(packages=["adderlib", "numberlib"])
+    bench.replies["coder-code"] = IMPORTING.replace("import adderlib", "import adderlib\nimport numberlib")
     question(bench)
     assert bench.task_store.asked == ["adderlib", "numberlib"]
     bench.task = task(packages=["adderlib", "made-up-lib"])
-    again = AskingBench(
-        bench.folder / "again", bench.replies | {"coder-repair": DIAGNOSIS.format(cause="c") + PLAIN}, bench.task
-    )
+    invented = IMPORTING.replace("import adderlib", "import adderlib\nimport made_up_lib")
+    replies = bench.replies | {"coder-code": invented, "coder-repair": DIAGNOSIS.format(cause="c") + IMPORTING}
+    again = AskingBench(bench.folder / "again", replies, bench.task)
     again.index = index
-    with pytest.raises(Waiting, match=r"package_consent: adderlib\n"):  # the plan said so, the code needs it
+    with pytest.raises(Waiting, match=r"package_consent: adderlib\n"):
         again.run()
     assert "made-up-lib" in again.task_store.attempts[1]["tests"]["failures"][0]["message"]
     assert again.task_store.asked == ["adderlib"]
