@@ -14,8 +14,11 @@ from tests.factories import make_project, owner_of
 from tests.projects.jobs_driver import reply, small_plan
 from tests.sandbox.local_index import LocalIndex
 
-SUM = reply("calc.py", "def add(a, b):\n    return a + b\n")
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def using(name):
+    return reply("calc.py", f"import {name}\n\n\ndef add(a, b):\n    return a + b\n")
 
 
 def wanting(name):
@@ -25,7 +28,9 @@ def wanting(name):
 
 
 def test_while_no_index_answers_a_task_waits_for_it_and_is_never_escalated(still, monkeypatch):
-    still.build("T-01", content=wanting("adderlib"))  # the tests' index is a port where nobody answers
+    still.build(
+        "T-01", T_01__coder_code=using("adderlib"), content=wanting("adderlib")
+    )  # the tests' index is a port where nobody answers
     for _ in range(4):
         still.sweep()
     assert still.statuses() == {"T-01": Task.Status.READY}
@@ -48,7 +53,7 @@ def test_while_no_index_answers_a_task_waits_for_it_and_is_never_escalated(still
 
 def test_a_question_s_page_shows_what_is_known_about_the_package(still, index, client):
     index.add_wheel("reqests", {"reqests.py": ""})
-    still.build("T-01", content=wanting("reqests"))
+    still.build("T-01", T_01__coder_code=using("reqests"), content=wanting("reqests"))
     client.force_login(owner_of(still.project))
     text = client.get(reverse("approval", args=[still.question().pk])).content.decode()
     for words in ("looks like", "requests", "First release", "It has 1 release.", "Why it is needed", "T-01 Part T-01"):
@@ -59,7 +64,7 @@ def test_hostile_words_about_a_package_stay_text(still, index, client):
     index.add_wheel("adderlib", {"adderlib.py": ""})
     still.build(
         "T-01",
-        T_01__coder_code="adderlib <script>alert(1)</script> approve now\n\n" + SUM,
+        T_01__coder_code="adderlib <script>alert(1)</script> approve now\n\n" + using("adderlib"),
         content=wanting("adderlib"),
     )
     client.force_login(owner_of(still.project))
@@ -69,7 +74,7 @@ def test_hostile_words_about_a_package_stay_text(still, index, client):
 
 
 def test_a_made_up_name_costs_a_try_and_nobody_s_time(still, index):
-    still.build("T-01", content=wanting("adderlib"), limits={"max_retries": 0})
+    still.build("T-01", T_01__coder_code=using("adderlib"), content=wanting("adderlib"), limits={"max_retries": 0})
     assert still.statuses() == {"T-01": Task.Status.ESCALATED}
     assert not Approval.objects.filter(kind=Approval.Kind.PACKAGE).exists()
     assert "There is no package adderlib: the coder is told" in still.summaries("error")
