@@ -251,3 +251,22 @@ def test_a_refusal_quotes_the_lines_of_the_file_as_they_are(bench: Bench) -> Non
     assert "The SEARCH lines ('def add(a, b, c):') are not in the file" in again
     assert "\n1204: def add(a, b):\n1205:     return a - b\n" in again
     assert "whole" not in again
+
+
+def test_a_tester_corrects_an_existing_test_with_a_block(bench: Bench) -> None:
+    wrong = OLD_TESTS.replace("== 1", "== 6")
+    edit = "<<<<<<< SEARCH\n    assert sub(3, two()) == 6\n=======\n    assert sub(3, two()) == 1\n>>>>>>> REPLACE"
+    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": wrong})
+    bench.replies |= {
+        "tester-tests": code("tests/test_add.py", f"from calc import add\n\n\n{NEW_TEST}"),
+        "coder-code": code("calc.py", f"{CALC}\n\ndef add(a, b):\n    return a * b"),
+        "coder-repair": DIAGNOSIS.format(cause="?") + code("calc.py", f"{CALC}\n\ndef add(a, b):\n    return b * a"),
+        "tester-adjudicate": "Verdict: test\nReason: test_sub contradicts FR-01\n\n" + code("tests/test_calc.py", edit),
+        "coder-repair-2": DIAGNOSIS.format(cause="?") + BOTH,
+    }
+    with pytest.raises(Waiting, match="change_consent"):
+        bench.run()
+    question = bench.task_store.questions[-1]
+    assert question["kind"] == "test_change"
+    assert "== 1" in question["payload"]["changes"][0]["new"]
+    assert "the reason names the test" in last_prompt(bench, "tester", -1).replace("\n", " ")
