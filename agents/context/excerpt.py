@@ -6,17 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agents.context.retrieval import Chunk, Piece, retrieve
+from agents.languages.symbols import Symbols
 
 FITTING = 12  # definitions that the task does not name
 _WORD = re.compile(r"[A-Za-z_]\w+")
 
 
-def excerpt(path: str, text: str, pieces: Sequence[Piece], about: str, chars: int) -> str:
+def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], about: str, chars: int) -> str:
     """At most `chars` of the file: all that is outside of `pieces`, what `about` names, then what else fits it.
 
     "" when not even the names of its definitions fit.
     """
-    left, lines = chars - len(_drawn(text, pieces, {})), text.split("\n")
+    classes = [Piece(one.name, one.line, one.end, "", {}) for one in symbols.definitions if one.kind == "class"]
+    left, lines = chars - len(_drawn(text, pieces, classes, {})), text.split("\n")
     if left < 0:
         return ""
     words, shown = set(_WORD.findall(about)), dict[Piece, str]()
@@ -29,14 +31,18 @@ def excerpt(path: str, text: str, pieces: Sequence[Piece], about: str, chars: in
         if piece not in shown and len(body) <= left:
             shown[piece] = body
             left -= len(body)
-    return _drawn(text, pieces, shown)
+    return _drawn(text, pieces, classes, shown)
 
 
-def _drawn(text: str, pieces: Sequence[Piece], shown: Mapping[Piece, str]) -> str:
-    """The text with what is shown of some pieces, and one line in place of others that follow on each other."""
+def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: Mapping[Piece, str]) -> str:
+    """The text with what is shown of some pieces, and one line in place of others that follow on each other.
+
+    Of a class of which no piece is shown the name stands for all of it.
+    """
     lines, made, last = text.split("\n"), list[str](), 0
     names: list[str] = []
-    for piece in [*sorted(pieces, key=lambda each: (each.line, -each.end)), None]:
+    closed = [one for one in classes if not any(one.line <= piece.line <= one.end for piece in shown)]
+    for piece in [*sorted([*pieces, *closed], key=lambda each: (each.line, -each.end)), None]:
         between = lines[last : piece.line - 1 if piece else None]
         if names and (piece is None or piece in shown or any(line.strip() for line in between)):
             made.append(f"… not shown: {', '.join(names)} …")

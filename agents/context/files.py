@@ -126,8 +126,12 @@ def _existing(repository: Repository, sha: str, own: Sequence[str], about: str, 
         if used + blobs[path].size <= FILES_CHARS:
             chosen.append(path)
             used += blobs[path].size
-        elif path in symbols and (text := _texts(repository, blobs, [path]).get(path)):
-            parts[path] = excerpt(path, text, index.pieces[path], about, FILES_CHARS - CHUNKS_CHARS - used)
+        elif (
+            path in symbols
+            and (room := FILES_CHARS - CHUNKS_CHARS - used) > 0
+            and (text := _texts(repository, blobs, [path]).get(path))
+        ):
+            parts[path] = excerpt(path, text, symbols[path], index.pieces[path], about, room)
             used += len(parts[path])
     # Of no use while the task's own files are not whole.
     for path in [] if parts else [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]:

@@ -122,11 +122,11 @@ def test_of_an_own_file_that_is_too_long_what_the_task_names_is_shown_in_its_pla
         'What fits the task of shop/long.py, a long file:\n\n```path=shop/long.py from=repository\n"""Shop."""' in shown
     )
     assert shown.count("y" * 300) == 30
-    assert 'class Till:\n    """A Till."""\n\n… not shown: Till.m0, Till.m1,' in shown
+    assert "… not shown: Till …" in shown
     assert "RATE = 3" in shown
     by_method = existing_files(repository, sha, ["shop/long.py"], "m29 of the Shelf, the Till and the Van")
     assert "def m29(self)" in by_method.partition("class Van")[2]
-    assert 'class Van:\n    """A Van."""\n\n… not shown: Van.m0,' in shown
+    assert "… not shown: Van …" in shown
     assert "return Money(self.cents + other.cents)" not in shown
 
 
