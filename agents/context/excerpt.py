@@ -21,7 +21,7 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
     left, lines = chars - len(_drawn(text, pieces, classes, {})), text.split("\n")
     if left < 0:
         return ""
-    words, shown = set(_WORD.findall(about)), dict[Piece, str]()
+    words, shown = {word for word in _WORD.findall(about) if _is_code(word, about)}, dict[Piece, str]()
     named = [piece for piece in pieces if words & {piece.name, piece.name.partition(".")[0]}]
     named.sort(key=lambda piece: piece.name.rpartition(".")[2] not in words)  # Till.count before the rest of Till
     fitting = retrieve(about, [Chunk(path, piece) for piece in pieces], limit=FITTING, chars=chars)
@@ -32,6 +32,13 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
             shown[piece] = body
             left -= len(body)
     return _drawn(text, pieces, classes, shown)
+
+
+def _is_code(word: str, about: str) -> bool:
+    """True for a word that `about` writes as a name, not as English: called, quoted, or spelt as names are."""
+    if not word.islower() or "_" in word:
+        return True
+    return re.search(rf"\b{re.escape(word)}\(|`[^`\n]*\b{re.escape(word)}\b[^`\n]*`", about) is not None
 
 
 def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: Mapping[Piece, str]) -> str:

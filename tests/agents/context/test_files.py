@@ -124,10 +124,18 @@ def test_of_an_own_file_that_is_too_long_what_the_task_names_is_shown_in_its_pla
     assert shown.count("y" * 300) == 30
     assert "… not shown: Till …" in shown
     assert "RATE = 3" in shown
-    by_method = existing_files(repository, sha, ["shop/long.py"], "m29 of the Shelf, the Till and the Van")
+    by_method = existing_files(repository, sha, ["shop/long.py"], "`m29` of the Shelf, the Till and the Van")
     assert "def m29(self)" in by_method.partition("class Van")[2]
     assert "… not shown: Van …" in shown
     assert "return Money(self.cents + other.cents)" not in shown
+
+
+def test_english_words_that_are_names_of_definitions_do_not_use_up_the_room(tmp_path):
+    sizes = {"one": 4_000, "first": 4_000, "last": 4_000, "pad": 4_000, "swap": 7_000}
+    long = "".join(f"def {name}(x):\n    return '{name[0] * size}'\n\n\n" for name, size in sizes.items())
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
+    about = "`swap(x)` gives one item too many: the first and the last, where only the first is asked for"
+    assert "s" * 7_000 in existing_files(repository, sha, ["shop/long.py"], about)
 
 
 def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
