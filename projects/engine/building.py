@@ -31,6 +31,7 @@ from projects.engine.task_store import DatabaseTaskStore
 from projects.models import Run, Task
 from projects.models.project import ASKS_AT_GATES
 from projects.services.insight.lessons import store
+from projects.services.planning import documents
 from sandbox.registry import open_backend
 
 lessons = store  # the memory of this process
@@ -54,7 +55,7 @@ def task_data(task: Task) -> dict[str, Any]:
         "packages": list(task.packages),
         "note": task.note,
         "generation": task.generation,
-        "requirements": list(requirements),
+        "requirements": documents.with_mentioned(requirements, task.run.project),
     }
 
 

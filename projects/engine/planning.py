@@ -48,7 +48,8 @@ class DatabasePlanStore:
         return self._document.requirements.filter(status=Requirement.Status.ACCEPTED).order_by("ordinal")
 
     def requirements(self) -> list[dict[str, Any]]:
-        return list(self._accepted().values("key", "text", "kind", "acceptance"))
+        rows = self._accepted().values("key", "text", "kind", "acceptance")
+        return documents.with_mentioned(rows, self._run.project)
 
     def problems_of(self, plan: Mapping[str, Any]) -> list[str]:
         parsed, problems = parse_plan(plan)

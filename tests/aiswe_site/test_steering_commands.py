@@ -81,6 +81,27 @@ def test_confirming_takes_what_is_explicit_and_the_suggestions_that_are_named(
     assert "confirmed already" in refused(capsys, "requirements", "confirm", "todo", "--accept", "INF-01")
 
 
+def test_what_is_to_be_confirmed_is_shown_first(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no document" in refused(capsys, "requirements", "show", "todo")
+    suggested(project)
+    found = said(capsys, "requirements", "show", "todo")["requirements"]
+    assert [(row["key"], row["origin"], row["text"]) for row in found][1:] == [
+        ("INF-01", "inferred", "It logs in."),
+        ("INF-02", "inferred", "It logs out."),
+    ]
+    assert run(["requirements", "show", "todo"]) == 0
+    assert "requirements confirm todo, with --accept" in capsys.readouterr().out
+
+
+def test_a_plan_is_shown_with_what_a_person_approves(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = make_plan(needs={"T-01": []}, approved=False)
+    plan.content["tasks"][0] |= {"description": "It adds numbers.", "files": ["calc.py", "tests/test_calc.py"]}
+    plan.save(update_fields=["content"])
+    assert run(["plan", "show", str(plan.pk)]) == 0
+    shown = capsys.readouterr().out
+    assert "T-01: It adds numbers.\n  files: calc.py tests/test_calc.py" in shown
+
+
 def test_confirming_wrongly_names_the_input_and_the_way_out(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -101,6 +101,11 @@ def show(plan: Plan) -> None:
         keys = ("key", "title", "needs", "requirements", "minutes")
         cells = [[_cell(task.get(key, "")) for key in keys] for task in tasks]
         output.table(("Task", "Title", "Needs", "Requirements", "Minutes"), cells, nothing="It has no tasks.")
+        for task in tasks:
+            output.say(f"{task.get('key', '')}: {task.get('description', '')}")
+            for part in ("files", "packages", "expects"):
+                if told := _cell(task.get(part, "")):
+                    output.say(f"  {part}: {told}")
         for problem in plan.problems:
             output.say(f"! {problem.get('message', problem)}")
         output.say(f"hash {plan.content_hash}")

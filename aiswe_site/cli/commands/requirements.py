@@ -27,7 +27,7 @@ class FileOrVerb(click.Group):
 
 @click.group(cls=FileOrVerb)
 def command() -> None:
-    """List the requirements in a document (`aiswe requirements FILE`); upload and confirm those of a project."""
+    """List the requirements in a document (`aiswe requirements FILE`); upload, show and confirm those of a project."""
 
 
 @command.command()
@@ -86,6 +86,33 @@ def upload(project: Project, file: str, user: str) -> None:
 
 @command.command()
 @click.argument("project", type=django.named_project)
+@output.json_option
+def show(project: Project) -> None:
+    """Show what the newest document of PROJECT (its short name) asks for, and what a rule or a model suggests."""
+    from projects.services.planning import documents
+
+    document = project.documents.first()
+    if document is None:
+        raise WrongUse(*_no_document(project))
+    documents.extract_written(document)
+    found = list(document.requirements.values("key", "origin", "status", "text", "reason"))
+
+    def people() -> None:
+        rows = [(row["key"], row["origin"], row["status"], f"{row['text']} {row['reason']}".strip()) for row in found]
+        output.table(("Key", "Origin", "Status", "Text and reason"), rows, nothing="No requirement was found.")
+        for left in document.unmapped:
+            output.say(f"No requirement: {left['text']}")
+        output.say(f"Next: aiswe requirements confirm {project.slug}, with --accept KEY for each suggestion to take")
+
+    output.answer({"project": project.slug, "document": document.pk, "requirements": found}, people)
+
+
+def _no_document(project: Project) -> tuple[str, str]:
+    return f"{project.slug} has no document yet.", f"`aiswe requirements upload {project.slug} FILE` gives it one."
+
+
+@command.command()
+@click.argument("project", type=django.named_project)
 @click.option("--accept", "keys", multiple=True, metavar="KEY", help="Accept this suggestion too; may be repeated.")
 @django.as_option
 @output.json_option
@@ -101,8 +128,7 @@ def confirm(project: Project, keys: tuple[str, ...], user: str) -> None:
 
     by, document = django.acting_user(user), project.documents.first()
     if document is None:
-        slug = project.slug
-        raise WrongUse(f"{slug} has no document yet.", f"`aiswe requirements upload {slug} FILE` gives it one.")
+        raise WrongUse(*_no_document(project))
     documents.extract_written(document)
     suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
     if unknown := sorted(set(keys) - set(suggested.values_list("key", flat=True))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -193,6 +194,19 @@ def confirm_requirements(document: RequirementDocument, *, by: User | None) -> R
         for run in Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER):
             enqueue("projects.jobs.plan_run", run.pk)  # the planning that waited for this goes on
     return document
+
+
+def with_mentioned(rows: Iterable[Mapping[str, Any]], project: Project) -> list[dict[str, Any]]:
+    """The rows of requirements, each with what those that it mentions say."""
+    rows = list(rows)
+    known = Requirement.objects.filter(document__project=project, status=Requirement.Status.ACCEPTED)
+    others = known.exclude(key__in=[row["key"] for row in rows]).order_by("document__version")
+    said = dict(others.values_list("key", "text"))
+    return [{**row, "acceptance": [*row["acceptance"], *_said_in(row["text"], said)]} for row in rows]
+
+
+def _said_in(text: str, said: Mapping[str, str]) -> list[str]:
+    return [f"{key} says: {words}" for key, words in said.items() if re.search(rf"\b{re.escape(key)}\b", text)]
 
 
 def set_requirement(

@@ -170,3 +170,11 @@ def test_coverage_counts_paragraphs_and_no_headings():
     assert documents.coverage(document) == {"mapped": 2, "total": 2}
     document.unmapped = [{"lines": [5, 5], "text": "FR-02"}]
     assert documents.coverage(document) == {"mapped": 1, "total": 2}
+
+
+def test_a_requirement_brings_what_those_say_that_it_mentions():
+    project = make_document().project
+    rows = [{"key": "FR-03", "text": "Change of FR-01: titles are unique.", "acceptance": ["two are refused"]}]
+    (row,) = documents.with_mentioned(rows, project)
+    assert row["acceptance"] == ["two are refused", "FR-01 says: The user shall add a to-do with a title."]
+    assert documents.with_mentioned([rows[0] | {"key": "FR-01"}], project)[0]["acceptance"] == ["two are refused"]
