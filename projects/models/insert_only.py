@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.utils import CursorWrapper
 
 TABLES = ("projects_event", "projects_blob", "projects_transition", "projects_siteevent")
 
@@ -91,12 +92,12 @@ def unguard(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
 
 
 @contextmanager
-def lifted(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def lifted(connection: BaseDatabaseWrapper) -> Iterator[CursorWrapper]:
     """The tables without their triggers, in a transaction that puts them back: for deleting a project whole."""
     with connection.cursor() as cursor:
         for statement in drop_statements(connection.vendor):
             cursor.execute(statement)
-        yield
+        yield cursor
         for statement in create_statements(connection.vendor):
             cursor.execute(statement)
 

@@ -63,41 +63,35 @@ def _one(run: int, head: str | None, noted: Heads) -> int:
     report = _report(run, noted, head)
     differ = differences(run)
     document = {"run": run, **asdict(report), "heads": _heads(noted), "decisions": [asdict(each) for each in differ]}
-
-    def people() -> None:
-        _say(f"run {run}", report)
-        _say_decisions(differ)
-        _say_heads(noted)
-
-    return output.answer(document, people, ok=report.ok and noted.ok and not differ)
+    lines = [*_words(f"run {run}", report), *_differ(differ), *_noted(noted)]
+    return output.answer(document, "\n".join(lines), ok=report.ok and noted.ok and not differ)
 
 
 def _all(noted: Heads) -> int:
+    document, lines = _judged(noted)
+    return output.answer(document, "\n".join(lines), ok=document["ok"])
+
+
+def verdict() -> tuple[bool, list[str]]:
+    """Whether all trails verify, and what is wrong."""
+    from projects.services.audit.checkpoints import read_heads
+    from projects.services.audit.decisions import snapshot
+
+    with snapshot():
+        document, lines = _judged(read_heads())
+    return document["ok"], [line.removeprefix("✕ ") for line in lines if line.startswith("✕")]
+
+
+def _judged(noted: Heads) -> tuple[dict[str, Any], list[str]]:
+    """What comparing everything found: the document, and its lines for people."""
     from projects.models import Run
     from projects.services.audit.chain import deleted_projects, missing_runs, verify_site
     from projects.services.audit.decisions import differences
 
-    deleted = list(deleted_projects())
     reports = {run: _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
-    site, gone, differ = verify_site(noted), missing_runs(noted), differences()
-    ok = noted.ok and site.ok and not gone and not differ and all(report.ok for report in reports.values())
-
-    def people() -> None:
-        for run, report in reports.items():
-            _say(f"run {run}", report)
-        _say("the site's trail", site)
-        for row in deleted:
-            runs = ", ".join(str(end["run"]) for end in row.detail["runs"]) or "none"
-            output.say(
-                f"– project {row.subject} was deleted by {row.actor} on {row.at:%Y-%m-%d %H:%M} UTC; runs: {runs}."
-            )
-        for trail in gone:
-            output.say(f"✕ {trail.replace(':', ' ')} was recorded outside the database and is missing from it.")
-        _say_decisions(differ)
-        _say_heads(noted)
-
+    site, gone, differ, deleted = verify_site(noted), missing_runs(noted), differences(), list(deleted_projects())
     document = {
-        "ok": ok,
+        "ok": noted.ok and site.ok and not gone and not differ and all(report.ok for report in reports.values()),
         "runs": [{"run": run, **asdict(report)} for run, report in reports.items()],
         "site": asdict(site),
         "missing": gone,
@@ -105,25 +99,17 @@ def _all(noted: Heads) -> int:
         "decisions": [asdict(each) for each in differ],
         "heads": _heads(noted),
     }
-    return output.answer(document, people, ok=ok)
-
-
-def verdict() -> tuple[bool, list[str]]:
-    """Whether all trails verify, and what is wrong."""
-    from projects.models import Run
-    from projects.services.audit.chain import missing_runs, verify_site
-    from projects.services.audit.checkpoints import read_heads
-    from projects.services.audit.decisions import differences, snapshot
-
-    noted = read_heads()
-    with snapshot():
-        reports = {f"run {run}": _report(run, noted) for run in Run.objects.order_by("pk").values_list("pk", flat=True)}
-        reports["the site's trail"] = verify_site(noted)
-        problems = [f"{name}: {report.problem}" for name, report in reports.items() if not report.ok]
-        problems += [f"{trail.replace(':', ' ')} is missing." for trail in missing_runs(noted)]
-        problems += [f"{each.row}: {each.problem}." for each in differences()]
-    problems += [noted.problem] if noted.problem else []
-    return not problems, problems
+    lines = [line for run, report in reports.items() for line in _words(f"run {run}", report)]
+    lines += _words("the site's trail", site)
+    for row in deleted:
+        runs = ", ".join(str(end["run"]) for end in row.detail["runs"]) or "none"
+        lines.append(
+            f"– project {row.subject} was deleted by {row.actor} on {row.at:%Y-%m-%d %H:%M} UTC; runs: {runs}."
+        )
+    lines += [
+        f"✕ {trail.replace(':', ' ')} was recorded outside the database and is missing from it." for trail in gone
+    ]
+    return document, [*lines, *_differ(differ), *_noted(noted)]
 
 
 def _report(run: int, noted: Heads, head: str | None = None) -> ChainReport:
@@ -141,31 +127,29 @@ def _heads(noted: Heads) -> dict[str, Any]:
     return {"path": str(noted.path), "lines": noted.lines, "ok": noted.ok, "problem": noted.problem}
 
 
-def _say(name: str, report: ChainReport) -> None:
+def _words(name: str, report: ChainReport) -> list[str]:
     if report.ok:
-        output.say(
+        words = (
             f"✓ {name}: {report.events} events, nothing changed, {report.anchors} places noted elsewhere agree. "
             f"Head {report.head_hash or '(empty)'}"
         )
     else:
-        output.say(f"✕ {name}: {report.problem} {report.events} events before it are verified.")
-    for intent in report.intents[:20]:
-        fate = "its outcome is unknown; it was started again later" if intent.again else "no outcome is on record yet"
-        output.say(f"  ! event {intent.seq} announced “{intent.summary}”: {fate}.")
+        words = f"✕ {name}: {report.problem} {report.events} events before it are verified."
+    fates = ("no outcome is on record yet", "its outcome is unknown; it was started again later")
+    left = report.intents[:20]
+    return [words, *(f"  ! event {each.seq} announced “{each.summary}”: {fates[each.again]}." for each in left)]
 
 
-def _say_decisions(differ: list[Difference]) -> None:
-    for each in differ:
-        output.say(f"✕ {each.row}: {each.problem}.")
+def _differ(differ: list[Difference]) -> list[str]:
+    return [f"✕ {each.row}: {each.problem}." for each in differ]
 
 
-def _say_heads(noted: Heads) -> None:
-    if noted.problem:
-        output.say(f"✕ {noted.problem}")
-    elif not noted.lines:
+def _noted(noted: Heads) -> list[str]:
+    if not (noted.lines or noted.problem or output.wants_json()):
         output.note(
             f"No head hashes are stored in {noted.path} yet: `aiswe up` does it every minute, `aiswe audit note` now."
         )
+    return [f"✕ {noted.problem}"] if noted.problem else []
 
 
 @command.command()

@@ -38,7 +38,9 @@ def delete_project(project: Project, *, by: User, named: str) -> SiteEvent:
         ends = list(runs.order_by("pk").values("pk", "last_seq", "head_hash"))
         trails = [{"run": end["pk"], "seq": end["last_seq"], "hash": end["head_hash"]} for end in ends]
         memory = memory_of(current)
-        with lifted(connection):
+        with lifted(connection) as cursor:
+            if connection.vendor == "sqlite":
+                cursor.execute("PRAGMA secure_delete = ON")  # else its texts would be in the file, and in each backup
             _delete_rows(current, runs)
         kept = note(by, DELETED, current.slug, {"name": current.name, "source": current.source, "runs": trails})
     memory.unlink(missing_ok=True)
