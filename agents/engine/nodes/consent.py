@@ -67,6 +67,33 @@ class _Ask:
     on_no: str = "The coder is told to continue without it."
     wait: WaitReason = WaitReason.CHANGE_CONSENT
     payload: dict[str, Any] = field(default_factory=dict)
+    once: bool = False  # a yes holds for the other tasks of the project too
+
+    def answer(self, state: TaskState, ctx: TaskContext) -> ApprovalAnswer:
+        """Put the question, unless it was put before, and tell what people said."""
+        key = state["task"]["key"]
+        digest = hashlib.sha256(self.seen.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return ctx.task_store.ask(
+            kind=self.kind,
+            subject=f"{self.topic}:{digest}" if self.once else f"{self.topic}:{key}:{digest}",
+            title=f"{key}: {self.title}"[:200],
+            why=self.about[:2000],
+            on_yes=self.on_yes,
+            on_no=self.on_no,
+            payload={"reasons": self.lines[:200], "paths": self.paths, **self.payload},
+        )
+
+    @property
+    def about(self) -> str:
+        """The reasons that the question shows."""
+        return "\n".join(self.lines[:SHOWN])
+
+    def refused(self, state: TaskState, ctx: TaskContext) -> bool:
+        """Whether a person said no. Raises Waiting while nobody has answered."""
+        answer = self.answer(state, ctx)
+        if answer == "pending":
+            raise Waiting(self.wait, self.lines[0])
+        return answer != "approved"
 
 
 def consent(state: TaskState, ctx: TaskContext) -> Consent:
@@ -74,23 +101,13 @@ def consent(state: TaskState, ctx: TaskContext) -> Consent:
 
     All questions are put before the first answer is waited for. Raises Waiting while one is open.
     """
-    key, open_lines, refused = state["task"]["key"], list[tuple[WaitReason, str]](), list[Consent]()
+    open_lines, refused = list[tuple[WaitReason, str]](), list[Consent]()
     for one in filter(None, (_reach(state, ctx), _removals(state, ctx), _test_changes(state, ctx))):
-        about = "\n".join(one.lines[:SHOWN])
-        digest = hashlib.sha256(one.seen.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        answer = ctx.task_store.ask(
-            kind=one.kind,
-            subject=f"{one.topic}:{key}:{digest}",
-            title=f"{key}: {one.title}"[:200],
-            why=about[:2000],
-            on_yes=one.on_yes,
-            on_no=one.on_no,
-            payload={"reasons": one.lines[:200], "paths": one.paths, **one.payload},
-        )
+        answer = one.answer(state, ctx)
         if answer == "pending":
             open_lines.append((one.wait, one.lines[0]))
         elif answer != "approved":
-            refused.append(Consent(answer, about, one.kind != "test_change"))
+            refused.append(Consent(answer, one.about, one.kind != "test_change"))
     if refused:
         return next((one for one in refused if not one.for_coder), refused[0])
     if open_lines:
@@ -188,21 +205,19 @@ def refused_forgery(state: TaskState, ctx: TaskContext, hooks: Sequence[str]) ->
             found[path] = reasons
     if not found:
         return ""
-    seen = hashlib.sha256("\0".join(f"{path}\0{written[path]}" for path in found).encode("utf-8", "surrogatepass"))
-    key, lines = state["task"]["key"], _lines(found)
-    why = "\n".join(lines[:SHOWN])
-    answer = ctx.task_store.ask(
+    ask = _Ask(
         kind="gate",
-        subject=f"forgery:{key}:{seen.hexdigest()[:32]}",
-        title=f"{key}: may this decide how tests run?"[:200],
-        why=why[:2000],
+        topic="forgery",
+        title="may this decide how tests run?",
+        lines=_lines(found),
+        paths=sorted(found),
+        seen="\0".join(f"{path}\0{written[path]}" for path in found),
         on_yes="The result of the tests stands, and the work goes on.",
         on_no="The result of the tests does not count; the coder is told to do without it.",
-        payload={"reasons": lines[:200], "paths": sorted(found)},
+        wait=WaitReason.TEST_CONSENT,
     )
-    if answer == "pending":
-        raise Waiting(WaitReason.TEST_CONSENT, lines[0])
-    return "" if answer == "approved" else f"A person refused what decides how the tests run; do without it.\n{why}"
+    refused = ask.refused(state, ctx)
+    return f"A person refused what decides how the tests run; do without it.\n{ask.about}" if refused else ""
 
 
 def refused_loss(state: TaskState, ctx: TaskContext, report: Mapping[str, Any]) -> str:
@@ -221,16 +236,15 @@ def refused_loss(state: TaskState, ctx: TaskContext, report: Mapping[str, Any]) 
             gone.append(nodeid)
     if not gone:
         return ""
-    why = "\n".join(gone[:SHOWN])
-    answer = ctx.task_store.ask(
+    ask = _Ask(
         kind="test_change",
-        subject=f"lost:{hashlib.sha256(chr(0).join(gone).encode('utf-8', 'replace')).hexdigest()[:32]}",
-        title=f"{state['task']['key']}: may {len(gone)} tests that passed before be left out or skipped?"[:200],
-        why=why[:2000],
+        topic="lost",
+        title=f"may {len(gone)} tests that passed before be left out or skipped?",
+        lines=[f"{nodeid} passed before and did not run" for nodeid in gone],
+        paths=sorted({nodeid.partition("::")[0] for nodeid in gone}),
+        seen="\0".join(gone),
         on_yes="The work goes on without them; the same tests are not asked about again in this project.",
         on_no="The result of the tests does not count; the coder is told to have them run.",
-        payload={"reasons": gone, "paths": sorted({one.partition("::")[0] for one in gone})},
+        once=True,
     )
-    if answer == "pending":
-        raise Waiting(WaitReason.CHANGE_CONSENT, f"{gone[0]} passed before and did not run")
-    return "" if answer == "approved" else f"These tests passed before and did not run; they must run and pass:\n{why}"
+    return f"They must run and pass:\n{ask.about}" if ask.refused(state, ctx) else ""

@@ -163,7 +163,10 @@ def test_a_test_that_passed_before_and_is_skipped_waits_for_a_person(with_old_te
     with pytest.raises(Waiting, match=f"change_consent: {LOST} passed before and did not run"):
         with_old_test.run()
     (question,) = with_old_test.task_store.questions
-    assert (question["kind"], question["payload"]["reasons"]) == ("test_change", [LOST])
+    assert (question["kind"], question["payload"]["reasons"]) == (
+        "test_change",
+        [f"{LOST} passed before and did not run"],
+    )
     assert not with_old_test.merged("calc.py")
 
 
