@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from sandbox.agent import joined
 from sandbox.base import ExecResult, Sandbox, SandboxError
-from sandbox.test_report import Failure, Hang, TestReport, of_run, without_result
+from sandbox.test_report import Covered, Failure, Hang, TestReport, of_run, without_result
 from sandbox.test_setup import TestSetup
 
 PARTS = ("pytest_checks", "pytest_report")
@@ -116,14 +116,17 @@ def _read(done: ExecResult, rows: dict[str, list[dict[str, Any]]], foreign: bool
     if done.timed_out or len(ends) != 1 or ends[0]["exit_code"] != done.exit_code:
         return without_result(done, **found)
     (end,) = ends
-    covered = None if end["branch_coverage"] is None else float(end["branch_coverage"])
-    uncovered = {str(path): [int(line) for line in lines] for path, lines in end["uncovered"].items()}
+    branches = None if end["branch_coverage"] is None else float(end["branch_coverage"])
+    covered = {
+        str(path): Covered(float(lines), float(ways), tuple(map(int, missing)))
+        for path, (lines, ways, missing) in end["files"].items()
+    }
     problem = "no tests were found" if not collected and not errors else ""
     silent = [nodeid for nodeid in collected if nodeid not in outcomes]
     if not problem and silent and end["exit_code"] == 0:
         problem = f"{len(silent)} tests were collected and gave no result, the first is {silent[0]}"
     void = "" if problem or not collected else _void(rows, end, foreign)
-    return TestReport(**found | of_run(done), branch_coverage=covered, uncovered=uncovered, problem=problem, void=void)
+    return TestReport(**found | of_run(done), branch_coverage=branches, covered=covered, problem=problem, void=void)
 
 
 def _failure(row: dict[str, Any]) -> Failure:

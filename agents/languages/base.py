@@ -51,19 +51,6 @@ class PackageNeeds:
     idle: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Covered:
-    """Shares in percent; a module without branches has all of them covered. `missing` are line numbers."""
-
-    lines: float = 0.0
-    branches: float = 0.0
-    missing: tuple[int, ...] = ()
-
-    def meets(self, target: float) -> bool:
-        """True when both shares are over the target, or 100 % (SWE-US-02 asks for more than 80 %)."""
-        return all(share > target or share == 100.0 for share in (self.lines, self.branches))
-
-
 class Language(Protocol):
     """One language. Instances have no state and are shared among threads."""
 
@@ -295,10 +282,6 @@ class Language(Protocol):
     def import_name(self, path: str) -> str:
         """What other code writes to import the file."""
         return path
-
-    def measure(self, sandbox: Sandbox, path: str) -> Covered:
-        """Coverage of one module by the tests in /workspace. Raises SandboxUnavailable."""
-        return Covered()
 
     def without_tests(self, tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:
         """The files without the failing tests, and without files that have none left."""

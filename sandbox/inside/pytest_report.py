@@ -238,16 +238,20 @@ def measured(measure: Any, scratch: str) -> dict[str, Any]:
     try:
         measure.json_report(outfile=path)
     except coverage.exceptions.CoverageException:
-        return {"branch_coverage": None, "uncovered": {}}
+        return {"branch_coverage": None, "files": {}}
     with open(path) as text:
         report = json.load(text)
-    totals, uncovered = report["totals"], {}
+    totals, files = report["totals"], {}
     for name, file in report["files"].items():
-        lines = set(file["missing_lines"]) | {abs(pair[0]) for pair in file.get("missing_branches", ())}
-        if lines:
-            uncovered[os.path.relpath(name)] = sorted(lines)[:500]
+        missing = set(file["missing_lines"]) | {abs(pair[0]) for pair in file.get("missing_branches", ())}
+        seen = file["summary"]
+        lines, ways = (
+            100 * seen[f"covered_{kind}"] / seen[number] if seen[number] else 100
+            for kind, number in (("lines", "num_statements"), ("branches", "num_branches"))
+        )
+        files[os.path.relpath(name)] = lines, ways, sorted(missing)[:500]
     known = totals["num_statements"] > 0
-    return {"branch_coverage": totals["percent_covered"] if known else None, "uncovered": uncovered}
+    return {"branch_coverage": totals["percent_covered"] if known else None, "files": files}
 
 
 def entry_points(folders: list[str]) -> dict[str, str]:
@@ -377,7 +381,7 @@ def main() -> int:
         if measure:
             measure.stop()
     os.chdir(home)
-    covered = measured(measure, scratch) if measure else {"branch_coverage": None, "uncovered": {}}
+    covered = measured(measure, scratch) if measure else {"branch_coverage": None, "files": {}}
     shutil.rmtree(scratch, ignore_errors=True)
     recorder.send("end", exit_code=code, rewritten=recorder.rewritten()[:20], **covered)
     return code

@@ -195,7 +195,7 @@ def test_every_failing_test_is_named_also_where_its_trace_is_not_kept(box: Sandb
 
 def test_a_line_without_the_token_of_the_run_makes_it_void() -> None:
     probes = [{"kind": "probe", "place": place, "lies": [], "changed": [], "hooks": []} for place in ("first", "last")]
-    end = {"kind": "end", "exit_code": 0, "branch_coverage": None, "uncovered": {}, "rewritten": []}
+    end = {"kind": "end", "exit_code": 0, "branch_coverage": None, "files": {}, "rewritten": []}
     rows = [{"kind": "collected", "ids": ["a"]}, probes[0], {"kind": "pass", "id": "a"}, probes[1], end]
     text = "".join(f"t {json.dumps(row)}\n" for row in rows)
     done = ExecResult(("python",), 0, "", "", 0.1, report=text)

@@ -15,7 +15,6 @@ from agents.engine.nodes.mutation import mutation_checked
 from agents.engine.nodes.verify import command_ran
 from agents.engine.state import TaskState, key_of, start_state, updated
 from agents.events.effects import CommandRan, CoverageMeasured, FileChanged, TestsRan
-from agents.languages.base import Covered
 from agents.languages.registry import language_of_task
 from agents.llm.base import LLMError, Message
 from agents.mutation.check import check, mutants_of
@@ -25,7 +24,7 @@ from agents.repair.feedback import counts_text, trace_text
 from agents.repair.signature import signature_of
 from sandbox.base import Sandbox
 from sandbox.package_index.names import base_packages, plain_name
-from sandbox.test_report import TestReport
+from sandbox.test_report import Covered, TestReport
 
 ROUNDS = 5
 TARGET = 80.0
@@ -139,14 +138,13 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
 def _before(state: TaskState, ctx: TaskContext, path: str, tested: bool) -> Covered:
     if not tested:
         return Covered()
-    sandbox = _stand(state, ctx, {})
-    report = _run_suite(state, ctx, sandbox)
+    report = _run_suite(state, ctx, _stand(state, ctx, {}))
     if not report.ok and report.problem != "no tests were found":
         what = counts_text(asdict(report))
         first = next((f"{one.nodeid}: {one.message}" for one in report.failures), report.problem)
         why = f"{what} {' '.join(first.split())[:300]}".rstrip()
         raise SuiteFails(f"The tests that are there do not pass, so coverage would prove nothing: {why}")
-    return language_of_task(state["task"]).measure(sandbox, path)
+    return report.covered.get(path, Covered())
 
 
 def _stand(state: TaskState, ctx: TaskContext, tests: Mapping[str, str]) -> Sandbox:
@@ -165,7 +163,7 @@ def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestRepo
     key = key_of(state, "suite/cmd")
     announcement = CommandRan(summary=f"{shown} …", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key, attempt=number):
-        report = language.run_tests(sandbox, [], ctx.test_setup)
+        report = language.run_tests(sandbox, [], ctx.test_setup, measured=True)
     plain = asdict(report)
     ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
     tests = TestsRan(
@@ -202,7 +200,7 @@ def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Wri
     report = _run_suite(state, ctx, _stand(state, ctx, tests))
     counts = counts_text(asdict(report))
     if report.ok:
-        covered = _keep(state, ctx, path, best, tests, report.passed)
+        covered = _keep(state, ctx, path, best, tests, report)
         return render(
             "task.module-again",
             counts=counts,
@@ -218,7 +216,7 @@ def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Wri
         pruned = updated(state, {"step": state["step"] + AGAIN})
         again = _run_suite(pruned, ctx, _stand(pruned, ctx, passing))
         if again.ok:
-            _keep(pruned, ctx, path, best, passing, again.passed, len(failing))
+            _keep(pruned, ctx, path, best, passing, again, len(failing))
     best.problem = "" if best.files else f"the tests that were written do not pass: {counts}"
     trace = label(trace_text(asdict(report)), Source.TESTS)
     return render("task.module-again", counts=counts, trace=trace, lines="", branches="", missing="")
@@ -230,11 +228,11 @@ def _keep(
     path: str,
     best: Written,
     tests: Mapping[str, str],
-    passed: int,
+    report: TestReport,
     dropped: int = 0,
 ) -> Covered:
-    """Measure tests that just passed; the better ones are handed out."""
-    covered = language_of_task(state["task"]).measure(ctx.at_hand(), path)
+    """Note what tests that just passed cover; the better ones are handed out."""
+    covered = report.covered.get(path, Covered())
     measured = CoverageMeasured(
         summary=f"{path}: branches {covered.branches:.0f} %, lines {covered.lines:.0f} %",
         branch=round(covered.branches, 2),
@@ -242,7 +240,13 @@ def _keep(
     )
     ctx.event_log.emit(measured, attempt=state["step"], key=key_of(state, "coverage"))
     if not best.files or (covered.branches, covered.lines) > (best.covered.branches, best.covered.lines):
-        best.files, best.covered, best.passed, best.dropped, best.problem = dict(tests), covered, passed, dropped, ""
+        best.files, best.covered, best.passed, best.dropped, best.problem = (
+            dict(tests),
+            covered,
+            report.passed,
+            dropped,
+            "",
+        )
     return covered
 
 

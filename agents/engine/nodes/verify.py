@@ -136,21 +136,20 @@ def run_tests(
             found, environment, tested = _run_until_sound(state, ctx, tree, language, name, paths)
         candidate = state["candidate"]
         verdict = verdict_of(found, ctx.test_setup, candidate["tests"], candidate["files"], language)
-        report = (
-            asdict(verdict.report)
-            | {
-                "compiles": True,
-                "ok": verdict.ok and not environment,
-                "tree": "" if paths else tested,  # what was not run in full is run before it is merged
-                "problem": environment or verdict.report.problem,
-                "environment": environment,
-                "notes": [*verdict.notes, *([f"only the tests of {len(paths)} related files ran"] if paths else [])],
-                "failures": [asdict(failure) for failure in verdict.report.failures],
-                "lost": [] if paths else verdict.lost[:MOST_LOST],
-                "fixed": list(verdict.fixed),
-            }
-        )
-        for part in ("outcomes", "skips", "hangs", "failing"):  # an entry for each test is too much for the state
+        report = asdict(verdict.report)
+        report |= {
+            "compiles": True,
+            "ok": verdict.ok and not environment,
+            "tree": "" if paths else tested,  # what was not run in full is run before it is merged
+            "problem": environment or verdict.report.problem,
+            "environment": environment,
+            "notes": [*verdict.notes, *([f"only the tests of {len(paths)} related files ran"] if paths else [])],
+            "failures": [asdict(failure) for failure in verdict.report.failures],
+            "uncovered": verdict.report.uncovered,
+            "lost": [] if paths else verdict.lost[:MOST_LOST],
+            "fixed": list(verdict.fixed),
+        }
+        for part in ("outcomes", "skips", "hangs", "failing", "covered"):  # too much for the state: each test and file
             del report[part]
         ctx.event_log.emit(command_ran(argv, found, backend), attempt=number, key=key)
     signature = "" if report.get("ok") else signature_of(report)

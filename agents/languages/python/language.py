@@ -10,7 +10,6 @@ from agents.languages.python import look_up, merging, modules, packages, text
 from agents.languages.python.definitions import definitions_of, exported_names, imported_names
 from agents.languages.python.forgery import forgeries
 from agents.languages.python.layout import layout_of
-from agents.languages.python.measure import coverage_of
 from agents.languages.python.mutants import mutants_of
 from agents.languages.python.pip_output import read_pip
 from agents.languages.python.plugins import test_plugins
@@ -63,7 +62,6 @@ class Python(Language):
     import_name = staticmethod(modules.dotted_name)
     find_module = staticmethod(modules.path_of)
     need_code = staticmethod(modules.need_code)
-    measure = staticmethod(coverage_of)
     without_tests = staticmethod(without)
     ids_of_tests = staticmethod(ids_of_tests)
     forgeries = staticmethod(forgeries)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agents.engine.module_tests.write import SuiteFails, write_tests
-from agents.languages.base import Covered, NoModule
+from agents.languages.base import NoModule
 from agents.languages.python.modules import path_of
+from sandbox.test_report import Covered
 from tests.agents.engine.nodes.support import Bench, code, task
 
 MODULE = (
