@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Model, QuerySet
+from django.db.models import Count, Model, Q, QuerySet
 
 from projects.models import Approval, Finding, Plan, Project, Requirement, RequirementDocument, Run, Task
 
@@ -22,6 +22,11 @@ PATHS: dict[type[Model], tuple[str, tuple[str, ...]]] = {
     Finding: ("task__run__project", ("task__run__project",)),
     Approval: ("project", ("project", "run", "task", "decided_by")),
 }
+
+
+def counted(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """Runs with how many tasks they have and how many of those are merged: a list says which left some out."""
+    return runs.annotate(done=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED)), all=Count("tasks"))
 
 
 def around(row: Model) -> dict[str, Model]:

@@ -29,7 +29,8 @@ TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 @page("GET")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Runs and the head of each one's chain."""
-    return show(request, "pages/audit_index.html", {"runs": access.visible(Run, request.user).order_by("-pk")[:200]})
+    runs = access.counted(access.visible(Run, request.user))
+    return show(request, "pages/audit_index.html", {"runs": runs.order_by("-pk")[:200]})
 
 
 def _page_of(request: AuthenticatedHttpRequest, rows: QuerySet[Numbered]) -> tuple[list[Numbered], int | None]:

@@ -39,10 +39,7 @@ def home(request: AuthenticatedHttpRequest) -> HttpResponse:
     """All projects in three columns; on a fresh server, the two ways to begin."""
     asks = Count("approvals", filter=Q(approvals__status=Approval.Status.PENDING), distinct=True)
     found = list(access.visible(Project, request.user).annotate(asks=asks, newest_run=Max("runs"))[:200])
-    merged = Count("tasks", filter=Q(tasks__status="merged"))
-    newest = Run.objects.annotate(done=merged, all=Count("tasks")).in_bulk(
-        [p.newest_run for p in found if p.newest_run]
-    )
+    newest = access.counted(Run.objects.all()).in_bulk([p.newest_run for p in found if p.newest_run])
     by_phase: dict[str, list[tuple[Project, Run | None]]] = {"needs": [], "working": [], "done": [], "archived": []}
     for project in found:
         run = newest.get(project.newest_run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Case, Count, Q, Value, When
+from django.db.models import Case, Value, When
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -34,11 +34,8 @@ NEEDS = ("needs_you", "failed", "paused")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Every run the person may see, newest first, those that wait for somebody on top."""
     state = request.GET.get("state", "")
-    found = access.visible(Run, request.user).annotate(
-        done=Count("tasks", filter=Q(tasks__status="merged")),
-        all=Count("tasks"),
-        first=Case(When(status__in=NEEDS, then=Value(0)), default=Value(1)),
-    )
+    first = Case(When(status__in=NEEDS, then=Value(0)), default=Value(1))
+    found = access.counted(access.visible(Run, request.user)).annotate(first=first)
     if state == "needs":
         found = found.filter(status__in=NEEDS)
     elif state in Run.Status.values:

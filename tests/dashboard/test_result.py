@@ -52,10 +52,18 @@ def test_a_run_with_tasks_left_out_never_looks_like_a_success(
     assert "verdict partly" in text
     assert "is built" not in text
     assert states(story) == {"FR-01": "done", "FR-02": "left_out"}
-    for address in ("/", "/runs", reverse("project", args=[story.project.pk]), reverse("run", args=[story.run.pk])):
+    for address in (
+        "/",
+        "/runs",
+        "/audit",
+        reverse("project", args=[story.project.pk]),
+        reverse("run", args=[story.run.pk]),
+    ):
         shown = client.get(address).content.decode()
         assert "finished, 3 left out" in shown, address
         assert "<span>finished</span>" not in shown, address
+    assert command(["history"]) == 0
+    assert "finished, 3" in " ".join(capsys.readouterr().out.split())
     assert command(["run", "watch", str(story.run.pk), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["left_out"] == 3
     assert command(["project", "state", story.project.slug, "--json"]) == 1

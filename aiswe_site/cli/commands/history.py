@@ -26,11 +26,14 @@ def command(limit: int) -> None:
         all_tasks=Count("tasks"), merged=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED))
     )[:limit]
     document = [output.fields(run, FIELDS) for run in runs]
+    for row in document:
+        is_build = (row["kind"], row["status"]) == (Run.Kind.BUILD, Run.Status.FINISHED)
+        row["left_out"] = row["tasks"] - row["merged"] if is_build else 0
     columns: dict[str, output.Column] = {
         "Run": "run",
         "Project": "project",
         "Kind": lambda row: row["kind"] + (" (recording)" if row["recording"] else ""),
-        "Status": "status",
+        "Status": lambda row: row["status"] + (f", {row['left_out']} left out" if row["left_out"] else ""),
         "Merged": lambda row: f"{row['merged']}/{row['tasks']}" if row["tasks"] else "–",
         "Events": "events",
         "Why": "why",
