@@ -83,9 +83,11 @@ class BlockReader:
             if self.truncated:
                 return
         if marked:
-            edits, wrong = _edits(path, lines)
+            edits, wrong, beside = _edits(path, lines)
             self.problems += wrong
             self.edits += edits
+            if edits and (found := written_in(path, language)) and found.definitions(path, beside):
+                self.files.append(FileBlock(path, beside))  # definitions beside the edits: a part of the file too
         elif language in ("diff", "patch") and not path.endswith((".diff", ".patch")):
             if (added := without_plus("\n".join(lines))) is not None:
                 self.files.append(FileBlock(path, added.rstrip("\n") + "\n"))
@@ -159,17 +161,18 @@ def _is_edit(path: str, lines: Sequence[str]) -> bool:
     return not (path and compiles(path, "\n".join(lines)))
 
 
-def _edits(path: str, lines: Sequence[str]) -> tuple[list[EditBlock], list[str]]:
-    """The search/replace pairs of a block; one pair without its marks spoils the whole block."""
+def _edits(path: str, lines: Sequence[str]) -> tuple[list[EditBlock], list[str], str]:
+    """The search/replace pairs of a block, and what stands outside of them; one pair without its marks spoils all."""
     edits: list[EditBlock] = []
     search: list[str] = []
     replace: list[str] = []
+    beside: list[str] = []
     state = "outside"
     bad = [f"The edit of {path[:200]} is incomplete: it needs <<<<<<< SEARCH, =======, >>>>>>> REPLACE, in this order."]
     for line in lines:
         if ANY_SEARCH.match(line):
             if state != "outside":
-                return [], bad
+                return [], bad, ""
             state, search, replace = "search", [], []
         elif state == "search" and DIVIDER.match(line):
             state = "replace"
@@ -177,14 +180,16 @@ def _edits(path: str, lines: Sequence[str]) -> tuple[list[EditBlock], list[str]]
             continue
         elif REPLACE.match(line):
             if state != "replace":
-                return [], bad
+                return [], bad, ""
             edits.append(EditBlock(path, _joined(search), _joined(replace)))
             state = "outside"
         elif state == "search":
             search.append(line)
         elif state == "replace":
             replace.append(line)
-    return (edits, []) if state == "outside" and edits else ([], bad)
+        else:
+            beside.append(line)
+    return (edits, [], _joined(beside).strip("\n") + "\n") if state == "outside" and edits else ([], bad, "")
 
 
 def _joined(lines: Sequence[str]) -> str:

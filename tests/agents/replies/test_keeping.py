@@ -16,6 +16,7 @@ from agents.languages.python.merging import merged
 from agents.languages.python.text import compiles
 from agents.replies.apply import Applied, apply_reply
 from agents.replies.keeping import Keeping
+from agents.replies.parse import parse_reply
 from agents.replies.types import FileBlock, Reply
 
 CART = '''"""Carts."""
@@ -259,3 +260,13 @@ def test_merging_a_file_into_itself_changes_nothing(path):
         apply_reply(Reply(files=[FileBlock("m.py", source)]), {"m.py": source}, keeping=Keeping(base={"m.py": source}))
         == Applied()
     )
+
+
+def test_a_definition_below_the_edits_of_a_fence_is_added_too():
+    edit = "<<<<<<< SEARCH\nRATE = 0.2\n=======\nRATE = 0.3\n>>>>>>> REPLACE\n"
+    for beside, there in (("\ndef free(items):\n    return 0\n", True), ("And that is all.\n", False)):
+        reply = parse_reply(f"Here.\n\n```python path=cart.py\n{edit}{beside}```\n")
+        made = apply_reply(reply, {"cart.py": CART}, keeping=Keeping(base={"cart.py": CART})).files["cart.py"]
+        assert made.startswith(CART[:60].replace("0.2", "0.3"))
+        assert ("def free(items)" in made) is there
+        assert "that is all" not in made
