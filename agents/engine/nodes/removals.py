@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -211,7 +212,11 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
         if all(may_go(name) or mentions(judged, name.rpartition(".")[2]) for name in changes):
             continue
         if _served_before(state, ctx, path, old).issuperset(changes):
-            continue
+            with contextlib.suppress(CannotMerge):
+                left_out = [name for name, (_, text) in changes.items() if not text]
+                if 2 * len(left_out) > len(language.definitions(path, old) or []):  # it holds what changes alone
+                    applied.files[path] = language.merged(path, old, applied.files[path])
+                continue
         new = applied.files.pop(path)
         part = language.new_part(old, new, helpers=False)
         try:

@@ -148,6 +148,16 @@ def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Benc
     assert ("== 1.0" in merged_file(bench, "tests/test_calc.py")) is (served == "FR-01")
 
 
+def test_tests_of_its_requirement_that_the_answer_leaves_out_stay(bench: Bench) -> None:
+    others = "".join(f"\n\ndef test_sub_{number}():\n    assert sub({number}, 0) == {number}\n" for number in range(4))
+    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS + others}, {"Requirement": "FR-01"})
+    answer = OLD_TESTS.replace("== 1", "== 1.0")
+    bench.replies |= {"tester-tests": code("tests/test_calc.py", f"{answer}\n\n{NEW_TEST}"), "coder-code": BOTH}
+    with pytest.raises(Waiting, match="test_sub is changed"):
+        bench.run()
+    assert bench.task_store.questions[-1]["title"] == "T-01: may it change 1 existing test?"
+
+
 def test_a_tester_who_only_changes_a_test_is_asked_again(bench: Bench) -> None:
     bench.replies["tester-again"] = code("tests/test_add.py", f"from calc import add\n\n\n{NEW_TEST}")
     assert with_tests(bench, OLD_TESTS.replace("== 1", "!= 1"))["verdict"] == "merged"
