@@ -36,11 +36,12 @@ def problems_of(report: Mapping[str, Any], language: Language) -> list[Problem]:
 def where_text(report: Mapping[str, Any], language: Language) -> str:
     """`Where: shop/cart.py:13 (KeyError)`, one line for each place, most common first; "" when no place is known.
 
-    A line of a test is no such place: the trace below shows it.
+    A line of a test is no such place: the trace below shows it. Nor is the line at which a test reached its time limit:
+    any of the functions on the way to it may hold the loop, or the test itself.
     """
     places: dict[str, int] = {}
     for one in problems_of(report, language):
-        if one.place and not language.is_test(one.place.rpartition(":")[0]):
+        if one.place and one.kind != "TimeLimitError" and not language.is_test(one.place.rpartition(":")[0]):
             line = f"{one.place} ({one.kind})"
             places[line] = places.get(line, 0) + 1
     ranked = sorted(places.items(), key=lambda item: -item[1])

@@ -82,7 +82,8 @@ class Limit:
             frame = frame.f_back
         nodeid, cpu = self.nodeid, self.cpu_clock() - self.cpu
         self.send("hang", id=nodeid, frames=frames[:KEEP_FRAMES], seconds=wall, cpu=cpu)
-        where = f", at {frames[0]}" if frames else ""
+        # Below the first line, by which the failure is known again: where a loop stands at the moment is chance.
+        where = "\nIt stood at " + ",\n called from ".join(frames[:KEEP_FRAMES]) if frames else ""
         # The run's own limit says the rest; the next alarm comes when this one is caught.
         signal.setitimer(signal.ITIMER_REAL, self.seconds)
         raise TimeLimitError(f"{nodeid} did not end within {self.seconds:g} s ({cpu:.1f} s of CPU){where}")

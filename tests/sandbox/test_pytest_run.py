@@ -240,6 +240,8 @@ def test_a_test_that_hangs_fails_by_name_and_place_and_the_others_run(box: Sandb
     assert (lock.nodeid, lock.frames[0]) == ("test_x.py::test_lock", "test_x.py:6 in held")
     assert lock.cpu_seconds < 0.5 < loop.cpu_seconds
     assert "did not end within 1 s" in report.failures[0].message
+    assert "It stood at test_x.py:6 in held,\nE    called from test_x.py:8 in test_lock" in report.failures[0].traceback
+    assert "held" not in report.failures[0].message.partition("\n")[0]
     assert report.cpu_seconds > 0.5
 
 

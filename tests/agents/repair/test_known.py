@@ -60,6 +60,13 @@ def test_the_coder_is_told_each_place_once() -> None:
     assert where_text(report, PYTHON) == "Where: shop/cart.py:3 (KeyError), 2 tests"  # a line of a test is in the trace
 
 
+def test_where_a_hanging_test_was_stopped_is_no_place_of_a_mistake() -> None:
+    stopped = KEY_ERROR.replace("KeyError: 'tea'", "TimeLimitError: test_a did not end").replace(
+        "KeyError", "TimeLimitError"
+    )
+    assert where_text({"failures": [failure("a", stopped)]}, PYTHON) == ""
+
+
 def test_of_many_places_the_first_are_told() -> None:
     report = {"failures": [failure("a", KEY_ERROR.replace("cart.py:3", f"cart.py:{line}")) for line in range(10, 18)]}
     assert where_text(report, PYTHON).splitlines()[-1] == "Where: and 3 more places"
