@@ -89,6 +89,7 @@ def backups(request: AuthenticatedHttpRequest) -> HttpResponse:
     last = SiteEvent.objects.filter(action=store.TAKEN).order_by("-seq").first()
     context = {
         "files": [(path.name, path.stat().st_size) for path in store.kept_backups()],
+        "offered": store.is_offered(),
         "busy": store.is_being_taken(),
         "failed": last if last and last.outcome == "fail" else None,
     }

@@ -26,9 +26,14 @@ TAKEN = "backup.taken"
 CHUNK = 1 << 20
 
 
+def is_offered() -> bool:
+    """Whether the database is one that this backs up."""
+    return bool(connection.vendor == "sqlite")
+
+
 def write_backup(target: Path) -> dict[str, Any]:
     """Back up everything to a new file. Raises BadInput with PostgreSQL, BackupFailed and OSError."""
-    if connection.vendor != "sqlite":
+    if not is_offered():
         raise BadInput(
             "The database is PostgreSQL, which has its own way of being backed up: `pg_dump --format=custom`, then "
             f"copy {settings.AISWE_HOME} (docs/how-to/backup.md has both)."
@@ -45,7 +50,7 @@ def write_backup(target: Path) -> dict[str, Any]:
 def request_backup(by: User) -> None:
     """Have a worker take one into the folder of backups. Raises NotAllowed and BadInput with PostgreSQL."""
     require_administrator(by, "Backing up")
-    if connection.vendor != "sqlite":
+    if not is_offered():
         raise BadInput("The database is PostgreSQL, which has its own way of being backed up: docs/how-to/backup.md.")
     enqueue("projects.jobs.take_backup", by.get_username())
 
