@@ -52,6 +52,7 @@ class History(TypedDict, total=False):
     signatures: list[str]  # of the failures in this approach, newest last
     adjudicated: list[str]  # signatures the tester has judged
     argued: str  # why the tester holds that the code is wrong, from its last word on it
+    refused: dict[str, Any]  # the change that the reviewer did not accept last, and why: diff, reasons
     failures: list[str]  # one line per failed try, for the next approach and the escalation
     tried: list[dict[str, Any]]  # failed candidates: hash, attempt, failure, signature, tests, compiles
     exhausted: bool  # this approach repeats a failed try, so the next try takes another one
@@ -142,6 +143,7 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
             signatures=[],
             adjudicated=[],
             argued="",
+            refused={},
             failures=[],
             tried=[],
             exhausted=False,

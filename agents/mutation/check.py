@@ -58,7 +58,7 @@ class Result:
         """
         if not self.ran or 0 < self.noticed < self.ran:
             return ""
-        fate = "none of them was noticed" if not self.noticed else "every one of them failed"
+        fate = "none of them was noticed" if not self.noticed else "every one of them was noticed"
         few = "" if self.ran >= FEWEST else ", too few to judge by"
         return f"Of {self.ran} small mistakes put into the change{few}, {fate}."
 

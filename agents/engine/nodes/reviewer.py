@@ -125,7 +125,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if not ctx.needs_review:
         return {"verdict": "pass"}
     tree = write_candidate(state, ctx)
-    task = state["task"]
+    task, diff, refused = state["task"], tree.diff(state["base"]), state["history"].get("refused", {})
     removed = [f"{path}: {name}" for path, names in removed_names(state, ctx).items() for name in names][:REMOVED]
     messages: Any = [
         as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name),
@@ -139,7 +139,9 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
                 counts=" ".join(_about_tests(state)),
                 requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
                 removed=label("\n".join(removed), Source.MODEL) if removed else "",
-                diff=label(clip(tree.diff(state["base"]), DIFF_CHARS), Source.MODEL, "diff"),
+                diff=label(clip(diff, DIFF_CHARS), Source.MODEL, "diff"),
+                refused=label("\n".join(refused.get("reasons", ())), Source.MODEL),
+                same=diff == refused.get("diff"),
             ),
             task=task["key"],
             step="review",
@@ -171,6 +173,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     return {
         "verdict": "rejected",
         "candidate": {"report": state["candidate"]["report"] | {"review": reasons}},
+        "history": {"refused": {"diff": diff, "reasons": reasons}},
         "counters": {"review_rounds": rounds + 1},
     }
 

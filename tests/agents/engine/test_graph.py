@@ -222,6 +222,19 @@ def test_a_scanner_that_stumbles_once_is_run_again_and_one_that_stays_down_block
     assert down.repository.files(down.repository.head()) == [".gitignore", "README.md"]
 
 
+def test_a_reviewer_is_told_what_it_said_of_the_same_change_before(bench):
+    bench.replies |= {
+        "reviewer-review": '{"approved": false, "reasons": ["use a - b"]}',
+        "coder-rejected": GOOD,
+        "coder-rejected-2": GOOD,
+    }
+    assert bench.run()["verdict"] == "escalated"
+    thoughts = [event for event in bench.event_log.of("thought") if event["payload"]["step"] == "review"]
+    first, second, *_ = (event["blobs"]["prompt"][-1] for event in thoughts)
+    assert "You did not accept" not in first
+    assert "You did not accept this very change:\n```from=model\nuse a - b\n```" in second
+
+
 def test_lines_that_two_tasks_changed_go_back_to_the_coder(bench, tmp_path):
     bench.replies |= {
         "coder-code": GOOD + "\n" + code("app.py", "PARTS = ['calc']"),

@@ -79,7 +79,7 @@ def test_a_mutant_that_loops_for_ever_counts_as_noticed(monkeypatch):
         (0, 0, False, ""),
         (1, 0, False, "Of 1 small mistakes put into the change, too few to judge by, none of them was noticed."),
         (4, 0, True, "Of 4 small mistakes put into the change, none of them was noticed."),
-        (3, 3, False, "Of 3 small mistakes put into the change, every one of them failed."),
+        (3, 3, False, "Of 3 small mistakes put into the change, every one of them was noticed."),
         (3, 1, False, ""),
     ],
 )
