@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -186,7 +186,8 @@ def _listed(paths: Sequence[str]) -> list[str]:
     for depth in range(max((path.count("/") for path in paths), default=0), 0, -1):
         if len(rows) <= LISTED:
             break
-        below = Counter("/".join(path.split("/")[:depth]) for path in paths if path.count("/") >= depth)
-        rows = [path for path in paths if path.count("/") < depth]
-        rows = sorted([*rows, *(f"{folder}/ ({number} files)" for folder, number in below.items())])
+        below = defaultdict[str, list[str]](list)
+        for path in paths:
+            below["/".join(path.split("/")[:depth])].append(path)
+        rows = [one[0] if len(one) == 1 else f"{folder}/ ({len(one)} files)" for folder, one in sorted(below.items())]
     return rows
