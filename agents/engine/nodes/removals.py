@@ -201,8 +201,8 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
     """Make a tester's answer one that adds: what it changes in files of the base stays as it was.
 
     New tests are merged into the file or, where their helpers differ, put into a new file. `judged` are the words of an
-    adjudication: tests that they name may change, as may those that the task's words name, and those that were written
-    for a requirement which the task serves again; a person is asked later.
+    adjudication: tests that they name may change, as may those that the task's words name or whose file they name, and
+    those that were written for a requirement which the task serves again; a person is asked later.
     Returns reasons to ask the tester again.
     """
     language, may_go = language_of_task(state["task"]), removal_words(state["task"])
@@ -211,10 +211,12 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
         changes = test_changes(language, path, old, applied.files[path])
         if all(may_go(name) or mentions(judged, name.rpartition(".")[2]) for name in changes):
             continue
-        if _served_before(state, ctx, path, old).issuperset(changes):
+        served, left_out = _served_before(state, ctx, path, old), {name for name in changes if not changes[name][1]}
+        named = any(mentions(sentence, path) for sentence in sentences_of(state["task"]))
+        if named or served.issuperset(changes):
             with contextlib.suppress(CannotMerge):
-                left_out = [name for name, (_, text) in changes.items() if not text]
-                if 2 * len(left_out) > len(language.definitions(path, old) or []):  # it holds what changes alone
+                some = 2 * len(left_out) > len(language.definitions(path, old) or [])  # it holds what changes alone
+                if some or not served.issuperset(left_out):
                     applied.files[path] = language.merged(path, old, applied.files[path])
                 continue
         new = applied.files.pop(path)

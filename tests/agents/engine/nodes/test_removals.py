@@ -175,6 +175,21 @@ def test_a_test_that_the_task_changes_is_shown_and_asked_about(bench: Bench) -> 
     assert bench.run()["verdict"] == "escalated"
 
 
+def test_tests_of_a_file_that_the_task_names_may_change_and_none_goes(bench: Bench) -> None:
+    bench.task = task(description="add(a, b) returns the sum. tests/test_calc.py learns of it.")
+    answer = f"from calc import add, sub\n\n\ndef test_sub():\n    assert sub(3, 1) == 2\n\n\n{NEW_TEST}"
+    with pytest.raises(Waiting, match="change_consent"):
+        with_tests(bench, answer)
+    (change,) = bench.task_store.questions[-1]["payload"]["changes"]
+    assert "sub(3, 1) == 2" in change["new"]
+    bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    made = merged_file(bench, "tests/test_calc.py")
+    assert "def two():" in made
+    assert "sub(3, 1) == 2" in made
+    assert NEW_TEST in made
+
+
 def test_a_mark_that_would_skip_a_whole_file_changes_its_tests() -> None:
     python = language()
     assert changes_of(python, "tests/test_a.py", OLD_TESTS, f"{OLD_TESTS}\npytestmark = pytest.mark.skip\n")
