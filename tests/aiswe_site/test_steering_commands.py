@@ -137,6 +137,28 @@ def test_questions_are_listed_shown_and_answered_once(project: Project, capsys: 
     assert "perhaps" in refused(capsys, "approvals", "answer", number, "perhaps")
 
 
+def test_changed_tests_are_shown_as_differences(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    change = {
+        "path": "t.py",
+        "test": "test_a",
+        "old": "def test_a():\n    assert 1",
+        "new": "def test_a():\n    assert 2",
+    }
+    lines = ["t.py: test_a is changed"]
+    asked = approval_requests.ask(
+        project,
+        kind="test_change",
+        subject="s",
+        title="May it?",
+        why=lines[0],
+        payload={"reasons": lines, "paths": ["t.py"], "changes": [change]},
+    )
+    assert run(["approvals", "show", str(asked.pk)]) == 0
+    shown = capsys.readouterr().out
+    assert "t.py: test_a\n@@ -1,2 +1,2 @@\n def test_a():\n-    assert 1\n+    assert 2\n" in shown
+    assert shown.count(lines[0]) == 1
+
+
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 def test_editing_a_plan_makes_a_version(tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str) -> None:
     plan = make_plan(approved=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +20,23 @@ FIELDS = (
     "approval=pk kind project=project.slug run=run_id task=task.key title subject status why on_yes on_no payload"
     " reason decided_by requested_at decided_at"
 )
+
+
+def details(approval: Approval) -> Iterator[str]:
+    """What the question is about, beyond its words: changed tests as differences, lists by line."""
+    for name, value in approval.payload.items():
+        if name == "reasons" and all(str(reason) in approval.why for reason in value):
+            continue
+        if name == "changes":
+            for row in value:
+                yield f"\n{row['path']}: {row['test']}"
+                pair = (row["old"].splitlines(), row["new"].splitlines())
+                yield from list(unified_diff(*pair, n=2, lineterm=""))[2:]
+        elif isinstance(value, list):
+            yield f"  {name}:"
+            yield from (f"    {one}" for one in value)
+        else:
+            yield f"  {name}: {value}"
 
 
 @click.group("approvals")
@@ -81,8 +100,8 @@ def show(approval: Approval) -> None:
 
     def people() -> None:
         say(approval)
-        for name, value in approval.payload.items():
-            output.say(f"  {name}: {value}")
+        for line in details(approval):
+            output.say(line)
         if approval.status == "pending":
             output.say(f"\nAnswer: aiswe approvals answer {approval.pk} yes|no [--reason TEXT]")
         else:
