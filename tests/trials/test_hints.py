@@ -22,6 +22,7 @@ HEAD = {
     "requirements": "",
     "description": label("Do it.\n- a → b", Source.MODEL),
     "existing": "",
+    "tests_go": "",
     "tests": label("assert 1", Source.MODEL),
     "avoid": "",
 }
