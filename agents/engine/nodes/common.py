@@ -19,6 +19,7 @@ from agents.engine.nodes.removals import (
     paths_of,
     removal_words,
     tests_folder,
+    tests_like,
     tests_of,
     unknown_imports,
     where_tests_run,
@@ -52,7 +53,8 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         own = base_files(state, ctx, files)[0]
         more_to_know = offered(state, ctx, about_of(task), own)
         long = [path for path, text in own.items() if is_long(text)]
-    existing = existing_files(ctx.repository, state["base"], files, about_of(task), ctx.knowledge.meaning)
+    shown = [*files, *tests_like(state, ctx, files)] if persona.name == "tester" else files
+    existing = existing_files(ctx.repository, state["base"], shown, about_of(task), ctx.knowledge.meaning)
     first = render(
         "task.head",
         project=ctx.project,

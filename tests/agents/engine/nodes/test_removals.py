@@ -295,3 +295,9 @@ def test_a_tester_corrects_an_existing_test_with_a_block(bench: Bench) -> None:
     assert question["kind"] == "test_change"
     assert "== 1" in question["payload"]["changes"][0]["new"]
     assert "the reason names the test" in last_prompt(bench, "tester", -1).replace("\n", " ")
+
+
+def test_a_tester_is_shown_the_tests_that_are_called_like_the_file(bench: Bench) -> None:
+    with_tests(bench, f"from calc import add\n\n\n{NEW_TEST}")
+    assert "path=tests/test_calc.py from=repository" in last_prompt(bench, "tester", 0)
+    assert "from=repository" not in last_prompt(bench, "coder", 0).partition("The tests your code must pass")[2]
