@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from agents.context import existing_files, requirements_text
@@ -39,7 +40,7 @@ from agents.replies.types import Reply
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
 LONG = 300  # lines of a file that is not sent whole
-_WRONG_TEST = re.compile(r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake)", re.IGNORECASE | re.DOTALL)
+_WRONG_TEST = re.compile(r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake)", re.IGNORECASE)
 IN_DOUBT = ("", "the coder holds a test to be wrong")
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
@@ -157,12 +158,15 @@ def request_files(
         reply = parse_reply(answer.text, truncated=answer.truncated)
         if persona.name == "tester":
             reply = where_tests_run(reply, state, ctx)
-        keeping.base, unreadable = base_files(state, ctx, paths_of(reply))
-        there = {**keeping.base, **current}
+        base, unreadable = base_files(state, ctx, paths_of(reply))
+        keeping.base, there = base, {**base, **current}
         closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}
-        applied = apply_reply(
-            reply, there, read_only=closed.__contains__, keeping=keeping if persona.name == "coder" else None
-        )
+        # In tests that are there, nothing changes but by an argument that names them.
+        argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
+        if persona.name == "tester":
+            keeping.base, keeping.may_go = there, partial(_is_named, argued)
+        keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
+        applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
         messages = [*messages, as_turn("assistant", answer.text)]
         if may_dispute and _blames_test(reply, accept):
             applied = Applied(files={}, refused=[IN_DOUBT])
@@ -173,10 +177,8 @@ def request_files(
                 f"{path}: {why}" for path, text in applied.files.items() if (why := language.steers_tests(path, text))
             ]
         if persona.name == "tester":
-            # In tests that are there, nothing changes but by an argument that names them.
-            argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
             reasons += only_added(state, ctx, applied, argued)
-        reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn, keeping.base)
+        reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn, base)
         if persona.name == "coder" and not turn and not reasons:
             # Said once: after that the test run judges.
             reasons = absent(state, ctx, applied)
@@ -204,11 +206,16 @@ def request_files(
     return messages, reply, applied
 
 
+def _is_named(argument: str, name: str) -> bool:
+    return name.rpartition(".")[2] in argument
+
+
 def _blames_test(reply: Reply, accept: Callable[[str], bool]) -> bool:
     """A diagnosis with changes to tests alone, or without any file and with words to that effect."""
     if reply.diagnosis is None or any(map(accept, paths_of(reply))):
         return False
-    return bool(paths_of(reply)) or _WRONG_TEST.search(reply.diagnosis.cause) is not None
+    said = f"{reply.diagnosis.cause}\n{reply.diagnosis.hypothesis}\n{reply.diagnosis.plan}"
+    return bool(paths_of(reply)) or _WRONG_TEST.search(said) is not None
 
 
 def _refusal(reasons: list[str]) -> Material:

@@ -100,6 +100,19 @@ def test_a_wrong_test_is_found_by_arguing_from_the_requirement(bench):
     assert "== 5" in bench.merged("tests/test_calc.py")
 
 
+def test_one_corrected_test_instead_of_the_file_leaves_the_others(bench):
+    wrong = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 6\n"
+    both = f"{wrong}\n\ndef test_zero():\n    assert add(0, 0) == 0\n"
+    bench.replies |= {
+        "tester-tests": code("tests/test_calc.py", both),
+        "coder-repair": DIAGNOSIS.format(cause="?").replace("it will pass", "the test is wrong"),
+        "tester-adjudicate": "Verdict: test\nReason: 2 + 3 is 5\n\n"
+        + code("tests/test_calc.py", "def test_sum():\n    assert add(2, 3) == 5"),
+    }
+    assert bench.run()["verdict"] == "merged"
+    assert bench.merged("tests/test_calc.py") == both.replace("== 6", "== 5")
+
+
 @pytest.mark.parametrize("sent", ["", TESTS])
 @pytest.mark.parametrize("verdict", ["test", "code"])
 def test_a_coder_who_blames_the_test_is_heard_by_the_tester_once(bench, sent, verdict):
