@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from agents.context.retrieval import Chunk, Piece, retrieve
+from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, retrieve
 from agents.languages.symbols import Symbols
 
 FITTING = 12  # definitions that the task does not name
@@ -27,7 +27,8 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
     fitting = retrieve(about, [Chunk(path, piece) for piece in pieces], limit=FITTING, chars=chars)
     for piece in [*named, *(chunk.piece for chunk in fitting)]:
         whole = "\n".join(lines[piece.line - 1 : piece.end])
-        body = whole if piece in named and len(whole) <= left else piece.text
+        fits = len(whole) <= left and (piece in named or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing
+        body = whole if fits else piece.text
         if piece not in shown and len(body) <= left:
             shown[piece] = body
             left -= len(body)

@@ -150,6 +150,10 @@ def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
     assert " lines not shown …\n    Line 6" in shown
     assert "    return sep.join(rows)\n" in shown
     assert len(shown) < 12_000
+    middling = f'def render(rows):\n    """Render.\n\n{prose[:4_000]}\n    """\n    return rows\n'
+    repository, sha = repository_of(tmp_path / "more", SHOP | {"shop/sheet.py": f"{module}\n\n{middling}"})
+    shown = existing_files(repository, sha, ["shop/sheet.py"], "the long explanation that is rendered")
+    assert middling in shown
 
 
 def test_a_folder_of_data_hides_no_other_file(tmp_path):
