@@ -29,9 +29,11 @@ from agents.llm.base import Message, ReplyTooLong
 from agents.personas import CODER
 from agents.prompts.provenance import Material, Source, as_turn, label, render
 from agents.repair.evidence import is_shown
-from agents.repair.feedback import counts_text, trace_text, whole_trace
+from agents.repair.feedback import clip, counts_text, trace_text, whole_trace
 from agents.repair.known import where_text
 from agents.replies.types import Diagnosis
+
+DIFF_CHARS = 8_000  # of a change that a reviewer refused
 
 
 def _candidate(
@@ -197,8 +199,13 @@ def fix_findings(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 
 def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The reviewer refused: change what was asked for."""
-    reasons = "\n".join(f"- {reason}" for reason in state["candidate"]["report"]["review"])
-    return _answer(state, runtime, "rejected", "review", render("task.rejected", reasons=label(reasons, Source.MODEL)))
+    ctx, reasons = runtime.context, "\n".join(f"- {reason}" for reason in state["candidate"]["report"]["review"])
+    changes = ctx.repository.open(ctx.worktree_name).changes(state["base"])
+    # Without what it took away the coder cannot put it back.
+    diff = "".join(one.diff for one in changes if one.path not in state["candidate"]["tests"])
+    shown = label(clip(diff, DIFF_CHARS), Source.MODEL, "diff")
+    prompt = render("task.rejected", reasons=label(reasons, Source.MODEL), diff=shown)
+    return _answer(state, runtime, "rejected", "review", prompt)
 
 
 def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:

@@ -244,6 +244,11 @@ def test_a_reviewer_is_told_what_it_said_of_the_same_change_before(bench):
     assert bench.run()["verdict"] == "escalated"
     thoughts = [event for event in bench.event_log.of("thought") if event["payload"]["step"] == "review"]
     first, second, *_ = (event["blobs"]["prompt"][-1] for event in thoughts)
+    (again,) = [e["blobs"]["prompt"][-1] for e in bench.event_log.of("thought") if e["payload"]["step"] == "rejected"][
+        :1
+    ]
+    assert "Your change so far:\n```diff from=model\ndiff --git a/calc.py" in again
+    assert "test_calc.py" not in again
     assert "You did not accept" not in first
     assert "You did not accept this very change:\n```from=model\nuse a - b\n```" in second
 
