@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -64,13 +65,13 @@ def run_pytest(
 
 def read_report(done: ExecResult, token: str) -> TestReport:
     """The report of a run, from the lines that came through its pipe."""
-    rows: dict[str, list[dict[str, Any]]] = {}
+    rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     foreign = False
     for line in done.report.splitlines():
         mark, _, text = line.partition(" ")
         try:
             row = json.loads(text)
-            rows.setdefault(row["kind"], []).append(row)
+            rows[row["kind"]].append(row)
         except (ValueError, RecursionError, TypeError, KeyError):
             foreign = foreign or done.exit_code is not None  # killed in the middle of a line
             continue
@@ -81,38 +82,34 @@ def read_report(done: ExecResult, token: str) -> TestReport:
         return without_result(done, "its report is malformed")
 
 
-def _read(done: ExecResult, rows: dict[str, list[dict[str, Any]]], foreign: bool) -> TestReport:
-    failed = [row for row in rows.get("fail", ()) if row["when"] == "call"]
-    errors = [row for row in rows.get("fail", ()) if row["when"] != "call"] + rows.get("collect", [])
-    passed, wrong = {row["id"] for row in rows.get("pass", ())}, {row["id"] for row in failed}
-    skips = {row["id"]: str(row["reason"]) for row in rows.get("skip", ())}
-    collected = [str(nodeid) for row in rows.get("collected", ()) for nodeid in row["ids"]]
-    outcomes = {nodeid: "deselected" for row in rows.get("deselected", ()) for nodeid in row["ids"]}
-    for ids, outcome in (
-        (passed, "passed"),
-        (skips, "skipped"),
-        ({row["id"] for row in errors}, "error"),
-        (wrong, "failed"),
-    ):
-        outcomes |= dict.fromkeys(map(str, ids), outcome)
+def _read(done: ExecResult, rows: defaultdict[str, list[dict[str, Any]]], foreign: bool) -> TestReport:
+    failed = [row for row in rows["fail"] if row["when"] == "call"]
+    errors = [row for row in rows["fail"] if row["when"] != "call"] + rows["collect"]
+    skips = {row["id"]: str(row["reason"]) for row in rows["skip"]}
+    collected = [str(nodeid) for row in rows["collected"] for nodeid in row["ids"]]
+    outcomes = {nodeid: "deselected" for row in rows["deselected"] for nodeid in row["ids"]}
+    ranked = {"passed": rows["pass"], "skipped": rows["skip"], "error": errors, "failed": failed}  # the last one counts
+    ids = {outcome: {str(row["id"]) for row in found} for outcome, found in ranked.items()}
+    for outcome, names in ids.items():
+        outcomes |= dict.fromkeys(names, outcome)
     hangs = tuple(
         Hang(str(row["id"]), tuple(map(str, row["frames"])), float(row["seconds"]), float(row["cpu"]))
-        for row in rows.get("hang", ())
+        for row in rows["hang"]
     )
     found: dict[str, Any] = {
-        "passed": len(passed - wrong),
-        "failed": len(wrong),
+        "passed": len(ids["passed"] - ids["failed"]),
+        "failed": len(ids["failed"]),
         "errors": len(errors),
-        "skipped": len(skips.keys() - wrong),
+        "skipped": len(ids["skipped"] - ids["failed"]),
         "collected": len(collected),
-        "failing": tuple(str(row["id"]) for row in [*rows.get("collect", ()), *rows.get("fail", ())]),
-        "failures": tuple(_failure(row) for row in [*rows.get("fail", ()), *rows.get("collect", ())] if row["message"]),
+        "failing": tuple(str(row["id"]) for row in [*rows["collect"], *rows["fail"]]),
+        "failures": tuple(_failure(row) for row in [*rows["fail"], *rows["collect"]] if row["message"]),
         "outcomes": outcomes,
         "skips": skips,
         "hangs": hangs,
-        "hooks": tuple(str(name) for row in rows.get("probe", ())[-1:] for name in row["hooks"]),
+        "hooks": tuple(str(name) for row in rows["probe"][-1:] for name in row["hooks"]),
     }
-    ends = rows.get("end", [])
+    ends = rows["end"]
     if done.timed_out or len(ends) != 1 or ends[0]["exit_code"] != done.exit_code:
         return without_result(done, **found)
     (end,) = ends
@@ -134,9 +131,9 @@ def _failure(row: dict[str, Any]) -> Failure:
     return Failure(where, str(row["message"]), str(row["traceback"]))
 
 
-def _void(rows: dict[str, list[dict[str, Any]]], end: dict[str, Any], foreign: bool) -> str:
+def _void(rows: defaultdict[str, list[dict[str, Any]]], end: dict[str, Any], foreign: bool) -> str:
     """Why the run proves nothing; "" when its own checks held."""
-    probes = rows.get("probe", [])
+    probes = rows["probe"]
     lies = [lie for row in probes for lie in row["lies"]]
     changed = sorted({name for row in probes for name in row["changed"]})
     if foreign:
@@ -149,6 +146,6 @@ def _void(rows: dict[str, list[dict[str, Any]]], end: dict[str, Any], foreign: b
         return f"the test tools were changed while the tests ran: {', '.join(changed[:5])}"
     if end["rewritten"]:
         return f"files were changed while the tests ran: {', '.join(end['rewritten'][:5])}"
-    if len(rows.get("collected", ())) > 1:
+    if len(rows["collected"]) > 1:
         return "the tests were collected more than once"
     return ""
