@@ -293,6 +293,7 @@ def test_an_unknown_package_waits_for_a_person_and_goes_on_after_the_answer(benc
     index.add_wheel("obscure-adder".replace("-", "_"), {"obscure_adder.py": ""})
     bench.supply = PackageSupply(tmp_path / "packages", index=index.python)
     bench.task = task(packages=["obscure-adder"])
+    bench.replies["coder-code"] = code("calc.py", "import obscure_adder\n\n\ndef add(a, b):\n    return a + b")
     with pytest.raises(Waiting, match="obscure-adder"):
         bench.run()
     bench.task_store.answers["obscure-adder"] = "rejected"
