@@ -123,6 +123,7 @@ def _read(done: ExecResult, rows: defaultdict[str, list[dict[str, Any]]], foreig
     if not problem and silent and end["exit_code"] == 0:
         problem = f"{len(silent)} tests were collected and gave no result, the first is {silent[0]}"
     void = "" if problem or not collected else _void(rows, end, foreign)
+    found["broken"] = not foreign and any(len(row["lies"]) > 1 for row in rows.get("probe", ()))
     return TestReport(**found | of_run(done), branch_coverage=branches, covered=covered, problem=problem, void=void)
 
 

@@ -72,6 +72,7 @@ class TestReport:
     out_of_memory: bool = False
     problem: str = ""  # why there is no proper result, in words
     void: str = ""
+    broken: bool = False  # at its end not even a test that must pass did: what ran before broke the runner
     hangs: tuple[Hang, ...] = ()
     outcomes: Mapping[str, str] = field(default_factory=dict)
     skips: Mapping[str, str] = field(default_factory=dict)  # node id -> where and why

@@ -107,7 +107,8 @@ def trouble(found: TestReport, written: Mapping[str, str]) -> str:
 
     `written` are the task's files: a module that one of them names is the task's own affair.
     """
-    if found.void:
+    # A run that broke its own runner is void and never a pass, but its failures are the code's or the tests' own.
+    if found.void and not (found.broken and found.failed + found.errors > found.passed):
         return found.void
     if found.starved:
         return f"the machine had no CPU for the tests: {found.cpu_seconds:.0f} s in {found.seconds:.0f} s"

@@ -47,6 +47,16 @@ def test_a_failure_carries_its_message_and_trace(box: Sandbox) -> None:
     assert "left = 1" in report.failures[0].traceback
 
 
+def test_a_test_that_closes_the_output_breaks_the_run_and_fails_it(box: Sandbox) -> None:
+    test = b"import sys, pytest\ndef test_a(capsys): sys.stdout.close()\n@pytest.mark.parametrize('n', range(9))\n"
+    box.put({"test_x.py": test + b"def test_b(n): pass\n"})
+    report = run_pytest(box, coverage_of=None)
+    assert report.void
+    assert report.broken
+    assert report.failed + report.errors > report.passed
+    assert "closed file" in report.failures[0].message
+
+
 SIGNALS = b"""import os, signal, socket
 import pytest
 

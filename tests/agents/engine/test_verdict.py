@@ -96,6 +96,9 @@ def test_a_void_run_is_no_pass_and_says_nothing_of_the_code():
     found = TestReport(**vars(run(new="passed")) | {"void": "asserts do not tell the truth"})
     assert not judge(found).ok
     assert trouble(found, {}) == "asserts do not tell the truth"
+    broke = TestReport(**vars(found) | {"broken": True, "errors": 7})
+    assert not judge(broke).ok
+    assert trouble(broke, {}) == ""
 
 
 def missing(name):
