@@ -9,6 +9,8 @@ from typing import Any
 
 # pytest's marks below the characters that differ: the lines above them say it.
 _GUIDES = re.compile(r"^E +\?[ +^-]*\n", re.M)
+# Frames of the test runner and of the interpreter in the stacks of a run that was stopped.
+_RUNNERS = re.compile(r'^ *File "(?!/workspace/)[^"\n]+", line \d+ in .*\n?', re.M)
 SAME = 3  # traces of one error message that are shown
 TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
 
@@ -60,7 +62,7 @@ def trace_text(report: Mapping[str, Any]) -> str:
     if report.get("problem"):
         blocks.insert(0, f"There is no valid result: {report['problem']}.")
     if not failures:
-        blocks.append(clip(str(report.get("output", "")), TRACE_CHARS).strip())
+        blocks.append(clip(_RUNNERS.sub("", str(report.get("output", ""))), TRACE_CHARS).strip())
     return "\n\n".join(blocks)
 
 
