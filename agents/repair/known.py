@@ -41,7 +41,11 @@ def where_text(report: Mapping[str, Any], language: Language) -> str:
     """
     places: dict[str, int] = {}
     for one in problems_of(report, language):
-        if one.place and one.kind != "TimeLimitError" and not language.is_test(one.place.rpartition(":")[0]):
+        if (
+            one.place
+            and one.kind != "TimeLimitError"
+            and not language.is_test(one.place.rpartition(":")[0] or one.place)
+        ):
             line = f"{one.place} ({one.kind})"
             places[line] = places.get(line, 0) + 1
     ranked = sorted(places.items(), key=lambda item: -item[1])

@@ -67,6 +67,13 @@ def test_where_a_hanging_test_was_stopped_is_no_place_of_a_mistake() -> None:
     assert where_text({"failures": [failure("a", stopped)]}, PYTHON) == ""
 
 
+def test_a_test_file_without_a_line_is_no_place_either() -> None:
+    errors = [failure(f"t{number}", "ValueError: I/O operation on closed file") for number in range(3)]
+    for one in errors:
+        one["nodeid"] = "test/test_a.py"
+    assert where_text({"failures": errors}, PYTHON) == ""
+
+
 def test_of_many_places_the_first_are_told() -> None:
     report = {"failures": [failure("a", KEY_ERROR.replace("cart.py:3", f"cart.py:{line}")) for line in range(10, 18)]}
     assert where_text(report, PYTHON).splitlines()[-1] == "Where: and 3 more places"
