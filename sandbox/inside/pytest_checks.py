@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import faulthandler
+import inspect
 import os
 import signal
 import sys
 import time
 import types
+import unittest.case
+from collections.abc import Iterator
 from typing import Any
 
 import _pytest.assertion.rewrite
@@ -17,6 +20,10 @@ import _pytest.runner
 import pytest
 
 KEEP_FRAMES = 12
+SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+MOST_FILES = 20_000
+MOST_WRAPPERS = 20  # of a function that says it wraps itself there is no end
+RUNS_A_TEST = ("run", "__call__", "_callTestMethod")  # of a TestCase
 COPY_STDERR = 999  # beyond what tests open and close, like the report
 
 
@@ -146,3 +153,97 @@ class ToolSnapshot:
     def _installed(self, value: Any) -> bool:
         code = getattr(getattr(value, "__func__", getattr(value, "fget", value)), "__code__", None)
         return code is not None and code.co_filename.startswith(self.trusted)
+
+
+class SourceFiles:
+    """The Python files below a folder, by the time of their last change, which cannot be set back."""
+
+    def __init__(self, home: str) -> None:
+        self.home, self.swapped = home, set[str]()
+        self.first = self._now()
+
+    def _now(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for folder, folders, names in os.walk(self.home):
+            folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith(".")]
+            for name in names:
+                if name.endswith(".py") and len(found) < MOST_FILES:
+                    path = os.path.join(folder, name)
+                    found[path] = os.lstat(path).st_ctime_ns
+        return found
+
+    def before_import(self, path: str) -> None:
+        """Notes a file that is another one now: its folder may be put back before the end."""
+        if path in self.first and not (os.path.lexists(path) and os.lstat(path).st_ctime_ns == self.first[path]):
+            self.swapped.add(path)
+
+    def rewritten(self) -> list[str]:
+        """Files that were changed, removed or exchanged since the beginning."""
+        now = self._now()
+        changed = self.swapped | {path for path, at in self.first.items() if now.get(path) != at}
+        return [os.path.relpath(path, self.home) for path in sorted(changed)]
+
+
+class CollectedTests:
+    """The tests as they were collected, to see that these are what runs."""
+
+    def __init__(self, home: str, trusted: list[str]) -> None:
+        self.home, self.trusted = home, tuple(part + os.sep for part in trusted)
+        self.items: list[Any] = []
+        self.bodies: dict[str, list[tuple[Any, Any]]] = {}
+        self.replaced: list[str] = []
+
+    def keep(self, items: list[Any]) -> None:
+        self.items = items
+        self.bodies = {item.nodeid: list(self._bodies(getattr(item, "obj", None))) for item in items}
+
+    @staticmethod
+    def _bodies(test: Any) -> Iterator[tuple[Any, Any]]:
+        """The function and those that it wraps, each with its code."""
+        test = getattr(test, "__func__", test)
+        for _ in range(MOST_WRAPPERS):
+            if not isinstance(test, types.FunctionType):
+                return
+            yield test, test.__code__
+            test = vars(test).get("__wrapped__")
+
+    def before_call(self, item: Any) -> None:
+        """Notes a test that is other code now; installed plugins may put their own function around it."""
+        kept, now = self.bodies.get(item.nodeid), list(self._bodies(getattr(item, "obj", None)))
+        if kept is None:
+            return
+        same = not kept or (now and (now[0][1] is kept[0][1] or now[0][1].co_filename.startswith(self.trusted)))
+        if not same or any(function.__code__ is not code for function, code in kept):
+            self.replaced.append(item.nodeid)
+
+    def unasked(self, item: Any, call: Any) -> str:
+        """Why a call that did not fail is no pass and no skip either; "" for an honest one."""
+        if call.excinfo is None:
+            return "its TestCase calls this test and never runs its body" if self._never_runs(item) else ""
+        if not isinstance(call.excinfo.value, (pytest.skip.Exception, pytest.xfail.Exception)):
+            return ""
+        trace: Any = call.excinfo.value.__traceback__
+        while trace.tb_next:
+            trace = trace.tb_next
+        # pytest.skip() and pytest.xfail() raise in pytest; elsewhere an assert may have raised it.
+        asked = trace.tb_frame.f_code.co_filename.startswith(self.trusted)
+        return "" if asked else f"{call.excinfo.typename} was raised without pytest.skip() or pytest.xfail()"
+
+    @staticmethod
+    def _never_runs(item: Any) -> bool:
+        case, plain = getattr(item, "instance", None), unittest.case.TestCase
+        if not isinstance(case, plain) or any(getattr(type(case), n) is not getattr(plain, n) for n in RUNS_A_TEST):
+            return False
+        test = getattr(case, item.name, None)
+        return any(kind(test) for kind in (inspect.iscoroutinefunction, inspect.isgeneratorfunction))
+
+    def hooks(self) -> list[str]:
+        """What classes of the project put in the place of the way in which a TestCase runs a test."""
+        cases = {item.cls for item in self.items if isinstance(getattr(item, "cls", None), type)}
+        found = set()
+        for base in {base for case in cases if issubclass(case, unittest.case.TestCase) for base in case.__mro__}:
+            for name in RUNS_A_TEST:
+                code = getattr(vars(base).get(name), "__code__", None)
+                if code is not None and code.co_filename.startswith(self.home + os.sep):
+                    found.add(f"{os.path.relpath(code.co_filename, self.home)}: {base.__name__}.{name}")
+        return sorted(found)

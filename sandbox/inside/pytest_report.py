@@ -31,7 +31,7 @@ from _pytest.config import PytestPluginManager
 from _pytest.config.findpaths import load_config_dict_from_file
 from _pytest.fixtures import FuncFixtureInfo
 
-from sandbox.inside.pytest_checks import Limit, ToolSnapshot
+from sandbox.inside.pytest_checks import CollectedTests, Limit, SourceFiles, ToolSnapshot
 
 REPORT_FD = 1000  # opened by the agent (sandbox.inside.commands)
 KEEP_FAILURES, KEEP_TRACE, KEEP_MESSAGE = 40, 6000, 600
@@ -43,8 +43,6 @@ OWN_PLUGINS = {
     "hypothesispytest": "_hypothesis_pytestplugin",
     "anyio": "anyio.pytest_plugin",
 }
-SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
-MOST_FILES = 20_000
 
 
 def clipped(text: str, size: int) -> str:
@@ -74,7 +72,7 @@ class Recorder:
         self.limit, self.trusted, self.tree = limit, trusted, tree
         self.send, self.home, self.failures, self.probes = report.send, tree[0], 0, set[Any]()
         self.answers: dict[str, str] = {}
-        self.files = self._files()
+        self.files, self.tests = SourceFiles(self.home), CollectedTests(self.home, trusted)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: Any) -> Any:
@@ -100,11 +98,13 @@ class Recorder:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_finish(self, session: Any) -> Any:
         done = yield
+        self.tests.keep(session.items)
         self.send("collected", ids=[item.nodeid for item in session.items])
         return done
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: Any) -> Any:
+        self.files.before_import(str(getattr(collector, "path", "")))
         report = yield
         if report.failed:
             self._failure("collect", collector.nodeid, "", report, 0.0)
@@ -132,14 +132,23 @@ class Recorder:
             self.limit.stop()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: Any) -> Any:
+        self.tests.before_call(item)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
         report = yield
         nodeid, when = item.nodeid, call.when
+        if when == "call" and not report.failed and (why := self.tests.unasked(item, call)):
+            report.outcome, report.longrepr = "failed", why
         if item in self.probes:
             if when == "call" or report.outcome != "passed":
                 self.answers[item.name] = f"{report.outcome} {report.longrepr}"
         elif report.failed:
             self._failure("fail", nodeid, when, report, call.duration)
+        elif report.skipped and nodeid.endswith("[NOTSET]"):  # of no parameters: there is no such test
+            self.send("deselected", ids=[nodeid])
         elif report.skipped:
             self.send("skip", id=nodeid, when=when, reason=str(report.longrepr)[:KEEP_MESSAGE])
         elif when == "call":
@@ -188,11 +197,12 @@ class Recorder:
             lies.append("a test that must fail did not")
         if not self.answers.get(twin, "").startswith("passed"):
             lies.append("a test that must pass did not")
-        self.send("probe", place=place, lies=lies, changed=self.tools.changed()[:20], hooks=self._hooks()[:20])
+        changed = [*self.tools.changed(), *self.tests.replaced]
+        self.send("probe", place=place, lies=lies, changed=changed[:20], hooks=self._hooks()[:20])
 
     def _hooks(self) -> list[str]:
         """Hooks that files of the project brought in."""
-        found = []
+        found = self.tests.hooks()
         for plugin in self.manager.get_plugins():
             module = plugin if isinstance(plugin, types.ModuleType) else sys.modules.get(type(plugin).__module__)
             path = getattr(module, "__file__", None) or ""
@@ -200,22 +210,6 @@ class Recorder:
                 names = [name for name in dir(plugin) if name.startswith("pytest_")]
                 found += [f"{os.path.relpath(path, self.home)}: {name}" for name in names]
         return found
-
-    def _files(self) -> dict[str, int]:
-        """When the Python files here were last changed; this time cannot be set back."""
-        found: dict[str, int] = {}
-        for folder, folders, names in os.walk(self.home):
-            folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith(".")]
-            for name in names:
-                if name.endswith(".py") and len(found) < MOST_FILES:
-                    path = os.path.join(folder, name)
-                    found[path] = os.lstat(path).st_ctime_ns
-        return found
-
-    def rewritten(self) -> list[str]:
-        """Files that were changed or removed since the beginning."""
-        now = self._files()
-        return [os.path.relpath(path, self.home) for path, at in self.files.items() if now.get(path) != at]
 
 
 def coverage_of(folder: str) -> Any:
@@ -369,6 +363,8 @@ def main() -> int:
     for name in [*OWN_PLUGINS, *request["plugins"]] if request["plugins"] else known:
         fixed += ["-p", name]
     arguments = list(without_places(request["arguments"]) if request["paths"] else request["arguments"])
+    # Code under test could have put it beside a test file that is imported later.
+    _pytest.assertion.rewrite._read_pyc = lambda *_: None
     # The agent has imported these before pytest could rewrite them: true, harmless, and an error under `-W error`.
     rewriting: Any = _pytest.assertion.rewrite.AssertionRewritingHook
     rewriting._warn_already_imported = lambda self, name: None
@@ -383,7 +379,7 @@ def main() -> int:
     os.chdir(home)
     covered = measured(measure, scratch) if measure else {"branch_coverage": None, "files": {}}
     shutil.rmtree(scratch, ignore_errors=True)
-    recorder.send("end", exit_code=code, rewritten=recorder.rewritten()[:20], **covered)
+    recorder.send("end", exit_code=code, rewritten=recorder.files.rewritten()[:20], **covered)
     return code
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import re
 
 from agents.languages.python import syntax
@@ -10,6 +11,8 @@ from agents.languages.python import syntax
 MAX_PARSED = 100_000  # characters; a longer file is compared as text
 MAX_LINES = 5_000
 _MAX_TRIES = 40
+_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_READ_ALIKE = frozenset({"utf-8", "ascii", "iso8859-1"})  # in which nobody sees a comment where Python sees code
 _CODE = re.compile(r"(?:def|class|import|from|async|@|if|for|while|with|try|return)\b|@")
 _PROSE = re.compile(r"(?:[#>*-]+\s*|\d{1,2}[.)]\s+)?(?:[A-Z][\w'’]*|\*\*)[^=(]{8,}|`{3,}|~{3,}|#{1,6}\s+[A-Z]")
 _HEADINGS = re.compile(r"(?:\s*\n#{2,6}[ ]+[A-Z][^\n]{0,100})+\s*\Z")  # to Python they are comments
@@ -31,7 +34,17 @@ def syntax_error(path: str, source: str) -> str:
     except syntax.UNREADABLE as error:
         line = getattr(error, "lineno", None) or 0
         return f"{path}:{line}: {type(error).__name__}: {error}"
+    for number, text in enumerate(re.split(r"\r\n?|\n", source, maxsplit=2)[:2], 1):
+        if (found := _COOKIE.match(text)) and not _reads_alike(found[1]):
+            return f"{path}:{number}: SyntaxError: files are UTF-8; leave out the encoding {found[1]}"
     return ""
+
+
+def _reads_alike(encoding: str) -> bool:
+    try:
+        return codecs.lookup(encoding).name in _READ_ALIKE
+    except LookupError:
+        return False
 
 
 def normal(source: str) -> str | None:

@@ -5,6 +5,8 @@ import pytest
 from agents.languages.python.forgery import forgeries
 from agents.languages.python.pruning import ids_of_tests
 
+MANAGED = "@contextlib.contextmanager\ndef session():\n    try:\n        yield 1\n"
+
 
 @pytest.mark.parametrize(
     ("path", "source", "why"),
@@ -18,6 +20,12 @@ from agents.languages.python.pruning import ids_of_tests
         ("shop.py", "import _pytest.runner", "imports _pytest"),
         ("shop.py", "def f():\n    import pytest\n    pytest.skip('x')", "imports pytest"),
         ("shop.py", "import os\nos._exit(0)", "calls os._exit"),
+        ("shop.py", "import sys\nsys.settrace(print)", "calls sys.settrace"),
+        ("shop.py", "def f(test, g):\n    test.__code__ = g.__code__", "sets __code__"),
+        ("shop.py", "def f(frame):\n    frame.f_lineno += 1", "sets f_lineno"),
+        ("shop.py", "class A:\n    def __exit__(self, *error):\n        return True", "swallows every failure"),
+        ("shop.py", f"{MANAGED}    except (KeyError, Exception):\n        pass", "session swallows failures"),
+        ("shop.py", f"{MANAGED}    except:\n        pass", "session swallows failures"),
     ],
 )
 def test_what_steers_the_result_is_named(path, source, why):
@@ -30,6 +38,9 @@ def test_what_steers_the_result_is_named(path, source, why):
         ("tests/conftest.py", "import pytest\n@pytest.fixture(autouse=True)\ndef shop():\n    return 1"),
         ("tests/test_a.py", "import pytest\ndef test_a():\n    pytest.skip('not here')"),
         ("shop.py", "class A:\n    def __eq__(self, other):\n        return self.x == other.x"),
+        ("shop.py", f"{MANAGED}    except Exception:\n        roll_back()\n        raise"),
+        ("shop.py", f"{MANAGED}    except KeyError:\n        pass"),
+        ("shop.py", "class A:\n    def __exit__(self, kind, *error):\n        return kind is KeyError"),
         ("shop.py", "def broken(:"),
     ],
 )
