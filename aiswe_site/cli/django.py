@@ -30,9 +30,9 @@ def start(*, migrate: bool = True) -> None:
 
     django.setup()
     if migrate:
-        from django.core.management import call_command
+        from aiswe_site.migrating import migrate_in_turn
 
-        call_command("migrate", interactive=False, verbosity=0)
+        migrate_in_turn()
 
 
 def acting_user(name: str) -> User:

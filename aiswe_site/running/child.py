@@ -61,10 +61,12 @@ def prepare() -> None:
     """Django, and a database that fits this version."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aiswe_site.settings")
     import django
-    from django.core.management import call_command
 
     django.setup()
-    call_command("migrate", interactive=False, verbosity=0)
+
+    from aiswe_site.migrating import migrate_in_turn
+
+    migrate_in_turn()
 
 
 def start_worker() -> EmbeddedWorker:

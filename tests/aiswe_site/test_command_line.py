@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from aiswe_site.cli import main, output
 from aiswe_site.cli.app import LazyGroup, cli, run
 from aiswe_site.cli.overview import COMMANDS, overview
-from tests.aiswe_site.running import REPOSITORY, aiswe, environment
+from tests.aiswe_site.running import COMMAND, REPOSITORY, aiswe, environment
 
 PRD = """# Requirements
 
@@ -370,3 +370,18 @@ def test_an_administrator_can_be_made_by_hand_and_a_weak_password_is_refused(tmp
 def test_the_name_of_a_tables_row_stands_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     output.table(("Project", "Name"), [("demo-1-shared-household", "A long name of many words " * 6)])
     assert "demo-1-shared-household" in capsys.readouterr().out, "it is what the next command asks for"
+
+
+@pytest.mark.slow
+def test_commands_that_begin_together_on_an_empty_folder_all_find_a_database(tmp_path: Path) -> None:
+    begun = [
+        subprocess.Popen(
+            [*COMMAND, "project", "list", "--json"],
+            env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    assert [(each.communicate()[0].strip(), each.returncode) for each in begun] == [("[]", 0)] * 4
