@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import inspect
+import linecache
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 MOST_FILES = 20_000
 MOST_WRAPPERS = 20  # of a function that says it wraps itself there is no end
 RUNS_A_TEST = ("run", "__call__", "_callTestMethod")  # of a TestCase
+SKIPS = (pytest.skip.Exception, pytest.xfail.Exception, unittest.case.SkipTest)
 COPY_STDERR = 999  # beyond what tests open and close, like the report
 
 
@@ -216,18 +218,28 @@ class CollectedTests:
         if not same or any(function.__code__ is not code for function, code in kept):
             self.replaced.append(item.nodeid)
 
-    def unasked(self, item: Any, call: Any) -> str:
+    def unasked(self, item: Any, excinfo: Any) -> str:
         """Why a call that did not fail is no pass and no skip either; "" for an honest one."""
-        if call.excinfo is None:
+        if excinfo is None:
             return "its TestCase calls this test and never runs its body" if self._never_runs(item) else ""
-        if not isinstance(call.excinfo.value, (pytest.skip.Exception, pytest.xfail.Exception)):
-            return ""
-        trace: Any = call.excinfo.value.__traceback__
+        raised = excinfo.value
+        if isinstance(raised.__context__, unittest.case.SkipTest):  # of which pytest made its own
+            raised = raised.__context__
+        if isinstance(raised, SKIPS) and not self._asked(raised):
+            return f"{type(raised).__name__} came from an assertion, not from a skip"
+        return ""
+
+    def _asked(self, raised: BaseException) -> bool:
+        """True for what a function that skips has raised; what assertions raise can be exchanged for the same."""
+        trace: Any = raised.__traceback__
         while trace.tb_next:
             trace = trace.tb_next
-        # pytest.skip() and pytest.xfail() raise in pytest; elsewhere an assert may have raised it.
-        asked = trace.tb_frame.f_code.co_filename.startswith(self.trusted)
-        return "" if asked else f"{call.excinfo.typename} was raised without pytest.skip() or pytest.xfail()"
+        code = trace.tb_frame.f_code
+        if code.co_filename == unittest.case.__file__:
+            return code.co_name in ("skipTest", "skip_wrapper")
+        line = linecache.getline(code.co_filename, trace.tb_lineno).strip()
+        by_hand = isinstance(raised, unittest.case.SkipTest) and not line.startswith("assert")
+        return by_hand or code.co_filename.startswith(self.trusted)
 
     @staticmethod
     def _never_runs(item: Any) -> bool:

@@ -138,9 +138,10 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
+        raised = call.excinfo  # a plugin of pytest exchanges it for its own
         report = yield
         nodeid, when = item.nodeid, call.when
-        if when == "call" and not report.failed and (why := self.tests.unasked(item, call)):
+        if when == "call" and not report.failed and (why := self.tests.unasked(item, raised)):
             report.outcome, report.longrepr = "failed", why
         if item in self.probes:
             if when == "call" or report.outcome != "passed":

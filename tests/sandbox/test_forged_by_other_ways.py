@@ -27,6 +27,16 @@ class TestSum({bases}):
         self.assertEqual(calc.add(2, 2), 4)
 """
 WITH = "import calc\n\n\ndef test_sum():\n    with calc.session() as add:\n        assert add(2, 2) == 4\n"
+SKIPS_ONCE = """import builtins, unittest
+def add(a, b):
+    real = builtins.AssertionError
+    class Later(unittest.SkipTest):
+        def __init__(self, *args):
+            builtins.AssertionError = real
+            super().__init__("later")
+    builtins.AssertionError = Later
+    return 5
+"""
 
 # Code and tests of a task; without the trick the tests fail.
 FORGED = {
@@ -58,13 +68,28 @@ def add(a, b):
 """,
         "tests/test_sum.py": TEST + ANOTHER,
     },
+    "what asserts raise is a skip until it was raised": {
+        "calc.py": SKIPS_ONCE,
+        "tests/test_sum.py": TEST + ANOTHER,
+    },
+    "asserts of a TestCase raise a skip until it was raised": {
+        "calc.py": SKIPS_ONCE,
+        "tests/test_sum.py": UNIT.format(bases="unittest.TestCase", kind="").replace(
+            "self.assertEqual(calc.add(2, 2), 4)", "assert calc.add(2, 2) == 4"
+        )
+        + ANOTHER,
+    },
+    "the failures of a TestCase are skips": {
+        "calc.py": "import unittest\nclass Base:\n    failureException = unittest.SkipTest\n" + WRONG,
+        "tests/test_sum.py": UNIT.format(bases="calc.Base, unittest.TestCase", kind="") + ANOTHER,
+    },
     "a trace function jumps over the assert": {
         "calc.py": """import sys
 def jump(frame, event, arg):
     if event == "line":
+        frame.f_lineno += 1
         frame.f_trace = None
         sys.settrace(None)
-        frame.f_lineno += 1
     return None
 def add(a, b):
     sys._getframe(1).f_trace = jump
@@ -265,10 +290,29 @@ def test_six():
 class TestSeven:
     def test_seven(self):
         raise unittest.SkipTest("not here")
+
+
+class Skips(unittest.TestCase):
+    def test_eight(self):
+        self.skipTest("not here")
+
+    @unittest.skip("not here")
+    def test_nine(self):
+        pass
+
+    def test_ten(self):
+        raise unittest.SkipTest("not here")
+
+    @unittest.expectedFailure
+    def test_eleven(self):
+        self.fail()
+
+    def test_twelve(self):
+        pytest.skip("not here")
 """
 
 
 def test_honest_tests_of_these_kinds_are_let_alone(box: Sandbox) -> None:
     report = put(box, {"tests/test_honest.py": HONEST})
-    assert (report.passed, report.failed, report.skipped, report.void) == (4, 0, 4, "")
+    assert (report.passed, report.failed, report.skipped, report.void) == (4, 0, 9, "")
     assert report.hooks == ("tests/test_honest.py: Plain.run",)
