@@ -102,7 +102,7 @@ def _not_run(found: TestReport, tests: Mapping[str, str], language: Language) ->
     return ""
 
 
-def trouble(found: TestReport, written: Mapping[str, str]) -> str:
+def trouble(found: TestReport, written: Mapping[str, str], setup: TestSetup) -> str:
     """Why the run proves nothing of the code: the machine, the sandbox, or its own checks; "" for an honest result.
 
     `written` are the task's files: a module that one of them names is the task's own affair.
@@ -112,6 +112,9 @@ def trouble(found: TestReport, written: Mapping[str, str]) -> str:
         return found.void
     if found.starved:
         return f"the machine had no CPU for the tests: {found.cpu_seconds:.0f} s in {found.seconds:.0f} s"
+    new = {plain(one) for one in found.failing} - setup.known_failures - setup.flickering
+    if found.timed_out and found.collected and not (found.hangs or new):
+        return f"all tests together took more than {found.seconds:.0f} s, though none hung and none failed"
     missing = {match[1].partition(".")[0] for one in found.failures if (match := _MISSING.search(one.message))}
     absent = len(found.failing or found.failures) == sum("No module named" in one.message for one in found.failures)
     if missing and absent and not found.passed:

@@ -199,7 +199,7 @@ def _run_until_sound(
         sandbox.mirror(tree.path)
         tested = tree.tree(state["base"])
         found = language.run_tests(sandbox, paths, setup, measured=True)
-        why = trouble(found, written) or _hung_once(ctx, tree, language, sandbox, found)
+        why = trouble(found, written, setup) or _hung_once(ctx, tree, language, sandbox, found)
         if not why:
             break
         said = f"A test run says nothing of the code: {why}"[:500]

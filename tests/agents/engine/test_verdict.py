@@ -95,10 +95,10 @@ def test_a_skip_that_the_tasks_code_asks_for_is_a_failure():
 def test_a_void_run_is_no_pass_and_says_nothing_of_the_code():
     found = TestReport(**vars(run(new="passed")) | {"void": "asserts do not tell the truth"})
     assert not judge(found).ok
-    assert trouble(found, {}) == "asserts do not tell the truth"
+    assert trouble(found, {}, TestSetup()) == "asserts do not tell the truth"
     broke = TestReport(**vars(found) | {"broken": True, "errors": 7})
     assert not judge(broke).ok
-    assert trouble(broke, {}) == ""
+    assert trouble(broke, {}, TestSetup()) == ""
 
 
 def missing(name):
@@ -107,13 +107,25 @@ def missing(name):
 
 
 def test_a_package_that_the_task_does_not_name_is_missing_in_the_environment():
-    assert "yaml" in trouble(missing("yaml"), {"calc.py": "import json"})
-    assert trouble(missing("yaml"), {"calc.py": "import yaml"}) == ""
-    assert trouble(missing("calc"), {"calc.py": "x = 1"}) == ""
+    assert "yaml" in trouble(missing("yaml"), {"calc.py": "import json"}, TestSetup())
+    assert trouble(missing("yaml"), {"calc.py": "import yaml"}, TestSetup()) == ""
+    assert trouble(missing("calc"), {"calc.py": "x = 1"}, TestSetup()) == ""
 
 
 def test_a_machine_without_cpu_is_no_failure_of_the_code():
-    assert "no CPU" in trouble(TestReport(timed_out=True, starved=True, cpu_seconds=3, seconds=900), {})
+    assert "no CPU" in trouble(TestReport(timed_out=True, starved=True, cpu_seconds=3, seconds=900), {}, TestSetup())
+
+
+def test_a_suite_that_is_stopped_while_its_tests_pass_says_nothing_of_the_code():
+    stopped = {"timed_out": True, "collected": 9, "passed": 3, "seconds": 120.0}
+    assert "none hung" in trouble(TestReport(**stopped), {}, TestSetup())
+    known = TestReport(**stopped, failing=(CASE,))
+    assert trouble(known, {}, TestSetup()) == ""
+    assert "none failed" in trouble(known, {}, TestSetup(known_failures=frozenset({CASE})))
+    assert trouble(TestReport(**stopped, hangs=(Hang(CASE, ("calc.py:3 in f",), 60, 60),)), {}, TestSetup()) == ""
+    assert trouble(TestReport(**stopped | {"collected": 0}), {}, TestSetup()) == "", (
+        "a loop in the code that is imported"
+    )
 
 
 def test_a_test_that_computed_up_to_its_limit_needs_no_second_run():
