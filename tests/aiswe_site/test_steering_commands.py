@@ -14,7 +14,7 @@ from projects.errors import IllegalMove
 from projects.models import Plan, Project, Requirement
 from projects.services.planning import documents, projects
 from projects.services.work import approval_requests, runs
-from tests.factories import make_document, make_plan, make_project, make_run, make_user, plan_content
+from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of, plan_content
 
 pytestmark = pytest.mark.django_db
 
@@ -135,6 +135,13 @@ def test_questions_are_listed_shown_and_answered_once(project: Project, capsys: 
     assert said(capsys, "approvals", "list", "--all")[0]["decided_by"] == "ada"
     assert "There is no question 999" in refused(capsys, "approvals", "show", "999")
     assert "perhaps" in refused(capsys, "approvals", "answer", number, "perhaps")
+
+
+def test_a_plan_that_is_approved_as_a_question_says_how_to_build_it(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = make_plan(needs={"T-01": []}, approved=False)
+    number = str(plan.project.approvals.get(kind="plan").pk)
+    assert run(["approvals", "answer", number, "yes", "--as", owner_of(plan.project).username]) == 0
+    assert f"Next: aiswe run start {plan.pk}" in capsys.readouterr().out
 
 
 def test_changed_tests_are_shown_as_differences(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

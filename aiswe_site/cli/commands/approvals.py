@@ -125,5 +125,7 @@ def answer(approval: Approval, word: str, reason: str, user: str) -> None:
     from projects.services.work import approvals
 
     found = approvals.decide(approval, by=django.acting_user(user), yes=yes, reason=reason)
-    output.answer(document_of(found), f"{found.get_status_display()}: {found.title}")
+    words = f"{found.get_status_display()}: {found.title}"
+    plan = found.project.plans.filter(status="approved").first() if found.kind == "plan" and yes else None
+    output.answer(document_of(found), f"{words}\nNext: aiswe run start {plan.pk}" if plan else words)
     django.tell_worker()

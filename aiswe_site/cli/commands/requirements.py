@@ -149,5 +149,6 @@ def confirm(project: Project, keys: tuple[str, ...], user: str) -> None:
     if left_out:
         words += f"\nLeft out: {', '.join(left_out)}"
     result = {"project": project.slug, "document": document.pk, "accepted": accepted, "rejected": left_out}
-    output.answer(result, f"{words}\nNext: a plan; `aiswe history` lists the runs.")
+    planning = document.runs.order_by("-pk").first()
+    output.answer(result, f"{words}\nNext: aiswe run watch {planning.pk}" if planning else words)
     django.tell_worker()
