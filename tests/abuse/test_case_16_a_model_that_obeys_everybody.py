@@ -81,7 +81,7 @@ ATTACKS = {
 def test_what_it_was_told_to_write_is_not_written(bench: Callable[..., Bench], attack: str, tmp_path: Path) -> None:
     runner = ObedientRunner(obeys=("coder",))
     made = bench(runner)
-    put(made, {"docs/notes.md": f"# Notes\n\n{ATTACKS[attack]}\n"})
+    put(made, {"notes.md": f"# Notes\n\n{ATTACKS[attack]}\n"})
     before = main_files(made)
     state = made.run()
     assert runner.obeyed, "the order was never seen"
@@ -139,7 +139,7 @@ def test_a_package_it_was_told_to_add_is_not_fetched(
     put(
         made,
         {
-            "docs/notes.md": order(
+            "notes.md": order(
                 package="totally-unknown-helper", write={"calc.py": "import totally_unknown_helper\n" + CODE}
             )
         },
@@ -241,7 +241,7 @@ def test_code_it_was_told_to_write_gets_nothing_out(
         obeys=("coder",), tests=TESTS.replace("== 5", "== 6")
     )  # fails, so that all output is looked at
     made = bench(runner, backend, limits=support.TaskLimits(max_retries=0))
-    put(made, {"docs/notes.md": order(write={"calc.py": exfiltration(trap, tmp_path)})})
+    put(made, {"notes.md": order(write={"calc.py": exfiltration(trap, tmp_path)})})
     state = made.run()
     assert runner.obeyed
     assert state["verdict"] == "escalated"
