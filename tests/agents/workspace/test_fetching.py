@@ -236,3 +236,16 @@ def test_plain_files_become_a_first_commit_byte_for_byte(tmp_path: Path) -> None
     held = Repository(ours, tmp_path / "trees")
     blobs = held.blobs(found.head)
     assert held.contents([blobs["kept.log"].hash]) == {blobs["kept.log"].hash: b"one\r\ntwo\n"}
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("To ssh://h/r\n ! [rejected] 7a401c93b5 -> run-1 (fetch first)", "nothing is ever forced"),
+        ("To ssh://h/r\n ! [rejected] 9d302f -> run-1 (non-fast-forward)", "nothing is ever forced"),
+        ("fatal: unable to access 'https://h/r/': The requested URL returned error: 403", "Access is refused"),
+        ("fatal: unable to update url base: HTTP 302", "redirect"),
+    ],
+)
+def test_digits_of_a_commit_are_no_answer_of_a_server(said: str, means: str) -> None:
+    assert means in fetching._in_words(said)
