@@ -240,13 +240,8 @@ def _keep(
     )
     ctx.event_log.emit(measured, attempt=state["step"], key=key_of(state, "coverage"))
     if not best.files or (covered.branches, covered.lines) > (best.covered.branches, best.covered.lines):
-        best.files, best.covered, best.passed, best.dropped, best.problem = (
-            dict(tests),
-            covered,
-            report.passed,
-            dropped,
-            "",
-        )
+        best.files, best.covered, best.problem = dict(tests), covered, ""
+        best.passed, best.dropped = report.passed, dropped
     return covered
 
 

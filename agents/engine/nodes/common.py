@@ -16,6 +16,7 @@ from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent, offered
 from agents.engine.nodes.removals import (
     base_files,
+    names_definition,
     only_added,
     paths_of,
     removal_words,
@@ -164,7 +165,7 @@ def request_files(
         # In tests that are there, nothing changes but by an argument that names them.
         argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
         if persona.name == "tester":
-            keeping.base, keeping.may_go = there, partial(_is_named, argued)
+            keeping.base, keeping.may_go = there, partial(names_definition, argued)
         keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
         applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
         messages = [*messages, as_turn("assistant", answer.text)]
@@ -204,10 +205,6 @@ def request_files(
             ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/merged/{path}"))
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
-
-
-def _is_named(argument: str, name: str) -> bool:
-    return name.rpartition(".")[2] in argument
 
 
 def _blames_test(reply: Reply, accept: Callable[[str], bool]) -> bool:

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
-from agents.engine.nodes.firewall_check import is_code
+from agents.engine.nodes.firewall_check import is_code, written_code
 from agents.engine.nodes.removals import base_files, changed_tests, mentions, removal_words, removed_names, tests_of
 from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.firewall import FirewallContext, judge
-from agents.languages.registry import language_of, language_of_task
+from agents.languages.registry import language_of_task
 
 SHOWN = 12  # reasons in the question; all of them are in its payload
 
@@ -34,10 +34,8 @@ def reaching(
     for path, content in sorted(files.items()):
         if not is_code(path) or is_test(path):
             continue
-        language = language_of(path)
-        if language is not None:
-            content = language.changed_code(base.get(path, ""), content)
-        layers = judge("code", content, context=FirewallContext(workspace="/workspace")).layers
+        code = written_code(path, content, base)
+        layers = judge("code", code, context=FirewallContext(workspace="/workspace")).layers
         reasons = [layer.reason for layer in layers if layer.decision == "approve"]
         if reasons:
             found[path] = reasons
@@ -116,9 +114,10 @@ def consent(state: TaskState, ctx: TaskContext) -> Consent:
 
 
 def _reach(state: TaskState, ctx: TaskContext) -> _Ask | None:
+    if not ctx.asks_about_reach:
+        return None
     files = state["candidate"]["files"]
-    before = base_files(state, ctx, files)[0] if ctx.asks_about_reach else {}
-    found = reaching(files, tests_of(state, ctx), before) if ctx.asks_about_reach else {}
+    found = reaching(files, tests_of(state, ctx), base_files(state, ctx, files)[0])
     if not found:
         return None
     return _Ask(

@@ -22,6 +22,12 @@ def is_code(path: str) -> bool:
     return path.endswith(SHELL) or language_of(path) is not None
 
 
+def written_code(path: str, content: str, base: Mapping[str, str]) -> str:
+    """What there is to judge of a file: its code without the functions that stand like this in `base`."""
+    language = language_of(path)
+    return language.changed_code(base.get(path, ""), content) if language else content
+
+
 def screen(
     state: TaskState, ctx: TaskContext, persona: Persona, applied: Applied, turn: int, base: Mapping[str, str]
 ) -> list[str]:
@@ -37,8 +43,7 @@ def screen(
     for path, content in applied.files.items():
         checks: list[tuple[Kind, str]] = [("path", path), ("output", content)]
         if is_code(path):
-            language = language_of(path)
-            checks.append(("code", language.changed_code(base.get(path, ""), content) if language else content))
+            checks.append(("code", written_code(path, content, base)))
         for kind, text in checks:
             # The guard reads what would run, once; what it thinks of names and prose is nobody's concern.
             found = judge(kind, text, context=context, guard=ctx.guard if kind == "code" else None)

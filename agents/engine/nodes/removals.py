@@ -41,12 +41,17 @@ def sentences_of(task: Mapping[str, Any]) -> list[str]:
 def removal_words(task: Mapping[str, Any]) -> Callable[[str], bool]:
     """Tells whether the task wants a definition gone: a sentence that speaks of removing names it."""
     removing = "\n".join(sentence for sentence in sentences_of(task) if _REMOVES.search(sentence))
-    return lambda name: mentions(removing, name.rpartition(".")[2])
+    return partial(names_definition, removing)
 
 
 def mentions(text: str, name: str) -> bool:
     """True when the text holds this name as a word of its own."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def names_definition(text: str, name: str) -> bool:
+    """True when the text names a definition, given with what it is in or without."""
+    return mentions(text, name.rpartition(".")[2])
 
 
 def paths_of(reply: Reply) -> set[str]:
@@ -217,7 +222,7 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
     reasons = []
     for path, old in base_files(state, ctx, applied.files)[0].items():
         changes = test_changes(language, path, old, applied.files[path])
-        if all(may_go(name) or mentions(judged, name.rpartition(".")[2]) for name in changes):
+        if all(may_go(name) or names_definition(judged, name) for name in changes):
             continue
         served, left_out = _served_before(state, ctx, path, old), {name for name in changes if not changes[name][1]}
         named = any(mentions(sentence, path) for sentence in sentences_of(state["task"]))
