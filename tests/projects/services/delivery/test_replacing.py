@@ -6,31 +6,25 @@ import json
 import subprocess
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
 from projects import backup
 from projects.engine.paths import repository_of, repository_path
 from projects.errors import IllegalMove, NotAllowed
 from projects.models import SiteEvent, Task
 from projects.services.delivery.replacing import replace_repository
-from tests.dashboard.story import Story, add_code, tell
+from tests.dashboard.story import Story
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]) -> Story:
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
-    settings.AISWE_HOME = tmp_path
-    told = tell()
-    add_code(told)
-    Task.objects.filter(run=told.run, status="running").update(status="needs_you")
-    return told
+def story(story_with_code: Story) -> Story:
+    Task.objects.filter(run=story_with_code.run, status="running").update(status="needs_you")
+    return story_with_code
 
 
 @pytest.fixture

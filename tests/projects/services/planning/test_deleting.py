@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
 from projects.engine.paths import repository_path
 from projects.errors import BadInput, IllegalMove, NotAllowed
@@ -20,7 +19,7 @@ from projects.services.audit.checkpoints import note_heads, read_heads, trail_of
 from projects.services.audit.decisions import differences
 from projects.services.planning.deleting import delete_project
 from projects.services.planning.projects import create_project
-from tests.dashboard.story import Story, add_code, finish, tell
+from tests.dashboard.story import Story, finish
 from tests.factories import make_user
 from tests.rows import emit, run_statements
 
@@ -28,12 +27,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def story(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]) -> Story:
-    monkeypatch.setattr(cli_django, "start", lambda migrate=True: None)
-    settings.AISWE_HOME = tmp_path
-    told = tell()
-    add_code(told)
-    return told
+def story(story_with_code: Story) -> Story:
+    return story_with_code
 
 
 @pytest.fixture
