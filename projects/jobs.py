@@ -36,6 +36,7 @@ from projects.models.waiting import phrase
 from projects.services import backups
 from projects.services.audit import checkpoints, events
 from projects.services.delivery.attestations import attest_merges
+from projects.services.insight import lessons
 from projects.services.planning import documents, plans
 from projects.services.work import leases, runs, tasks
 from projects.services.work.locks import lock_run
@@ -316,8 +317,9 @@ def measure_baseline(row: int) -> None:
 
 @shared_task(name="projects.jobs.sweep")
 def sweep() -> None:
-    """Find work that nobody does: leases of dead workers, runs that were never woken."""
+    """Find work that nobody does: leases of dead workers, runs that were never woken, lessons of deleted projects."""
     close_old_connections()
+    lessons.forget_deleted()
     tasks.release_dead_owners(is_alive)
     for task in tasks.expired_leases():
         enqueue("projects.jobs.run_task", task.pk)

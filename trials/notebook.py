@@ -6,7 +6,7 @@ not come to its end has taught nothing, and is not helped by itself when it is p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -66,6 +66,9 @@ class Notebook:
     def switch(self, id: str, *, by: str, why: str = "") -> bool:
         """A trial switches nothing off."""
         return False
+
+    def forget(self, projects: Collection[str]) -> None:
+        """A trial deletes nothing."""
 
 
 def remember(store: LessonStore, learned: Iterable[Mapping[str, Any]], showings: Iterable[Mapping[str, Any]]) -> None:

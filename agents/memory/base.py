@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -103,6 +103,10 @@ class LessonStore(Protocol):
         """Switch a lesson off in the name of a person, or on again with by=""; False when there is no such lesson."""
         ...
 
+    def forget(self, projects: Collection[str]) -> None:
+        """Delete what was learned in these projects, and nothing else."""
+        ...
+
 
 class NoLessons:
     """A store for runs without memory."""
@@ -134,3 +138,6 @@ class NoLessons:
     def switch(self, id: str, *, by: str, why: str = "") -> bool:
         """There is nothing to switch."""
         return False
+
+    def forget(self, projects: Collection[str]) -> None:
+        """There is nothing to forget."""

@@ -7,11 +7,13 @@ full: memory makes work shorter and is never a reason for it to fail.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import math
+import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -24,6 +26,7 @@ from agents.memory.words import likeness
 from agents.secrets.redaction import redact
 
 THRESHOLD = 0.65  # similarity; ACA-3 asks for 0.6 to 0.7
+PORTION = 500  # names in one question to Chroma
 COMPARED = 2_000  # lessons whose words are compared with a question
 
 log = logging.getLogger("aiswe.memory")
@@ -229,6 +232,26 @@ class ChromaLessons:
                 return known is not None
 
         return self._try(turn, False)
+
+    def forget(self, projects: Collection[str]) -> None:
+        """Delete what was learned in these projects, from the files too, with the counts and vectors of it."""
+        if any(lesson.project in projects for lesson in self.all()):
+            self._try(lambda _: self._forget(sorted(projects)), None)
+
+    def _forget(self, projects: list[str]) -> None:
+        with self._writing:
+            gone = [lesson.id for lesson in self._known.values() if lesson.project in projects]
+            # Lessons last: what was cut short is done again while there are some.
+            for collection in sorted(self._client.list_collections(), key=lambda one: one.name.startswith("lessons.")):
+                for start in range(0, len(gone), PORTION):
+                    collection.delete(where={"lesson": {"$in": gone[start : start + PORTION]}})
+                collection.delete(where={"project": {"$in": projects}})
+            self._known = {name: lesson for name, lesson in self._known.items() if lesson.project not in projects}
+            # Chroma keeps what was written in a queue, and SQLite what was deleted in free pages: in each backup too.
+            with contextlib.closing(sqlite3.connect(self._folder / "chroma.sqlite3", timeout=30)) as file:
+                with file:
+                    file.executemany("UPDATE embeddings_queue SET metadata = NULL WHERE id = ?", [(id,) for id in gone])
+                file.execute("VACUUM")
 
     @property
     def hint(self) -> str:

@@ -18,9 +18,10 @@ from agents.memory.chroma import ChromaLessons
 from agents.memory.meaning import meaning_of
 from agents.memory.weighing import chance, state_of, weight
 from projects.errors import BadInput, IllegalMove
-from projects.models import Project, Run
+from projects.models import Project, Run, SiteEvent
 from projects.services.accounts import rights
 from projects.services.accounts.rights import Person
+from projects.services.audit.chain import DELETED
 from projects.services.audit.sitelog import note
 
 MOST = 200  # rows of the page
@@ -105,6 +106,13 @@ def find_lesson(user: Person, id: str) -> Lesson | None:
     """A lesson of one of the user's projects; others' do not exist for them."""
     slugs = set(Project.objects.visible_to(user).values_list("slug", flat=True))
     return next((lesson for lesson in _all() if lesson.id == id and lesson.project in slugs), None)
+
+
+def forget_deleted() -> None:
+    """Delete the lessons of deleted projects, if this process has the memory; else the sweep of its owner does."""
+    deleted = set(SiteEvent.objects.filter(action=DELETED).values_list("subject", flat=True))
+    if deleted and _folder().exists():
+        store().forget(deleted)
 
 
 def switch_lesson(lesson: Lesson, *, by: Person, off: bool, why: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Deleting a project whole: its rows, its repository, its work folders. That it was stays in the site's trail."""
+"""Deleting a project whole: its rows, repository, work folders and lessons. That it was stays in the site's trail."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from projects.models.insert_only import lifted
 from projects.services.accounts.rights import require_administrator
 from projects.services.audit.chain import DELETED
 from projects.services.audit.sitelog import note
+from projects.services.insight import lessons
 from projects.services.work.locks import lock_project
 
 
@@ -47,6 +48,8 @@ def delete_project(project: Project, *, by: User, named: str) -> SiteEvent:
     # Of all deleted projects: what a killed process left behind is removed by the next one.
     for slug in SiteEvent.objects.filter(action=DELETED).values_list("subject", flat=True):
         _delete_folders(slug)
+    if not lessons.trouble():
+        lessons.forget_deleted()
     return kept
 
 

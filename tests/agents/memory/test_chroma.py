@@ -3,8 +3,9 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
-from agents.memory.base import Lesson
+from agents.memory.base import Lesson, Showing, Track
 from agents.memory.chroma import ChromaLessons
 from agents.memory.embedding import DIMENSIONS, embed
 
@@ -79,4 +80,23 @@ def test_rows_from_before_a_field_was_added_are_read(store, tmp_path):
     store.close()
     again = ChromaLessons(tmp_path / "chroma")
     assert again.by_signature("s1") == [lesson(1)]
+    again.close()
+
+
+def test_what_a_project_taught_is_forgotten_in_the_files_too_and_nothing_else(store, tmp_path):
+    kept = replace(lesson(2, cause="a price was rounded twice"), project="shop")
+    store.add(replace(lesson(1), cause="zebra crossing", failure="zebra", topic="zebra"))
+    store.add(kept)
+    store.record([Showing(name, f"other/1/T-01/1/{n}", True, 1.0) for n, name in enumerate(("l1", "l2"))])
+    store.forget(["chores", "elsewhere"])
+    assert store.all() == [kept]
+    assert store.tracks(["l1", "l2"]) == {"l2": Track(1, 1, 1.0)}
+    assert [near.lesson.id for near in store.similar(kept.text)] == ["l2"]
+    assert [
+        path.name for path in (tmp_path / "chroma").rglob("*") if path.is_file() and b"zebra" in path.read_bytes()
+    ] == []
+    store.close()
+    again = ChromaLessons(tmp_path / "chroma")
+    assert again.all() == [kept]
+    assert again.problem == ""
     again.close()

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
+from agents.memory.base import Lesson
+from agents.memory.chroma import ChromaLessons
 from aiswe_site.cli.app import run as command
 from projects.engine.paths import repository_path
 from projects.errors import BadInput, IllegalMove, NotAllowed
+from projects.jobs import sweep
 from projects.models import Blob, Event, GraphCheckpoint, Project, Run, SiteEvent, Transition
 from projects.models.insert_only import drop_statements, missing_triggers
 from projects.services.audit.chain import DELETED, missing_runs, verify_site
 from projects.services.audit.checkpoints import note_heads, read_heads, trail_of
 from projects.services.audit.decisions import differences
+from projects.services.insight import lessons
 from projects.services.planning.deleting import delete_project
 from projects.services.planning.projects import create_project
 from tests.dashboard.story import Story, finish
@@ -152,3 +157,27 @@ def test_the_command_asks_for_the_name_and_takes_a_backup_first(
     assert json.loads(capsys.readouterr().out)["backup"] == str(tmp_path / "b.zip")
     assert made == [tmp_path / "b.zip"]
     assert not Project.objects.filter(slug=slug).exists()
+
+
+@pytest.fixture
+def memory() -> Iterator[ChromaLessons]:
+    lessons.store.cache_clear()
+    yield lessons.store()
+    lessons.store().close()
+    lessons.store.cache_clear()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_its_lessons_go_with_it_at_once_or_where_the_memory_is(
+    story: Story, root: Any, memory: ChromaLessons, elsewhere: bool, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projects.jobs.close_old_connections", lambda: None)
+    finish(story)
+    other = story.waiting_plan.project.slug
+    for slug in (story.project.slug, other):
+        memory.add(Lesson(slug, "s1", f"cause in {slug}", "fix", 1.0, slug, "T-01", "1"))
+    settings.REDIS_URL = "redis://elsewhere" if elsewhere else ""  # then the workers have the memory
+    delete_project(story.project, by=root, named=story.project.slug)
+    assert len(memory.all()) == 1 + elsewhere
+    sweep()
+    assert [lesson.project for lesson in memory.all()] == [other]
