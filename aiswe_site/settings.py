@@ -77,7 +77,13 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "dashboard.context.shell",
-            ]
+            ],
+            "builtins": [
+                "django.templatetags.static",
+                "django.contrib.humanize.templatetags.humanize",
+                "dashboard.templatetags.look",
+                "dashboard.templatetags.markup",
+            ],
         },
     }
 ]

@@ -257,16 +257,22 @@ class DispositionForm(forms.Form):
     """What is decided about a finding."""
 
     disposition = forms.ChoiceField(
+        label="Decision",
         choices=[
             ("accepted", "Accept the risk"),
             ("false_positive", "False positive"),
             ("wont_fix", "Will not be fixed"),
             ("override", "Override the block (two persons)"),
-        ]
+        ],
     )
     reason = forms.CharField(max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}))
     days = forms.IntegerField(min_value=1, max_value=365, initial=30, label="Valid for (days)")
-    second = forms.CharField(required=False, max_length=150, label="Second person")
+    second = forms.CharField(
+        required=False,
+        max_length=150,
+        label="Second person",
+        help_text="Who must confirm a HIGH finding; leave empty to ask everyone who can.",
+    )
 
     def expires_at(self) -> Any:
         """When the decision lapses."""

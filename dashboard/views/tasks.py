@@ -165,10 +165,9 @@ def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         key=lambda f: (f.state == "fixed", SEVERITY.get(f.severity.upper(), 5)),
     )
     for row in found:
-        _annotate(row, severe=findings.is_severe(row))
+        _annotate(row, severe=findings.is_severe(row), form=DispositionForm(auto_id=f"f{row.pk}-%s"))
     context = {
         "found": found,
-        "form": DispositionForm(auto_id=False),
         "verdict": _verdict(task, [f for f in found if f.state != "fixed"]),
     }
     return show(request, "pages/gate.html", context)
