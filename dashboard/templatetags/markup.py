@@ -33,7 +33,7 @@ def crumbs(*places: Any) -> SafeString:
         elif place and number < len(places):
             found += _link(place, place.lower())
         elif place:
-            found += format_html('<li aria-current="page">{}</li>', safe.one_line(place, 120))
+            found += format_html('<li aria-current="page">{}</li>', place)
     return found
 
 

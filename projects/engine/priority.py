@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from graphlib import TopologicalSorter
 
 from projects.models import Task
 
 
 def longest_first(run_id: int, ready: Iterable[Task]) -> list[Task]:
     """The ready tasks, ordered by the estimated minutes of the longest chain that starts with them, O(n + e)."""
-    rows = list(Task.objects.filter(run_id=run_id).prefetch_related("unblocks"))
-    followers = {task.pk: [follower.pk for follower in task.unblocks.all()] for task in rows}
+    rows = Task.objects.filter(run_id=run_id).prefetch_related("unblocks")
     minutes = {task.pk: task.minutes for task in rows}
+    followers = {task.pk: [follower.pk for follower in task.unblocks.all()] for task in rows}
     way: dict[int, int] = {}
-    for start in followers:
-        stack = [start]
-        while stack:
-            here = stack[-1]
-            missing = [follower for follower in followers[here] if follower not in way]
-            if missing:
-                stack.extend(missing)
-                continue
-            way[here] = minutes[here] + max((way[follower] for follower in followers[here]), default=0)
-            stack.pop()
+    for task in TopologicalSorter(followers).static_order():  # the last of a chain first
+        way[task] = minutes[task] + max((way[follower] for follower in followers[task]), default=0)
     return sorted(ready, key=lambda task: (-way.get(task.pk, 0), task.ordinal))

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -176,43 +175,6 @@ class DjangoSaver(BaseCheckpointSaver[str]):
         with _tidy_connection(), transaction.atomic():
             GraphCheckpoint.objects.filter(thread_id=str(thread_id)).delete()
             GraphWrite.objects.filter(thread_id=str(thread_id)).delete()
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Forget the checkpoints whose metadata names one of these LangGraph runs."""
-        with _tidy_connection():
-            rows = GraphCheckpoint.objects.filter(metadata__run_id__in=[str(run_id) for run_id in run_ids])
-            self._delete_rows(rows)
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a thread with all its checkpoints and writes."""
-        with _tidy_connection(), transaction.atomic():
-            for model in (GraphCheckpoint, GraphWrite):
-                copies = []
-                for row in model._default_manager.filter(thread_id=str(source_thread_id)):
-                    row.pk, row.thread_id = None, str(target_thread_id)
-                    copies.append(row)
-                model._default_manager.bulk_create(copies, ignore_conflicts=True)  # type: ignore[arg-type]  # rows of this very model
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Forget all but the newest checkpoint of each namespace ("keep_latest"), or everything ("delete").
-
-        Our graphs have no delta channels, so a checkpoint never depends on older ones.
-        """
-        if strategy not in ("keep_latest", "delete"):
-            raise ValueError(f"unknown prune strategy {strategy!r}: keep_latest or delete")
-        with _tidy_connection(), transaction.atomic():
-            for thread in map(str, thread_ids):
-                rows = GraphCheckpoint.objects.filter(thread_id=thread)
-                if strategy == "keep_latest":
-                    newest = {row.ns: row.pk for row in rows.order_by("checkpoint_id").only("ns", "pk")}
-                    rows = rows.exclude(pk__in=newest.values())
-                self._delete_rows(rows)
-
-    def _delete_rows(self, rows: QuerySet[GraphCheckpoint]) -> None:
-        with transaction.atomic():
-            for row in rows.only("thread_id", "ns", "checkpoint_id"):
-                GraphWrite.objects.filter(thread_id=row.thread_id, ns=row.ns, checkpoint_id=row.checkpoint_id).delete()
-                row.delete()
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """A version that sorts after `current`; the random end keeps forks of one thread apart."""

@@ -25,9 +25,10 @@ def test_a_column_of_numbers_is_marked_and_its_name_has_no_mark():
 def test_a_button_says_who_may_press_it_only_to_those_who_may_not():
     assert "can" not in rendered("{% submit right 'Push' %}", right=May(True, "Architect"))
     refused = rendered("{% submit right 'Push' %}", right=May(False, "Architect"))
-    assert "disabled" in refused and "Architect can" in refused
+    assert "disabled" in refused
+    assert "Architect can" in refused
 
 
 def test_a_text_before_the_last_place_links_to_the_main_page_of_that_name():
     text = rendered("{% crumbs 'Audit' title %}", title="<x>")
-    assert text == '<li><a href="/audit/">Audit</a></li><li aria-current="page">&lt;x&gt;</li>'
+    assert text == '<li><a href="/audit">Audit</a></li><li aria-current="page">&lt;x&gt;</li>'
