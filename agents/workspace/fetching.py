@@ -36,7 +36,7 @@ _SETTINGS = (
 )
 _SSH = (
     "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes -o ProxyCommand=none -o PermitLocalCommand=no"
-    " -o ForwardAgent=no -o ConnectTimeout=20"
+    " -o ForwardAgent=no -o IdentitiesOnly=yes -o ConnectTimeout=20"
 )
 _MOST_OUTPUT = 64_000_000
 BRANCH = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+#@=,-]|[./](?![./]|$))*")
@@ -48,6 +48,7 @@ class FetchLimits:
 
     seconds: float = 600.0
     megabytes: int = 1000
+    when_late: str = "`aiswe project import` may take as long as AISWE_IMPORT_SECONDS says."
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,10 @@ def clone_address(
     address: GitAddress, target: Path, branch: str = "", *, access: RemoteAccess = NOBODY, limits: FetchLimits = LIMITS
 ) -> Fetched:
     """Fetch all branches and tags of an address into a new bare repository at `target`. Raises SourceRefused."""
-    return _clone(str(address), target, branch, limits, *connection(address, access))
+    try:
+        return _clone(str(address), target, branch, limits, *connection(address, access))
+    except SourceRefused as refused:
+        raise SourceRefused(f"{address}: {refused}") from None
 
 
 def connection(address: GitAddress, access: RemoteAccess) -> tuple[dict[str, str], dict[str, str]]:
@@ -98,14 +102,18 @@ def connection(address: GitAddress, access: RemoteAccess) -> tuple[dict[str, str
     if address.scheme == "https":
         pinned = f"[{place}]" if ":" in place else place
         config["http.curloptResolve"] = f"{host}:{address.port}:{pinned}"
+        if authorities := os.environ.get("SSL_CERT_FILE"):
+            config["http.sslCAInfo"] = authorities
         if token := access.tokens.get(host.lower()):
             given = token if ":" in token else f"x-access-token:{token}"
             header = f"Authorization: Basic {base64.b64encode(given.encode()).decode()}"
             for port in (f":{address.port}", ""):
                 config[f"http.https://{address.host}{port}/.extraHeader"] = header
     else:
-        key = f" -o IdentitiesOnly=yes -i {shlex.quote(access.ssh_key)}" if access.ssh_key else ""
-        environment["GIT_SSH_COMMAND"] = f"{_SSH} -o HostName={place} -o HostKeyAlias={host}{key}"
+        # Without a key none: those of the account that this runs as are not meant.
+        key = f"-i {shlex.quote(access.ssh_key)}" if access.ssh_key else "-o IdentityFile=none"
+        alias = host if address.port == 22 else f"'[{host}]:{address.port}'"  # as known_hosts names it
+        environment["GIT_SSH_COMMAND"] = f"{_SSH} -o HostName={place} -o HostKeyAlias={alias} {key}"
         environment["GIT_SSH_VARIANT"] = "ssh"
     return environment, config
 
@@ -134,9 +142,10 @@ def _clone(
         if not chosen or chosen not in heads:
             names = ", ".join(sorted(set(heads) - {"HEAD"})[:10])
             asked = f"no branch {branch!r}" if branch else "no branch that is checked out"
-            raise SourceRefused(
-                f"It has {asked}. There are: {names}." if names else "The repository has no commit yet."
-            )
+            # A server's page, too, is read as a repository without a commit.
+            page = ", or this is the address of a page" if source.startswith("https:") else ""
+            empty = f"The repository has no commit yet{page}."
+            raise SourceRefused(f"It has {asked}. There are: {names}." if names else empty)
         options = "--quiet --update-shallow --no-write-fetch-head --no-auto-gc --".split()
         run("fetch", *options, source, f"+refs/heads/*:{ORIGIN}/*", "+refs/tags/*:refs/tags/*")
         head = run("rev-parse", "--verify", f"{ORIGIN}/{chosen}^{{commit}}").strip()
@@ -265,7 +274,7 @@ class BoundedGit:
         pause = 0.01
         while process.poll() is None:
             if time.monotonic() > self._end:
-                return f"It did not end within {self._limits.seconds:.0f} s."
+                return f"It did not end within {self._limits.seconds:.0f} s. {self._limits.when_late}"
             if _size(self._folder) > self._limits.megabytes * 1_000_000:
                 return f"The repository holds more than {self._limits.megabytes:,} MB: AISWE_IMPORT_MB is the limit."
             time.sleep(pause)

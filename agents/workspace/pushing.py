@@ -19,6 +19,6 @@ def push_commit(git_dir: Path, address: GitAddress, commit: str, branch: str, ac
     """
     if not NAME.fullmatch(commit) or not BRANCH.fullmatch(branch):
         raise SourceRefused("That is not a commit and a branch.")
-    run = BoundedGit(git_dir, *connection(address, access), FetchLimits(SECONDS, _ANY_SIZE))
+    run = BoundedGit(git_dir, *connection(address, access), FetchLimits(SECONDS, _ANY_SIZE, "Try again later."))
     options = ("--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed")
     run("push", *options, "--", str(address), f"{commit}:refs/heads/{branch}")

@@ -218,6 +218,11 @@ def test_credentials_go_to_their_host_alone_and_never_on_a_command_line(
     assert "-o BatchMode=yes -o StrictHostKeyChecking=yes" in command
     assert "-o HostName=93.184.215.14 -o HostKeyAlias=example.org" in command
     assert "sesame" not in str(seen[-1])
+    with pytest.raises(SourceRefused):
+        clone_address(parse_address("ssh://git@example.org:2222/a"), tmp_path / "ours")
+    command = seen[-1][1]["GIT_SSH_COMMAND"]
+    assert "HostKeyAlias='[example.org]:2222'" in command  # as ssh-keyscan names it
+    assert "-o IdentityFile=none" in command  # not the keys of whoever runs the server
 
 
 def test_plain_files_become_a_first_commit_byte_for_byte(tmp_path: Path) -> None:
@@ -245,6 +250,13 @@ def test_plain_files_become_a_first_commit_byte_for_byte(tmp_path: Path) -> None
         ("To ssh://h/r\n ! [rejected] 9d302f -> run-1 (non-fast-forward)", "nothing is ever forced"),
         ("fatal: unable to access 'https://h/r/': The requested URL returned error: 403", "Access is refused"),
         ("fatal: unable to update url base: HTTP 302", "redirect"),
+        ("fatal: unable to access 'https://h/r/403/301/': Could not resolve host: h", "does not answer"),
+        (
+            "Host key for h has changed and ...\r\nHost key verification failed.",
+            "another key than the one that is known",
+        ),
+        ("No ED25519 host key is known for h ...\r\nHost key verification failed.", "ssh-keyscan"),
+        ('Load key "k": bad permissions\r\nPermission denied (publickey).', "chmod 600"),
     ],
 )
 def test_digits_of_a_commit_are_no_answer_of_a_server(said: str, means: str) -> None:
