@@ -45,12 +45,14 @@ def parse_address(text: str) -> GitAddress:
     try:
         parts = urlsplit(text)
         port = parts.port
+        if not parts.scheme:
+            raise ValueError("a path")
     except ValueError:
         raise SourceRefused(
             "The address cannot be read: write it as https://host/path or ssh://user@host/path."
         ) from None
     if parts.scheme not in ("https", "ssh"):
-        raise SourceRefused(f"Only https and ssh addresses are fetched from, not {parts.scheme or 'this one'}.")
+        raise SourceRefused(f"Only https and ssh addresses are fetched from, not {parts.scheme}.")
     if parts.password is not None or (parts.scheme == "https" and parts.username is not None):
         raise SourceRefused(
             "The address holds credentials. Leave them out, and set AISWE_GIT_TOKENS=host=token in the environment."

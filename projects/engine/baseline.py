@@ -140,7 +140,7 @@ def _unusable(found: Baseline, problem: str) -> None:
 def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) -> None:
     spoken, layout = look(repository, found.commit, found.project.subfolder)
     if layout is None or spoken is None:
-        return _unusable(found, "No language whose tests can be run was found: Python is.")
+        return _unusable(found, "There are no Python files, and tests in other languages cannot be run.")
     found.layout = layout.to_json()
     said, wanted = repository_settings(found.project, repository, found.commit)
     edits = {**said, **edits}

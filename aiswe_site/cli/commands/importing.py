@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ def take_in(
     django.start()
     from projects.engine.baseline import measure
     from projects.errors import BadInput
+    from projects.models import Project
     from projects.services.planning import documents
     from projects.services.repositories import importing
     from projects.services.work import runs
@@ -50,14 +52,17 @@ def take_in(
         )
     except BadInput as refused:
         raise WrongUse(str(refused)) from None
-    for words in made.notes:
+    notes, called = [*made.notes], made.project.name
+    if Project.objects.filter(name=called).count() > 1:
+        notes.append(f"There is a project called {called} already: the short name of this one is {made.project.slug}.")
+    for words in notes:
         output.note(words)
     output.note(f"Project {made.project.slug} holds {made.head[:10]}; its tests are run twice …")
     found = measure(made.project)
     if document is not None and file is not None:
         stored = documents.upload_document(made.project, Path(file).read_bytes(), document.name, by=by)
         runs.start_planning(stored, by=by)
-    return _answer(made.project, found, accept_untested, by, list(made.notes))
+    return _answer(made.project, found, accept_untested, by, notes)
 
 
 @click.command()
@@ -85,7 +90,7 @@ def _answer(project: Project, found: Baseline, accept: bool, by: Any, notes: lis
     questions = list(
         project.approvals.filter(status=Approval.Status.PENDING, run=None).values("id", "kind", "title", "payload")
     )
-    counts = {name: found.tests.get(name, 0) for name in ("passed", "failed", "errors")}
+    counts = {name: found.tests.get(name, 0) for name in ("passed", "failed", "errors", "skipped")}
     document = {
         "project": project.pk,
         "slug": project.slug,
@@ -94,6 +99,7 @@ def _answer(project: Project, found: Baseline, accept: bool, by: Any, notes: lis
         "layout": found.layout,
         "test_command": found.test_command,
         "tests": {**counts, "seconds": found.seconds},
+        "failing": found.tests.get("failing", {}),
         "flickering": found.tests.get("flickering", []),
         "packages": found.packages,
         "questions": questions,
@@ -112,14 +118,17 @@ def _people(found: dict[str, Any]) -> None:
     layout, tests = found["layout"], found["tests"]
     output.say(f"Project {found['slug']}, branch {found['branch']} at {found['head'][:10]}")
     if layout:
-        output.say(f"{layout['language']}, {layout['style']} layout; tests in {', '.join(layout['test_paths']) or '–'}")
+        places = f"tests in {', '.join(layout['test_paths'])}" if layout["test_paths"] else "no tests"
+        output.say(f"{layout['language'].title()}, {layout['style']} layout; {places}")
     if found["packages"]:
         output.say(f"Packages: {', '.join(found['packages'])}")
     if any(tests.values()):
-        counts = ", ".join(f"{tests[word]} {word}" for word in ("passed", "failed", "errors"))
+        counts = ", ".join(f"{tests[word]} {word}" for word in ("passed", "failed", "errors", "skipped"))
         output.say(f"Tests: {counts} in {tests['seconds']:g} s")
+    if found["failing"]:
+        output.say(f"Known failures, which do not count: {_some(found['failing'])}")
     if found["flickering"]:
-        output.say(f"Tests that do not always pass: {', '.join(found['flickering'][:10])}")
+        output.say(f"Tests that do not always pass: {_some(found['flickering'])}")
     if found["problem"]:
         output.say(found["problem"])
     for question in found["questions"]:
@@ -128,3 +137,9 @@ def _people(found: dict[str, Any]) -> None:
         output.say(f"Answer it, then: aiswe project measure {found['slug']}")
     elif found["status"] == "unusable":
         output.say(f"To go on without tests: aiswe project measure {found['slug']} --accept-untested")
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    shown = [*names]
+    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")

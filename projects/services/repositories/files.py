@@ -52,6 +52,8 @@ def read_archive(file: IO[bytes], name: str, *, megabytes: int) -> list[PlainFil
             if room < 0 or len(found) > MAX_FILES:
                 raise SourceRefused(f"{name} unpacks to too much (more than {megabytes} MB or {MAX_FILES:,} files).")
             found[one.path] = one
+    except tarfile.ReadError:  # its text is a list of what was tried
+        raise SourceRefused(f"{name} cannot be unpacked: it is not a complete zip or tar archive.") from None
     except _UNREADABLE as error:
         raise SourceRefused(f"{name} cannot be unpacked as a zip or tar archive: {error}") from None
     return [one for one in _below_top([*found.values()]) if not _is_left_out(one.path)]

@@ -56,6 +56,8 @@ class Imported:
 
 def named_on_command_line(text: str) -> CodeSource:
     """A folder, an archive or an address as people write it. Raises BadInput."""
+    if not text.strip():
+        raise BadInput("Name a folder, an archive or a git address.")
     path = Path(text).expanduser()
     try:
         if path.is_dir():
@@ -143,7 +145,7 @@ def _fetch(source: CodeSource, target: Path, branch: str, subfolder: str, second
             title = f"Import of {source.archive_name}"
             files, notes = read_archive(source.archive, source.archive_name, megabytes=UPLOAD_MB), []
         if not files:
-            raise SourceRefused("It holds no file.")
+            raise SourceRefused(f"{folder.name if folder else source.archive_name} holds no files.")
         fetched = replace(commit_files(files, target, branch, title), notes=tuple(notes))
     return fetched, _checked_subfolder(subfolder, target, fetched.head)
 

@@ -103,7 +103,7 @@ def test_tests_that_cannot_run_say_why_and_a_person_may_go_on(tmp_path: Path, an
 
 def test_no_test_and_no_known_language_are_named(tmp_path: Path, anna: User) -> None:
     assert measure(imported(tmp_path, {"a.py": ""}, anna)).problem.startswith("No test files were found")
-    assert measure(imported(tmp_path / "2", {"a.f90": ""}, anna)).problem.startswith("No language")
+    assert measure(imported(tmp_path / "2", {"a.f90": ""}, anna)).problem.startswith("There are no Python files")
 
 
 @pytest.fixture
