@@ -121,7 +121,7 @@ def connection(address: GitAddress, access: RemoteAccess) -> tuple[dict[str, str
 def clone_folder(source: Path, target: Path, branch: str = "", *, limits: FetchLimits = LIMITS) -> Fetched:
     """Fetch all branches and tags of a repository on this machine, as clone_address() does. Raises SourceRefused."""
     fetched = _clone(str(source.resolve()), target, branch, limits, {"GIT_ALLOW_PROTOCOL": "file"}, {})
-    if edits := _uncommitted(source, target):
+    if (source / ".git").exists() and (edits := _uncommitted(source, target)):
         note = f"Left out: {edits} uncommitted in {source.name}. Commit them to bring them in."
         return replace(fetched, notes=(*fetched.notes, note))
     return fetched
@@ -202,7 +202,7 @@ def _uncommitted(source: Path, clone: Path) -> str:
             heads = _heads(BoundedGit(clone, {"GIT_ALLOW_PROTOCOL": "file"}, {}, FetchLimits(seconds=60)), str(source))
             run("read-tree", f"{ORIGIN}/{heads['HEAD']}")
             rows = run("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all").splitlines()
-        except (SourceRefused, KeyError):  # a bare repository, or no branch that is checked out
+        except (SourceRefused, KeyError):  # no branch that is checked out
             return ""
     new = sum(row[:2] == "??" for row in rows)
     kinds = {"edited file": len(rows) - new, "new file": new}

@@ -21,6 +21,7 @@ from sandbox.package_index.names import base_packages
 from sandbox.test_setup import TestSetup
 
 _FOLDERS = frozenset({"tests", "test", "testing"})
+_SINGLE = ("tests.py", "test.py")  # a small project's one file
 # Folders whose files are no part of the suite, unless pytest is told so.
 _ASIDE = frozenset(
     "docs doc examples example benchmark benchmarks bench build dist scripts tools vendor _vendor".split()
@@ -103,7 +104,7 @@ def _test_paths(paths: Sequence[str], declared: Declared) -> list[str]:
         if is_test_file(path) and not _ASIDE & set(parts[:-1]):
             at = next((at for at, part in enumerate(parts[:-1]) if part in _FOLDERS), None)
             found.append("/".join(parts[: at + 1]) if at is not None else str(PurePosixPath(path).parent))
-    found = sorted(set(found))
+    found = sorted(set(found)) or [path for path in _SINGLE if path in paths]
     if len(found) > 12:  # a package with tests in each of its folders
         found = sorted({path.split("/")[0] for path in found})
     return [one for one in found if not any(one.startswith(f"{other}/") for other in found)]
@@ -154,7 +155,7 @@ def _packages(
 ) -> tuple[list[str], list[str]]:
     """Requirement lines that the tests need, and others that would be of use."""
     texts = {path: read(path) for path in files[:_ENOUGH] if not _ASIDE & set(path.split("/")[:-1]) or path in below}
-    tests = [path for path in below if is_collected(path)]
+    tests = [path for path in below if is_collected(path) or path in _SINGLE]
     local = local_modules(files, roots) | {"test"}
 
     def brought(paths: Iterable[str], *, sure: bool) -> set[str]:
@@ -171,7 +172,7 @@ def _packages(
     said = "\n".join([*(texts.get(path, "") for path in tests), str(declared.pytest)])
     needed = {name: lines.get(name, name) for name in (_declared_as(name, {**others, **lines}) for name in by_tests)}
     needed |= {name: line for name, line in own.items() if name in by_code}
-    needed |= {name: line for name, line in lines.items() if _is_needed_plugin(name, said)}
+    needed |= {name: name for name in lines if _is_needed_plugin(name, said)}  # in a version that fits our runner
     useful = {name: line for name, line in lines.items() if name in anywhere or _is_used_plugin(name, said)}
     return _lines(needed), _lines({name: line for name, line in useful.items() if name not in needed})
 

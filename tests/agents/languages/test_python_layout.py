@@ -114,6 +114,12 @@ def test_a_plugin_is_needed_when_a_test_takes_its_fixture() -> None:
     assert (found.needed, found.useful) == (("pytest-mock",), ())
 
 
+def test_a_plugin_comes_in_the_version_that_fits_the_sandbox_s_runner() -> None:
+    test = "import pytest\n@pytest.mark.asyncio\nasync def test_a(mocker): ...\n"
+    files = {"requirements/tests.txt": "pytest-asyncio==0.24.0\npytest-mock==3.1\npytest==8.3.3\n", "test_a.py": test}
+    assert layout_of(files).needed == ("pytest-asyncio", "pytest-mock")
+
+
 def test_a_module_takes_the_declared_name_that_holds_it() -> None:
     project = '[project]\nname = "draw"\n[project.optional-dependencies]\ndiagrams = ["railroad-diagrams"]\n'
     files = {"pyproject.toml": project, "tests/test_a.py": "import railroad\n"}
@@ -185,6 +191,11 @@ write_to = "src/g/_version.py"
 def test_a_python_that_is_too_old_is_named() -> None:
     found = layout_of({"pyproject.toml": '[project]\nname = "n"\nrequires-python = ">=4"\n', "test_a.py": ""})
     assert found.problem.startswith("It needs Python >=4; the sandbox has 3.")
+
+
+def test_a_single_file_called_tests_is_run() -> None:
+    found = layout_of({"table.py": "", "tests.py": "import freezegun\nimport table\n"})
+    assert (found.test_paths, found.needed, found.problem) == (("tests.py",), ("freezegun",), "")
 
 
 def test_a_repository_without_tests_says_so() -> None:

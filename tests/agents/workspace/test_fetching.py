@@ -76,6 +76,11 @@ def test_hooks_filters_and_settings_of_the_source_neither_run_nor_come_along(sou
     )
 
 
+def test_a_bare_repository_has_no_files_that_could_be_left_out(source: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(source), "bare.git")
+    assert clone_folder(tmp_path / "bare.git", tmp_path / "ours").notes == ()
+
+
 def test_a_branch_that_is_not_there_is_refused_with_those_that_are(source: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceRefused, match=r"no branch 'main'. There are: other, trunk"):
         clone_folder(source, tmp_path / "ours", "main")
