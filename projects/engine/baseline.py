@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -44,6 +45,7 @@ FACTOR = 3.0  # of the time that it took
 TEST_FLOOR, SUITE_FLOOR = 60.0, 120.0
 SHOWN = 500  # names of failing tests that are kept
 WORDS = 300
+_PHASE = re.compile(r" \((?:setup|teardown)\)$")
 _SETUP = TypeAdapter(TestSetup)
 _KEPT_APART = {"known_failures", "flickering", "passing", "configuration_text"}
 
@@ -245,7 +247,8 @@ def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edi
     first = reports[0]
     ran = [report for report in reports if report.passed or report.failed]
     failing = [set(report.failing) for report in reports]
-    messages = {failure.nodeid: failure.message[:WORDS] for report in reports for failure in report.failures}
+    failures = [failure for report in reports for failure in report.failures]
+    messages = {_PHASE.sub("", failure.nodeid): failure.message[:WORDS] for failure in failures}
     steady, changing = sorted(failing[0] & failing[1]), sorted(failing[0] ^ failing[1])
     found.tests = {
         "passed": first.passed,

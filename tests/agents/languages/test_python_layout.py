@@ -98,6 +98,13 @@ def test_it():
     assert layout_of({"tests/test_a.py": test}).needed == ()
 
 
+def test_what_is_loaded_by_its_name_is_of_use() -> None:
+    project = '[project]\nname = "slug"\ndependencies = ["Unidecode>=1", "tqdm"]\n'
+    code = "from importlib import import_module\ndef f():\n    return import_module('unidecode')\n"
+    found = layout_of({"pyproject.toml": project, "slug.py": code, "test_a.py": "import slug\n"})
+    assert (found.needed, found.useful) == ((), ("unidecode>=1",))
+
+
 def test_files_beside_the_tests_may_be_data_that_imports_anything() -> None:
     files = {"tests/test_a.py": "", "tests/cases/broken.py": "import foo.bar\nfrom bdist_egg import x\n"}
     assert layout_of(files).needed == ()

@@ -17,6 +17,7 @@ from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.approvals import decide
 from sandbox.base import PackageSet
 from sandbox.package_index.errors import PackageUnlisted
+from sandbox.test_report import Failure
 
 setup_of = test_setup_of  # under a name that pytest does not take for a test
 del test_setup_of
@@ -78,6 +79,16 @@ def test_a_baseline_tells_what_passes_fails_and_flickers_and_tasks_get_it(tmp_pa
     assert (setup.test_seconds, setup.suite_seconds) == (60, 120)
     with pytest.raises(BadInput, match="nothing to accept"):
         accept_without_tests(project, by=anna)
+
+
+def test_a_test_that_fails_before_it_begins_is_listed_with_its_reason(
+    tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = {"test_a.py::test_a": Failure("test_a.py::test_a (setup)", "unsupported locale", "")}
+    report = baseline.TestReport(passed=1, errors=1, failing=tuple(failed), failures=tuple(failed.values()))
+    monkeypatch.setattr(baseline, "_run", lambda *given: report)
+    found = measure(imported(tmp_path, {"test_a.py": ""}, anna))
+    assert found.tests["failing"] == {"test_a.py::test_a": "unsupported locale"}
 
 
 @pytest.mark.slow
