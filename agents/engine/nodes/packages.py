@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -154,7 +153,7 @@ def _answer(state: TaskState, ctx: TaskContext, asked: Mapping[_Unknown, Any]) -
     words = [f"{each.line}: {word}" if more else word for each, facts in asked.items() for word in facts.warnings()]
     return ctx.task_store.ask(
         kind="package",
-        subject=names if len(names) <= 200 else hashlib.sha256(names.encode()).hexdigest(),
+        subject=names,
         title=f"Install the package{'s' * bool(more)} {lines}?"[:200],
         why=" ".join([f"{task['key']} wants {'them' if more else 'it'}. {_sentence(one.reason)}", *words])[:4000],
         on_yes="It is fetched and unpacked without running any of its code, and given to this project's sandboxes.",

@@ -16,6 +16,7 @@ from projects.services.audit.attestation import envelope
 from projects.services.delivery.downloads import git_dir_of
 
 log = logging.getLogger("aiswe.attestations")
+FINDING = ("tool", "rule", "severity", "path", "state", "disposition", "reason")
 
 
 def attest_merges(run: Run) -> int:
@@ -65,18 +66,7 @@ def predicate_of(task: Task) -> dict[str, Any]:
         "requirements": [{"key": row.key, "text": row.text} for row in task.requirements.order_by("ordinal")],
         "tests": tests,
         "branch_coverage": attempt.branch_coverage if attempt else None,
-        "findings": [
-            {
-                "tool": row.tool,
-                "rule": row.rule,
-                "severity": row.severity,
-                "path": row.path,
-                "state": row.state,
-                "disposition": row.disposition,
-                "reason": row.reason,
-            }
-            for row in task.findings.order_by("pk")
-        ],
+        "findings": list(task.findings.order_by("pk").values(*FINDING)),
         "approvals": [
             {
                 "kind": row.kind,

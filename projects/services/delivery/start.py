@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from markdown_it import MarkdownIt
+
 from agents.languages.registry import languages
 from agents.workspace.repository import Repository
 
-_HEADING = re.compile(r"^#+\s.*\b(run|start|started|usage|use|quick\s?start)\b", re.IGNORECASE)
-_FENCE = re.compile(r"^\s*(```|~~~)")
+_HEADING = re.compile(r"\b(run|start|started|usage|use|quick\s?start)\b", re.IGNORECASE)
 _STARTER = re.compile(r"(\$ )?(docker|podman|python3?|uvicorn|flask|streamlit|npm|npx|node|make|\./)\b")
 MOST_LINES = 12
 
@@ -46,20 +47,18 @@ def how_to_start(repository: Repository, commit: str) -> StartWords | None:
 def _from_readme(text: str) -> list[str]:
     """The first block of code below a heading about running or using it, else the first that starts a program."""
     found = list(_code_blocks(text))
-    told = [lines for heading, lines in found if _HEADING.match(heading)]
+    told = [lines for heading, lines in found if _HEADING.search(heading)]
     told += [lines for _, lines in found if _STARTER.match(lines[0])]
     return told[0][:MOST_LINES] if told else []
 
 
 def _code_blocks(text: str) -> Iterator[tuple[str, list[str]]]:
     """Fenced and indented code, each with the heading above it; without empty lines, and never empty."""
-    heading, block, fenced = "", list[str](), False
-    for line in [*text.splitlines(), "end"]:
-        fence = _FENCE.match(line) is not None
-        if not fence and (fenced or line.startswith("    ")):
-            block += [line.rstrip() if fenced else line[4:].rstrip()] if line.strip() else []
-        elif line.strip():
-            if block:
-                yield heading, block
-            heading, block = line if line.startswith("#") else heading, []
-            fenced ^= fence
+    heading, before = "", ""
+    for token in MarkdownIt().parse(text):
+        if before == "heading_open":
+            heading = token.content
+        lines = [line.rstrip() for line in token.content.splitlines() if line.strip()]
+        if token.type in ("fence", "code_block") and lines:
+            yield heading, lines
+        before = token.type

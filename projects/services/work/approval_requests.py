@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,14 @@ from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.audit.sitelog import note
 from projects.services.work.locks import lock_project, lock_run
+
+LONGEST_SUBJECT = 200
+
+
+def stored_subject(subject: str) -> str:
+    """A subject as its row holds it: a long one is its hash, since a part of it would stand for others too."""
+    plain = clean_text(subject)
+    return plain if len(plain) <= LONGEST_SUBJECT else hashlib.sha256(plain.encode()).hexdigest()
 
 
 def ask(
@@ -32,7 +41,7 @@ def ask(
     payload: Mapping[str, Any] | None = None,
 ) -> Approval:
     """Ask for a decision about exactly `subject`; while it is pending, asking again returns the same question."""
-    subject = clean_text(subject, 200)
+    subject = stored_subject(subject)
     with transaction.atomic():
         if run is not None:
             lock_run(run.pk)

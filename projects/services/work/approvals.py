@@ -14,7 +14,7 @@ from projects.models import Approval, Finding, Membership, Plan, Project, Run, T
 from projects.services.accounts.rights import Person, can, require, roles_that_may
 from projects.services.planning import plans
 from projects.services.work import findings, tasks
-from projects.services.work.approval_requests import close_approval
+from projects.services.work.approval_requests import close_approval, stored_subject
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
@@ -135,7 +135,7 @@ def _wake(approval: Approval, *, by: User, yes: bool) -> None:
 
 def answer_to(project: Project, *, kind: str, subject: str, run: Run | None = None) -> Approval.Status | None:
     """The newest answer about exactly this subject (in this run when given): None when nobody was ever asked."""
-    rows = Approval.objects.filter(project=project, kind=kind, subject=subject)
+    rows = Approval.objects.filter(project=project, kind=kind, subject=stored_subject(subject))
     if run is not None:
         rows = rows.filter(run=run)
     status = rows.order_by("-pk").values_list("status", flat=True).first()

@@ -46,6 +46,15 @@ def test_asking_again_while_it_waits_is_the_same_question():
     assert Event.objects.filter(run=task.run, type="approval.requested").count() == 1
 
 
+def test_a_subject_that_is_too_long_for_its_row_is_told_from_one_that_begins_alike():
+    task, names = make_task(status="running"), ", ".join(f"package-{number}" for number in range(40))
+    asked = question(task, subject=names)
+    approvals.decide(asked, by=developer(asked), yes=True)
+    project = task.run.project
+    assert approvals.answer_to(project, kind="package", subject=names) == Approval.Status.APPROVED
+    assert approvals.answer_to(project, kind="package", subject=f"{names}, more") is None
+
+
 @pytest.mark.django_db(transaction=True)
 def test_many_who_ask_at_once_ask_one_question():
     task = make_task(status="running")
