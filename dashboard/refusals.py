@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit, urlunsplit
+
 from django.http import HttpRequest
 
 from projects.errors import (
@@ -34,6 +36,8 @@ def status_of(error: ProjectsError) -> int:
 
 
 def local_path(request: HttpRequest, fallback: str = "/") -> str:
-    """The page the form was on, if it is one of ours."""
-    back = request.POST.get("back", "")
-    return back if back.startswith("/") and not back.startswith(("//", "/\\")) else fallback
+    """The page the form was on, if it is one of ours; browsers name it, as the Referrer-Policy allows."""
+    page = urlsplit(request.headers.get("Referer", ""))
+    if page.netloc != request.get_host() or page.path.startswith("//"):
+        return fallback
+    return urlunsplit(("", "", page.path, page.query, ""))

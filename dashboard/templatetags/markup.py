@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard import text as safe
-from dashboard.templatetags.look import May
+from dashboard.templatetags.look import May, may
 from projects.models import Project, Run, Task
 
 register = template.Library()
@@ -76,3 +76,11 @@ def submit(right: May, label: str, css: str = "") -> SafeString:
         label,
         right.who,
     )
+
+
+@register.inclusion_tag("partials/post.html", takes_context=True)
+def post(context: dict[str, Any], label: str, view: str, *key: object, verb: str = "", css: str = "") -> dict[str, Any]:
+    """A button that posts to a page; with `verb`, for those who may do that in the project of this page."""
+    right = may(context, context["project"], verb) if verb else May(True, "")
+    address = reverse(view, args=key)
+    return {"address": address, "label": label, "css": css, "right": right, "csrf_token": context.get("csrf_token")}

@@ -35,5 +35,7 @@ def test_a_button_a_role_cannot_use_says_who_can(story: Story, client: Client, d
 
 def test_back_leads_only_to_this_site(story: Story, client: Client) -> None:
     client.force_login(story.owner)
-    for back in ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"):
-        assert client.post("/preferences", {"theme": "dark", "back": back})["Location"] == "/"
+    for page in ("https://evil.example/x", "//evil.example", "http://testserver//evil.example", "javascript:alert(1)"):
+        assert client.post("/preferences", {"theme": "dark"}, headers={"Referer": page})["Location"] == "/"
+    kept = client.post("/preferences", {"theme": "dark"}, headers={"Referer": "http://testserver/runs?state=paused"})
+    assert kept["Location"] == "/runs?state=paused"

@@ -249,7 +249,7 @@ def test_a_broken_chain_is_red_and_names_the_row(owner: Client, story: Story, un
 
 
 def test_the_theme_and_the_shortcut_switch_stay(owner: Client) -> None:
-    owner.post("/preferences", {"theme": "dark", "keys": "off", "back": "/keys"})
+    owner.post("/preferences", {"theme": "dark", "keys": "off"})
     text = owner.get("/keys").content.decode()
     assert 'data-theme="dark"' in text
     assert 'data-keys="off"' in text

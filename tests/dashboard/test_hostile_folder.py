@@ -157,7 +157,7 @@ def test_every_string_in_an_address_and_in_a_refusal(story: Story, client: Clien
         # A path of dots leads elsewhere by itself.
         harmless(client.get(f"/nowhere/{path}"), 404, 200, 302)
         harmless(client.get(run, {"q": words[:300], "task": words[:60]}), 200)
-        harmless(client.post(settings, {"max_retries": words, "back": words}), 422, 302)
+        harmless(client.post(settings, {"max_retries": words}, headers={"Referer": path}), 422, 302)
         harmless(client.get("/sign-in", {"next": words}), 200, 302)
     members = reverse("project-members", args=[story.project.pk])
     for group in groups():

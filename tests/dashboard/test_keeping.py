@@ -55,7 +55,7 @@ def test_a_moved_base_is_shown_and_taken_in(story: Story, client: Client) -> Non
     move_base(story, {"theirs.py": "theirs = 1\n"})
     assert "has moved since the run left it" in text(client, page)
     assert "has moved since the run left it" in text(client, result)
-    answer = client.post(reverse("run-take-in", args=[story.run.pk]), {"back": result}, follow=True)
+    answer = client.post(reverse("run-take-in", args=[story.run.pk]), follow=True)
     assert "1 commit now stands on the newest main" in answer.content.decode()
     assert "has moved since" not in text(client, result)
     repository = repository_of(story.project, story.run)

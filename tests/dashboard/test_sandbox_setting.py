@@ -17,7 +17,7 @@ def test_a_project_keeps_the_sandbox_it_was_given_if_there_is_one(client, asked,
     project = make_project()
     client.force_login(owner_of(project))
     page = reverse("project", args=[project.pk])
-    form = {"max_retries": "5", "autonomy": project.autonomy, "sandbox_backend": asked, "back": page}
+    form = {"max_retries": "5", "autonomy": project.autonomy, "sandbox_backend": asked}
     client.post(reverse("project-settings", args=[project.pk]), form)
     project.refresh_from_db()
     assert project.sandbox_backend == kept
