@@ -16,6 +16,7 @@ HOUSE_RULES = "House patterns that every task obeys"
 SUMMARY = "Earlier turns of this conversation, summed up:"
 NEWEST_RUN = "The newest failing run:"
 PERSON_SAYS = "A person of the team says:"
+TESTS_NOW = "The tests your code must pass changed. As they are now (read-only):"
 
 _HEADINGS = {
     "Requirements it serves:": "requirements",
@@ -31,6 +32,7 @@ _HEADINGS = {
     "Documentation that fits the task:": "documentation",
     "Library signatures:": "libraries",
     "The tests your code must pass (read-only):": "tests",
+    TESTS_NOW: "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",
     "The document:": "document",
     "The change:": "change",

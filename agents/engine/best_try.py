@@ -1,4 +1,7 @@
-"""The best failed try of an approach: a repair that makes it worse is taken back before the next one."""
+"""The best try of an approach: what makes it worse is taken back before the next try.
+
+A version that passed and was then to be changed (a gate, a reviewer) is better than any that fails.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any
 from agents.engine.state import TaskState
 
 
-def rank(report: Mapping[str, Any]) -> tuple[int, int]:
-    """How far a failed run came: code that compiles before code that does not, then by tests that passed."""
-    return int(bool(report.get("compiles"))), int(report.get("passed", 0))
+def rank(report: Mapping[str, Any]) -> tuple[int, int, int]:
+    """How far a run came: one that passed first, then code that compiles, then by tests that passed."""
+    ok = bool(report.get("ok"))
+    return int(ok), int(bool(report.get("compiles"))), 0 if ok else int(report.get("passed", 0))
 
 
 def kept_try(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,8 +30,15 @@ def kept_try(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def best_here(state: TaskState, report: Mapping[str, Any]) -> dict[str, Any]:
-    """The best failed try of this approach, given the newest one."""
+    """The best try of this approach, given the newest one."""
     return _better(state, report) or kept_try(state, report)
+
+
+def objected(state: TaskState, **feedback: Any) -> TaskState:
+    """What somebody objects to in a version that passed, kept with it: the coder answers to it, again if that fails."""
+    report = state["candidate"]["report"] | feedback
+    kept = state["history"]["best_here"]
+    return {"candidate": {"report": report}, "history": {"best_here": kept | {"report": report} if kept else {}}}
 
 
 def better_before(state: TaskState) -> dict[str, Any] | None:

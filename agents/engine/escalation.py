@@ -96,7 +96,10 @@ def best(state: TaskState) -> list[str]:
         return []
     of = f" of {kept['ran']}" if kept.get("ran") else ""
     files = ", ".join(_code(path) for path in sorted(kept.get("files", {}))[:20])
-    return [f"Try {kept['attempt']}: {kept['passed']}{of} tests passed. Its files are attached: {files or 'none'}."]
+    report = state["history"]["best_here"].get("report", {})
+    asked = "; ".join(report.get("review", ())) or report.get("gate_feedback", "")
+    lines = [f"Try {kept['attempt']}: {kept['passed']}{of} tests passed. Its files are attached: {files or 'none'}."]
+    return [*lines, f"It was to be changed, and no change passed: {_plain(asked, 600)}"] if asked else lines
 
 
 def ways_out(state: TaskState) -> list[str]:

@@ -56,8 +56,8 @@ class History(TypedDict, total=False):
     failures: list[str]  # one line per failed try, for the next approach and the escalation
     tried: list[dict[str, Any]]  # failed candidates: hash, attempt, failure, signature, tests, compiles
     exhausted: bool  # this approach repeats a failed try, so the next try takes another one
-    best: dict[str, Any]  # reward, passed, files, tests of the best try so far
-    best_here: dict[str, Any]  # the best failed try of this approach, to go back to (agents.engine.best_try)
+    best: dict[str, Any]  # reward, passed, files, tests of the best try so far; of those that passed the last
+    best_here: dict[str, Any]  # the best try of this approach, to go back to (agents.engine.best_try)
     previous_failure: dict[str, Any]  # that the candidate replaces: signature, files, packages, trace
 
 

@@ -11,6 +11,7 @@ from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import (
     IN_DOUBT,
     add_messages,
+    add_tests,
     is_long,
     lessons_text,
     near_the_limit,
@@ -21,13 +22,14 @@ from agents.engine.nodes.common import (
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.nodes.removals import tests_of
+from agents.engine.nodes.verify import write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.lifecycle import AttemptTakenBack
 from agents.events.reasoning import DiagnosisMade
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import CODER
-from agents.prompts.provenance import Material, Source, as_turn, label, render
+from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
 from agents.repair.evidence import is_shown
 from agents.repair.feedback import clip, counts_text, trace_text, whole_trace
 from agents.repair.known import where_text
@@ -48,7 +50,7 @@ def _candidate(
     if strategy != "first" and used["iteration"] >= ctx.limits.max_iterations:
         return {"verdict": "escalate", "escalation": ""}
     current, is_test = {**own_files(state, ctx), **candidate["files"]}, tests_of(state, ctx)
-    messages, messages_read = add_messages(state, ctx, messages)
+    messages, messages_read = add_messages(state, ctx, add_tests(state, messages))
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     judged = not history["signatures"] or history["signatures"][-1] in history["adjudicated"]
     try:
@@ -112,6 +114,8 @@ def code(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 def repair(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Diagnosis and repaired files in one answer, from the full trace; a try that made it worse is undone first."""
     ctx = runtime.context
+    if _has_passed(state, ctx):
+        return _answer_again(state, ctx, {})
     back = _taken_back(state, ctx)
     undone = state["history"]["failures"][-1] if back else ""
     state = updated(state, back)
@@ -161,15 +165,42 @@ def _taken_back(state: TaskState, ctx: TaskContext) -> TaskState:
     return {
         "candidate": {"files": before["files"], "packages": before["packages"], "report": report},
         "conversation": {"coder": state["conversation"]["coder"][: before["turns"]]},
-        "history": {"signatures": [*state["history"]["signatures"], report["signature"]]},
+        "history": {"signatures": [*state["history"]["signatures"], *filter(None, [report["signature"]])]},
     }
+
+
+def _has_passed(state: TaskState, ctx: TaskContext) -> bool:
+    """True when the newest try broke a version that had passed and was only to be changed."""
+    before = None if "best" in ctx.switched_off else better_before(state)
+    return before is not None and any(before["report"].get(part) for part in ("review", "gate_feedback"))
+
+
+def _answer_again(state: TaskState, ctx: TaskContext, begun: TaskState) -> TaskState:
+    """From the version that passed: the same objection once more, with what the answer to it broke."""
+    report = state["candidate"]["report"]
+    broke = joined([Material(counts_text(report), ()), label(trace_text(report), Source.TESTS)], "\n")
+    back = updated(_taken_back(state, ctx), begun)
+    again = updated(state, back)
+    changed = _answer(again, ctx, "repair-back", *_objection(again, ctx, broke))
+    if "candidate" not in changed:
+        return changed
+    used = again["counters"]
+    tried: TaskState = {"counters": {"repairs": used["repairs"] + 1, "repairs_here": used["repairs_here"] + 1}}
+    return updated(updated(back, changed), tried)
 
 
 def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Another approach: a new conversation at a higher temperature that is told what did not work."""
     ctx, history, memory, used = runtime.context, state["history"], state["memory"], state["counters"]
+    if _has_passed(state, ctx):
+        kept = history["best_here"] | {"approach": used["approach"] + 1}
+        begun: TaskState = {
+            "history": {"signatures": [], "exhausted": False, "best_here": kept},
+            "counters": {"approach": kept["approach"], "repairs_here": 0},
+        }
+        return _answer_again(state, ctx, begun)
     lessons = [lesson for lesson in memory["lessons"] if lesson["id"] not in memory["unhelpful_lessons"]]
-    begun: TaskState = {
+    begun = {
         "candidate": {"files": {}},
         "memory": {"lessons": lessons},
         "counters": {"approach": used["approach"] + 1},
@@ -191,21 +222,24 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     return updated(updated(begun, changed), tried)
 
 
-def fix_findings(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
-    """The gate blocked: remove the cause."""
-    findings = label(state["candidate"]["report"]["gate_feedback"], Source.TOOLS)
-    return _answer(state, runtime, "findings", "findings", render("task.findings", findings=findings))
+def answer(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
+    """The gate blocked, or the reviewer refused: remove the cause, change what was asked for."""
+    strategy, prompt = _objection(state, runtime.context)
+    return _answer(state, runtime.context, "rejected" if strategy == "review" else strategy, strategy, prompt)
 
 
-def answer_review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
-    """The reviewer refused: change what was asked for."""
-    ctx, reasons = runtime.context, "\n".join(f"- {reason}" for reason in state["candidate"]["report"]["review"])
-    changes = ctx.repository.open(ctx.worktree_name).changes(state["base"])
+def _objection(state: TaskState, ctx: TaskContext, broke: str = "") -> tuple[str, Material]:
+    """What somebody holds against a version that passes, by strategy; `broke` is what the last answer to it broke."""
+    report = state["candidate"]["report"]
+    if "review" not in report:
+        findings = label(report["gate_feedback"], Source.TOOLS)
+        return "findings", render("task.findings", findings=findings, broke=broke)
+    reasons = label("\n".join(f"- {reason}" for reason in report["review"]), Source.MODEL)
+    changes = write_candidate(state, ctx).changes(state["base"])
     # Without what it took away the coder cannot put it back.
     diff = "".join(one.diff for one in changes if one.path not in state["candidate"]["tests"])
     shown = label(clip(diff, DIFF_CHARS), Source.MODEL, "diff")
-    prompt = render("task.rejected", reasons=label(reasons, Source.MODEL), diff=shown)
-    return _answer(state, runtime, "rejected", "review", prompt)
+    return "review", render("task.rejected", reasons=reasons, diff=shown, broke=broke)
 
 
 def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
@@ -213,7 +247,7 @@ def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     conflict = state["candidate"]["conflict"]
     shown = {path: _around_conflicts(text) if is_long(text) else text for path, text in conflict.items()}
     prompt = render("task.conflict", conflicts=files_text(shown), long=shown != conflict)
-    changed = _answer(state, runtime, "conflict", "conflict", prompt)
+    changed = _answer(state, runtime.context, "conflict", "conflict", prompt)
     files = changed.get("candidate", {}).get("files", {})
     left = [path for path in conflict if "<<<<<<<" in files.get(path, "<<<<<<<")]
     if left and changed["verdict"] != "escalate":
@@ -231,7 +265,7 @@ def _around_conflicts(text: str) -> str:
     return "\n…\n".join("\n".join(part) for part in parts)
 
 
-def _answer(state: TaskState, runtime: Runtime[TaskContext], step: str, strategy: str, prompt: Material) -> TaskState:
+def _answer(state: TaskState, ctx: TaskContext, step: str, strategy: str, prompt: Material) -> TaskState:
     """A further turn of the coder's conversation."""
     messages: list[Message] = [*state["conversation"]["coder"], as_turn("user", prompt, step=step)]
-    return _candidate(state, runtime.context, messages, step=step, strategy=strategy)
+    return _candidate(state, ctx, messages, step=step, strategy=strategy)

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from agents.context import existing_files, requirements_text
-from agents.context.parts import PERSON_SAYS
+from agents.context import existing_files, files_text, requirements_text
+from agents.context.parts import PERSON_SAYS, TESTS_NOW
 from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
@@ -272,10 +272,22 @@ def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) ->
     if not new:
         return messages, len(words)
     said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])
+    return _added(messages, PERSON_SAYS, Material(said, {Source.PERSON})), len(words)
+
+
+def add_tests(state: TaskState, messages: list[Message]) -> list[Message]:
+    """Add tests that this conversation was not shown as they are: the tester corrected or added some."""
+    said = "\n".join(message["content"] for message in messages)
+    new = {path: text for path, text in state["candidate"]["tests"].items() if text.rstrip() not in said}
+    return _added(messages, TESTS_NOW, files_text(new)) if new else messages
+
+
+def _added(messages: list[Message], heading: str, text: Material) -> list[Message]:
+    """The messages with more at the end of the newest."""
     last = messages[-1]
-    told = f"{last['content'].rstrip()}\n\n{PERSON_SAYS}\n{said}\n"
-    sources = sorted({*sources_in(last), Source.PERSON.value})
-    return [*messages[:-1], {**last, "content": told, "sources": sources}], len(words)
+    sources = sorted({*sources_in(last), *(source.value for source in text.sources)})
+    told = f"{last['content'].rstrip()}\n\n{heading}\n{text}\n"
+    return [*messages[:-1], {**last, "content": told, "sources": sources}]
 
 
 def record_decisions(state: TaskState, ctx: TaskContext, persona: Persona, reply: Reply) -> None:

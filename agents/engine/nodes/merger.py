@@ -133,7 +133,8 @@ def _broken(state: TaskState, ctx: TaskContext, report: dict[str, Any]) -> TaskS
     if report.get("environment"):
         return cannot_judge(state, ctx, report, "")
     signatures = [*state["history"]["signatures"], report["signature"]]
-    return {"candidate": {"report": report}, "history": {"signatures": signatures}, "verdict": "fail"}
+    # What passed by its related tests alone has not passed: nothing goes back to it.
+    return {"candidate": {"report": report}, "history": {"signatures": signatures, "best_here": {}}, "verdict": "fail"}
 
 
 def _recorded(state: TaskState, ctx: TaskContext, sha: str, *, rebased: bool = False) -> TaskState:

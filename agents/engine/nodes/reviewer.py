@@ -8,12 +8,13 @@ from typing import Any
 
 from agents.context import requirements_text
 from agents.engine.ask import ask, question_of
+from agents.engine.best_try import objected
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.removals import base_files, removed_names
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
-from agents.engine.state import TaskState, files_of, key_of
+from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
 from agents.gates.base import GateReport
@@ -102,14 +103,12 @@ def _found_before(state: TaskState, ctx: TaskContext, report: GateReport) -> set
 
 def _findings(state: TaskState, feedback: str) -> TaskState | None:
     """Back to the coder; None when it has had its chances."""
-    rounds, report = state["counters"]["gate_rounds"], state["candidate"]["report"]
+    rounds = state["counters"]["gate_rounds"]
     if rounds >= GATE_ROUNDS:
         return None
-    return {
-        "verdict": "findings",
-        "candidate": {"report": report | {"gate_feedback": feedback}},
-        "counters": {"gate_rounds": rounds + 1},
-    }
+    return updated(
+        objected(state, gate_feedback=feedback), {"verdict": "findings", "counters": {"gate_rounds": rounds + 1}}
+    )
 
 
 def _about_tests(state: TaskState) -> list[str]:
@@ -170,12 +169,12 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     rounds = state["counters"]["review_rounds"]
     if rounds >= REVIEW_ROUNDS:
         return {"verdict": "escalate", "escalation": f"The reviewer does not accept it: {'; '.join(reasons)[:800]}"}
-    return {
+    rejected: TaskState = {
         "verdict": "rejected",
-        "candidate": {"report": state["candidate"]["report"] | {"review": reasons}},
         "history": {"refused": {"diff": diff, "reasons": reasons}},
         "counters": {"review_rounds": rounds + 1},
     }
+    return updated(objected(state, review=reasons), rejected)
 
 
 def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[str, Any] | None, list[str]]:

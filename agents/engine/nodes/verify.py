@@ -274,11 +274,11 @@ def verify(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     changed: TaskState = {
         "verdict": "pass" if passed else "fail",
         "candidate": {"report": report},
-        "history": {"best_here": {} if passed else best_here(state, report)},
+        "history": {"best_here": best_here(state, report)},
     }
     best = history["best"]
     rank = (reward, report.get("passed", 0))
-    if not best or rank > (best["reward"], best["passed"]):
+    if not best or passed or rank > (best["reward"], best["passed"]):
         changed["history"]["best"] = {
             "reward": reward,
             "passed": report.get("passed", 0),

@@ -8,8 +8,8 @@ from agents.engine.best_try import best_here, better_before, rank
 from tests.agents.engine.states import state_with
 
 
-def tried(before=None, *, attempt=1, approach=1, base="b", tests=None, passed=0, compiles=True):
-    report = {"passed": passed, "compiles": compiles}
+def tried(before=None, *, attempt=1, approach=1, base="b", tests=None, passed=0, compiles=True, ok=False):
+    report = {"passed": passed, "compiles": compiles, "ok": ok}
     return state_with(
         attempt=attempt,
         approach=approach,
@@ -49,6 +49,12 @@ def test_tries_of_another_approach_base_or_suite_are_not_compared(change):
     first = kept(tried(passed=2))
     assert better_before(tried(first, attempt=2, passed=0, **change)) is None
     assert kept(tried(first, attempt=2, passed=0, **change))["attempt"] == 2
+
+
+def test_a_try_that_passed_stays_better_than_one_that_fails_with_more_tests_passed():
+    green = kept(tried(passed=2, ok=True))
+    assert better_before(tried(green, attempt=2, passed=3)) == green
+    assert kept(tried(green, attempt=2, passed=1, ok=True))["attempt"] == 2
 
 
 def test_the_first_try_has_no_better_one_before_it():

@@ -100,6 +100,21 @@ def test_a_wrong_test_is_found_by_arguing_from_the_requirement(bench):
     assert "== 5" in bench.merged("tests/test_calc.py")
 
 
+def test_the_coder_is_shown_a_corrected_test_before_its_next_try(bench):
+    bench.replies |= {
+        "tester-tests": TESTS.replace("== 5", "== 7"),
+        "coder-code": WORSE,
+        "coder-repair": DIAGNOSIS.format(cause="test_sum is wrong: the test contradicts FR-01"),
+        "tester-adjudicate": "Verdict: test\nReason: FR-01 says 2 + 3 is 5\n\n" + TESTS,
+        "coder-repair-2": DIAGNOSIS.format(cause="times for plus") + GOOD,
+    }
+    assert bench.run()["verdict"] == "merged"
+    prompts = [e["blobs"]["prompt"] for e in bench.event_log.of("thought") if e["payload"]["step"] == "repair"]
+    assert "add(2, 3) == 7" in prompts[-1][1]
+    assert "assert add(2, 3) == 5" in prompts[-1][-1].partition("As they are now")[2]
+    assert "As they are now" not in prompts[0][-1]
+
+
 def test_one_corrected_test_instead_of_the_file_leaves_the_others(bench):
     wrong = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 6\n"
     both = f"{wrong}\n\ndef test_zero():\n    assert add(0, 0) == 0\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.engine.contracts import TaskLimits
-from agents.engine.nodes import coder
+from agents.engine.nodes import coder, reviewer
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
@@ -81,3 +81,55 @@ def test_when_tokens_run_short_a_new_sample_comes_before_a_repair(bench):
     bench.replies["coder-code-a2"] = GOOD
     assert bench.run()["counters"]["approach"] == 2
     assert [attempt["strategy"] for attempt in bench.task_store.attempts.values()] == ["first", "fresh"]
+
+
+NAMED = GOOD.replace("return a + b", "total = a + b\n    return total")
+YES = {"approved": True, "reasons": []}
+NO = '{"approved": false, "reasons": ["name the result"]}'
+
+
+@pytest.fixture
+def rejected(bench):
+    """The first version passes, the reviewer wants a change, and the first answer to that breaks a test."""
+    bench.replies = {
+        **bench.replies,
+        **{"coder-code": GOOD, "reviewer-review": NO, "coder-rejected": WORSE + EXTRA, "coder-repair-back": HALF},
+    }
+    return bench
+
+
+def test_an_answer_to_a_reviewer_that_breaks_the_tests_starts_again_from_what_passed(rejected, monkeypatch):
+    rejected.replies["coder-repair-back"] = NAMED
+    judge = reviewer._verdict
+    monkeypatch.setattr(
+        reviewer,
+        "_verdict",
+        lambda state, *more: judge(state, *more) if state["counters"]["attempt"] == 1 else (YES, []),
+    )
+    assert rejected.run()["verdict"] == "merged"
+    prompt = prompt_of(rejected, "repair-back")
+    assert "SEEN = 'worse'" not in "".join(prompt)
+    assert "- name the result" in prompt[-1]
+    assert "+    return a + b" in prompt[-1]  # its change as it was when it passed
+    assert "was taken back:\n3 failed." in prompt[-1]
+    assert "total = a + b" in rejected.merged("calc.py")
+    assert not rejected.merged("helper.py")
+
+
+def test_when_no_change_passes_a_person_gets_the_version_that_did_and_what_was_asked_of_it(rejected):
+    rejected.limits = TaskLimits(max_retries=1)
+    final = rejected.run()
+    assert final["verdict"] == "escalated"
+    assert "Try 1: 3 of 3 tests passed" in final["escalation"]
+    assert "It was to be changed, and no change passed: name the result" in final["escalation"]
+    assert rejected.event_log.of("error")[-1]["blobs"]["best:calc.py"].rstrip() in GOOD
+
+
+def test_a_new_approach_to_an_objection_starts_from_what_passed_too(rejected):
+    rejected.limits = TaskLimits(max_retries=2)
+    rejected.replies |= {"tester-adjudicate": "Verdict: code\nReason: FR-01 is clear\n", "coder-repair-back": WORSE}
+    assert rejected.run()["counters"]["approach"] == 2
+    first, second = [
+        e["blobs"]["prompt"] for e in rejected.event_log.of("thought") if e["payload"]["step"] == "repair-back"
+    ]
+    assert first[:3] == second[:3]
