@@ -14,7 +14,7 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402  needs the app regis
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 
-from aiswe_site.running.bounded import bound_bodies  # noqa: E402
+from aiswe_site.running.bounded import bound_answers, bound_bodies  # noqa: E402
 from dashboard.origin import OwnPagesOnly  # noqa: E402
 from dashboard.routing import websocket_urlpatterns  # noqa: E402
 
@@ -27,3 +27,4 @@ application = ProtocolTypeRouter(
 
 if "daphne.http_protocol" in sys.modules:  # served by Daphne, by whatever command
     bound_bodies(sys.modules["daphne.http_protocol"], settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    bound_answers(sys.modules["daphne.server"].Server)
