@@ -268,7 +268,8 @@ def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edi
     if len(ran) < 2 or problems:
         _unusable(found, _why(problems[0] if problems else first))
     elif len(steady) > SHOWN:
-        _unusable(found, f"{len(steady)} tests fail: too many to tell new failures from them.")
+        said = f"{len(steady)} tests fail: too many to tell new failures from them. The first: {_first(first)}"
+        _unusable(found, f"{said[:600].rstrip('.')}.")
 
 
 def _why(report: TestReport) -> str:
@@ -277,11 +278,14 @@ def _why(report: TestReport) -> str:
         return f"The runs prove nothing: {report.void[:600].rstrip('.')}."
     said = report.problem or "No test ran"
     if report.failures:
-        one = report.failures[0]
-        said = f"{one.nodeid}: {one.message}"
+        said = _first(report)
     elif report.output.strip():
         said += f": {report.output.strip().splitlines()[-1]}"
     return f"{said[:600].rstrip('.')}."
+
+
+def _first(report: TestReport) -> str:
+    return next((f"{one.nodeid}: {one.message}" for one in report.failures), "")
 
 
 def _ask(project: Project, packages: Sequence[str], reason: str) -> NoReturn:

@@ -11,7 +11,8 @@ import pytest
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from projects.engine import baseline
-from projects.models import Baseline, Project
+from projects.models import Approval, Baseline, Project
+from projects.services.work.approval_requests import ask
 
 pytestmark = pytest.mark.django_db
 
@@ -75,3 +76,18 @@ def test_a_second_project_of_the_same_name_is_noted(shop: Path, capsys: pytest.C
     assert "called" not in capsys.readouterr().err
     assert run(["project", "import", str(shop)]) == 0
     assert "There is a project called shop already: the short name of this one is shop-2." in capsys.readouterr().err
+
+
+def test_a_question_comes_with_the_command_that_answers_it(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def asked(project: Project, commit: str = "") -> Baseline:
+        ask(project, kind="package", subject="odd", title="Install odd?")
+        return Baseline.objects.create(project=project, commit="a" * 40, problem="Waits for an answer.")
+
+    monkeypatch.setattr(baseline, "measure", asked)
+    assert run(["project", "import", str(shop)]) == 1
+    number = Approval.objects.get().pk
+    shown = capsys.readouterr().out
+    assert f"Question {number}: Install odd?\n" in shown
+    assert f"Answer it: aiswe approvals answer {number} yes|no; then: aiswe project measure shop\n" in shown

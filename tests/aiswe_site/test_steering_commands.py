@@ -123,6 +123,15 @@ def test_a_file_may_still_follow_the_command_directly(tmp_path: Path, capsys: py
     assert "does not exist" in refused(capsys, "requirements", "nope.md")
 
 
+def test_the_facts_of_a_question_are_shown_as_words(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = {
+        "rich": {"releases": 9, "status": "", "scripts": [], "age_days": 12, "warnings": ["It is new.", "It is odd."]}
+    }
+    asked = approval_requests.ask(project, kind="package", subject="rich", title="Use it?", payload={"facts": facts})
+    assert run(["approvals", "show", str(asked.pk)]) == 0
+    assert "  facts:\n    rich: releases 9, age days 12, warnings It is new. It is odd.\n" in capsys.readouterr().out
+
+
 def test_questions_are_listed_shown_and_answered_once(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     asked = approval_requests.ask(project, kind="package", subject="rich", title="Use rich?", why="It is asked for.")
     number = str(asked.pk)

@@ -14,8 +14,8 @@ from packaging.utils import canonicalize_name
 
 from agents.languages.layouts import Reader, RepositoryLayout
 from agents.languages.python.declared import UNKNOWN_VERSION, Declared, read_declared, requirement, words_of
-from agents.languages.python.packages import imports_of, local_modules
-from agents.languages.python.test_config import is_collected, is_test_file
+from agents.languages.python.packages import DEVELOPMENT, imports_of, local_modules
+from agents.languages.python.test_config import is_collected, is_test, is_test_file
 from sandbox.import_names import distribution_for
 from sandbox.package_index.names import base_packages
 from sandbox.test_setup import TestSetup
@@ -48,9 +48,9 @@ def layout_of(paths: Sequence[str], read: Reader) -> RepositoryLayout:
     roots = _source_roots(paths, declared)
     tests = _test_paths(paths, declared)
     files = [path for path in paths if path.endswith(".py")]
-    below = [path for path in files if _below(path, tests)]
+    below = [path for path in files if _below(path, tests) and is_test(path, tests)]
     conftests = [path for path in files if PurePosixPath(path).name == "conftest.py"]
-    helpers = [path for path in below if not is_collected(path) and not path.endswith("__init__.py")]
+    helpers = [path for path in below if not _holds_tests(path) and not path.endswith("__init__.py")]
     needed, useful = _packages(files, list(dict.fromkeys([*below, *conftests])), roots, declared, read)
     return RepositoryLayout(
         language="python",
@@ -110,6 +110,10 @@ def _test_paths(paths: Sequence[str], declared: Declared) -> list[str]:
     return [one for one in found if not any(one.startswith(f"{other}/") for other in found)]
 
 
+def _holds_tests(path: str) -> bool:
+    return is_collected(path) or path in _SINGLE
+
+
 def _below(path: str, folders: Iterable[str]) -> bool:
     return any(folder == "." or path == folder or path.startswith(f"{folder}/") for folder in folders)
 
@@ -155,22 +159,24 @@ def _packages(
 ) -> tuple[list[str], list[str]]:
     """Requirement lines that the tests need, and others that would be of use."""
     texts = {path: read(path) for path in files[:_ENOUGH] if not _ASIDE & set(path.split("/")[:-1]) or path in below}
-    tests = [path for path in below if is_collected(path) or path in _SINGLE]
+    tests = [path for path in below if _holds_tests(path)]
     local = local_modules(files, roots) | {"test"}
 
     def brought(paths: Iterable[str], *, sure: bool) -> set[str]:
         names = {name for path in paths for name in imports_of(texts.get(path, ""), at_start=sure)}
         foreign = (name for name in names if name.split(".")[0] not in local)
-        return {name for name in map(distribution_for, foreign) if name}
+        return {_declared_as(name, known) for name in foreign}
 
-    # What else lies beside the tests may be their data.
-    by_tests, by_code = brought(tests, sure=True), brought(texts.keys() - set(below), sure=True)
-    anywhere = brought(texts, sure=False)
     own, wanted = _by_name(declared.dependencies, declared), _by_name(declared.tests, declared)
     others = _by_name([line for lines in declared.groups.values() for line in lines], declared)
     lines = {**wanted, **own}
+    known = {**others, **lines}
+    # What else lies beside the tests may be their data.
+    by_tests, by_code = brought(tests, sure=True), brought(texts.keys() - set(below), sure=True)
+    # A dependency that nothing imports may be loaded by its name, or by another one.
+    anywhere = brought(texts, sure=False) | (own.keys() - DEVELOPMENT)
     said = "\n".join([*(texts.get(path, "") for path in tests), str(declared.pytest)])
-    needed = {name: lines.get(name, name) for name in (_declared_as(name, {**others, **lines}) for name in by_tests)}
+    needed = {name: lines.get(name, name) for name in by_tests if name}
     needed |= {name: line for name, line in own.items() if name in by_code}
     needed |= {name: name for name in lines if _is_needed_plugin(name, said)}  # in a version that fits our runner
     useful = {name: line for name, line in lines.items() if name in anywhere or _is_used_plugin(name, said)}
@@ -185,10 +191,16 @@ def _by_name(lines: Iterable[str], declared: Declared) -> dict[str, str]:
     return {name: f"{name}{specifier}" for name, specifier in names.items()}
 
 
-def _declared_as(name: str, lines: Iterable[str]) -> str:
-    """The declared name that most likely brings a module: `railroad` comes with `railroad-diagrams`."""
-    alike = [one for one in lines if name in one.split("-")]
-    return alike[0] if name not in lines and len(alike) == 1 else name
+def _declared_as(module: str, known: Iterable[str]) -> str:
+    """The declared name that most likely brings a module; "" for one of the standard library.
+
+    `railroad` comes with `railroad-diagrams`, `jaraco.text` with `jaraco-text`.
+    """
+    exact, name = canonicalize_name(".".join(module.split(".")[:2])), distribution_for(module) or ""
+    alike = [one for one in known if name in one.split("-")]
+    if exact in known:
+        return exact
+    return alike[0] if name not in {*known, *base_packages()} and len(alike) == 1 else name
 
 
 def _lines(wanted: Mapping[str, str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from agents.languages.base import PackageNeeds
@@ -16,25 +16,25 @@ from sandbox.package_index.names import base_packages, is_npm, plain_name
 
 _TOOLS = frozenset({"pytest", "hypothesis", "coverage"})  # what tests are written with; code is not
 # Tools that people run beside the tests: no test needs them unless it imports them.
-_DEVELOPMENT = frozenset(
+DEVELOPMENT = frozenset(
     "autopep8 bandit black build bump2version bumpversion check-manifest codespell commitizen flake8 interrogate ipdb "
     "ipython isort jupyter mypy nox pip-tools pre-commit pycodestyle pydocstyle pyflakes pylint pyright pytest-cov "
     "pytest-randomly pytest-sugar pytest-xdist pyupgrade ruff safety sphinx tox towncrier twine uv vulture yapf".split()
 )
-_ASKING, _LOADING = ("find_spec", "importorskip"), ("import_module", "__import__")
+_ASKING = ("find_spec", "importorskip")
 _MODULES = (".py", ".pyi", ".pyx", ".so", ".pyd")
 
 
 def imports_of(text: str, *, sure: bool = False, at_start: bool = False) -> set[str]:
-    """Full names of the modules that a Python text imports, or loads by name; one that does not parse imports nothing.
+    """Full names of the modules that a Python text imports; one that does not parse imports nothing.
 
     With `sure` those it cannot do without: no import that is guarded or only for type checkers. With `at_start` those
     that loading it takes: no import in a function or under a condition.
     """
     tree = syntax.module(text)
     optional = set(guarded(tree)) if sure else set()
-    asked = _called_with(tree, _ASKING) if sure or at_start else set()
-    found = set() if sure or at_start else _called_with(tree, _LOADING)
+    asked = _asked_for(tree) if sure or at_start else set()
+    found: set[str] = set()
     for node in tree.body if at_start else ast.walk(tree):
         if isinstance(node, ast.Import) and id(node) not in optional:
             found |= {alias.name for alias in node.names}
@@ -49,11 +49,11 @@ def imported_modules(files: Mapping[str, str], *, sure: bool = False) -> set[str
     return {name.split(".")[0] for text in texts for name in imports_of(text, sure=sure)}
 
 
-def _called_with(tree: ast.Module, names: Sequence[str]) -> set[str]:
-    """Top-level modules that calls of these functions name: `find_spec("x")`, `pytest.importorskip("x")`."""
+def _asked_for(tree: ast.Module) -> set[str]:
+    """Modules that the code looks for before it imports them: `find_spec("x")`, `pytest.importorskip("x")`."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
-    meant = [one for one in calls if getattr(one.func, "attr", getattr(one.func, "id", "")) in names]
-    return {str(one.args[0].value).split(".")[0] for one in meant if isinstance(one.args[0], ast.Constant)}
+    asking = [one for one in calls if getattr(one.func, "attr", getattr(one.func, "id", "")) in _ASKING]
+    return {str(one.args[0].value).split(".")[0] for one in asking if isinstance(one.args[0], ast.Constant)}
 
 
 def local_modules(paths: Iterable[str], roots: Iterable[str] = ("src",)) -> set[str]:
@@ -87,7 +87,7 @@ def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, give
     idle -= {name for name in idle if imported.intersection(name.split("-"))}  # `py-foo` may bring `foo`
     for line in listed(manifest):
         plain = plain_name(line)
-        if plain not in _DEVELOPMENT or plain in given or imported.intersection(_import_names(plain)):
+        if plain not in DEVELOPMENT or plain in given or imported.intersection(_import_names(plain)):
             wanted.setdefault(plain, line)
     base, unlisted = base_packages(), []
     for module in sorted(imported_modules(files, sure=True) - local_modules(paths) - sys.stdlib_module_names):

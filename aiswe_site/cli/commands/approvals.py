@@ -35,8 +35,20 @@ def details(approval: Approval) -> Iterator[str]:
         elif isinstance(value, list):
             yield f"  {name}:"
             yield from (f"    {one}" for one in value)
+        elif isinstance(value, dict):
+            yield f"  {name}:"
+            yield from (f"    {key}: {_in_words(one)}" for key, one in value.items())
         else:
             yield f"  {name}: {value}"
+
+
+def _in_words(value: Any) -> str:
+    """Nested data on one line, without what is empty."""
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{key.replace('_', ' ')} {_in_words(one)}" for key, one in value.items() if one not in ("", [])
+        )
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 @click.group("approvals")

@@ -134,7 +134,8 @@ def _people(found: dict[str, Any]) -> None:
     for question in found["questions"]:
         output.say(f"Question {question['id']}: {question['title']}")
     if found["questions"]:
-        output.say(f"Answer it, then: aiswe project measure {found['slug']}")
+        answers = ", ".join(f"aiswe approvals answer {question['id']} yes|no" for question in found["questions"])
+        output.say(f"Answer it: {answers}; then: aiswe project measure {found['slug']}")
     elif found["status"] == "unusable":
         output.say(f"To go on without tests: aiswe project measure {found['slug']} --accept-untested")
 

@@ -56,7 +56,7 @@ STANDARD = """
 name = "web-shop"
 version = "2.1"
 requires-python = ">=3.9"
-dependencies = ["polars>=1", "colorama; sys_platform == 'win32'", "unused-thing"]
+dependencies = ["polars>=1", "colorama; sys_platform == 'win32'", "unused-thing", "mypy"]
 [project.optional-dependencies]
 tests = ["web-shop[extra]", "freezegun", "pytest"]
 extra = ["rich"]
@@ -67,7 +67,7 @@ lint = ["ruff"]
 """
 
 
-def test_what_code_and_tests_import_is_needed_and_what_nobody_imports_is_not() -> None:
+def test_what_code_and_tests_import_is_needed_and_other_dependencies_are_of_use() -> None:
     files = {
         "pyproject.toml": STANDARD,
         "shop/__init__.py": "import polars\ntry:\n    import rich\nexcept ImportError:\n    rich = None\n",
@@ -76,7 +76,7 @@ def test_what_code_and_tests_import_is_needed_and_what_nobody_imports_is_not() -
     }
     found = layout_of(files)
     assert found.needed == ("freezegun", "polars>=1", "pyyaml")
-    assert found.useful == ("rich",)
+    assert found.useful == ("rich", "unused-thing")  # it may be loaded by its name, or by a dependency
     assert found.setup.metadata == {"web-shop": "2.1"}
     assert found.runtime == ">=3.9"
 
@@ -98,11 +98,11 @@ def test_it():
     assert layout_of({"tests/test_a.py": test}).needed == ()
 
 
-def test_what_is_loaded_by_its_name_is_of_use() -> None:
-    project = '[project]\nname = "slug"\ndependencies = ["Unidecode>=1", "tqdm"]\n'
-    code = "from importlib import import_module\ndef f():\n    return import_module('unidecode')\n"
-    found = layout_of({"pyproject.toml": project, "slug.py": code, "test_a.py": "import slug\n"})
-    assert (found.needed, found.useful) == ((), ("unidecode>=1",))
+def test_a_package_below_a_shared_name_is_the_declared_one() -> None:
+    project = '[project]\nname = "plural"\ndependencies = ["jaraco.functools", "jaraco.text>=3"]\n'
+    code = "from jaraco.functools import pass_none\n"
+    files = {"pyproject.toml": project, "plural/__init__.py": code, "tests/test_a.py": "import jaraco.text\n"}
+    assert layout_of(files).needed == ("jaraco-functools", "jaraco-text>=3")
 
 
 def test_files_beside_the_tests_may_be_data_that_imports_anything() -> None:
@@ -115,10 +115,29 @@ def test_a_test_package_below_the_test_folder_is_local() -> None:
     assert layout_of(files).needed == ()
 
 
+def test_code_in_a_folder_that_pytest_reads_is_code_and_no_helper() -> None:
+    project = """
+[project]
+name = "shop"
+dependencies = ["simplejson"]
+[tool.pytest.ini_options]
+testpaths = ["src", "tests"]
+"""
+    code = {"pyproject.toml": project, "src/shop/__init__.py": "import simplejson\n"}
+    found = layout_of({**code, "tests/makers.py": "", "tests/test_shop.py": "import makers, shop\n"})
+    assert (found.helpers, found.needed) == (("tests/makers.py",), ("simplejson",))
+    assert layout_of({"shop.py": "", "test_shop.py": ""}).helpers == ()
+
+
 def test_a_plugin_is_needed_when_a_test_takes_its_fixture() -> None:
     project = '[dependency-groups]\ntest = ["pytest-mock", "pytest-benchmark", "pytest-xdist", "pytest-sugar"]\n'
     found = layout_of({"pyproject.toml": project, "tests/test_a.py": "def test_a(tmp_path, mocker): ...\n"})
     assert (found.needed, found.useful) == (("pytest-mock",), ())
+
+
+def test_the_runner_itself_asks_for_none_of_its_plugins() -> None:
+    files = {"tox.ini": "[testenv]\ndeps = pytest-sugar\n", "test_a.py": "import pytest\n"}
+    assert layout_of(files).needed == ()
 
 
 def test_a_plugin_comes_in_the_version_that_fits_the_sandbox_s_runner() -> None:

@@ -91,6 +91,18 @@ def test_a_test_that_fails_before_it_begins_is_listed_with_its_reason(
     assert found.tests["failing"] == {"test_a.py::test_a": "unsupported locale"}
 
 
+def test_too_many_failures_are_said_with_the_first(tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"test_a.py::test_{number}" for number in range(501)]
+    report = baseline.TestReport(
+        passed=1, failed=501, failing=tuple(names), failures=(Failure(names[0], "not compiled", ""),)
+    )
+    monkeypatch.setattr(baseline, "_run", lambda *given: report)
+    problem = measure(imported(tmp_path, {"test_a.py": ""}, anna)).problem
+    assert problem == (
+        "501 tests fail: too many to tell new failures from them. The first: test_a.py::test_0: not compiled."
+    )
+
+
 @pytest.mark.slow
 def test_a_subfolder_is_measured_by_its_own_layout(tmp_path: Path, anna: User) -> None:
     files = {f"parts/shop/{path}": text for path, text in SHOP.items()} | {"test_other.py": "assert 0\n"}
