@@ -1,6 +1,7 @@
 """`python -m benchmarks [NAME…] [--json]`: run all or the named ones, one after the other.
 
-`python -m benchmarks trials --help` is about whole tasks (benchmarks/trials.py).
+`python -m benchmarks trials --help` is about whole tasks (benchmarks/trials.py), `… extraction --help` about the
+extraction of requirements (benchmarks/extraction_corpus.py).
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ NAMES = {
 }
 
 
+# Commands with options of their own.
+COMMANDS = {"trials": "benchmarks.trials", "extraction": "benchmarks.extraction_corpus"}
+
+
 def main(argv: list[str] | None = None) -> int:
     """Exit code 0: measured (or skipped with its reason); 1: a measurement failed; 2: wrong use."""
     words = sys.argv[1:] if argv is None else argv
-    if words[:1] == ["trials"]:  # has options of its own, and needs a dataset
-        return int(import_module("benchmarks.trials").main(words[1:]))
+    if words and words[0] in COMMANDS:
+        return int(import_module(COMMANDS[words[0]]).main(words[1:]))
     parser = argparse.ArgumentParser(prog="benchmarks", description="Measure the product against baselines.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all of them by default: {', '.join(NAMES)}")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON document on stdout")
