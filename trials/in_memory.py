@@ -87,6 +87,10 @@ class MemoryTaskStore:
         """Nobody is there to answer: what needs a person is refused."""
         return "rejected"
 
+    def refusals(self) -> Sequence[str]:
+        """Nobody gave a reason."""
+        return []
+
     def merge_turn(self, held: Callable[[], None]) -> None:
         """Nobody else merges."""
         held()

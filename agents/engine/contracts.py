@@ -80,6 +80,10 @@ class TaskStore(Protocol):
         """Ask a person, once; return how it stands."""
         ...
 
+    def refusals(self) -> Sequence[str]:
+        """What people said no to in this task, each with the reason, oldest first."""
+        ...
+
     def merge_turn(self, held: Callable[[], None]) -> None:
         """Call `held` while no other task of the run merges."""
         ...
@@ -137,6 +141,8 @@ class TaskContext(ModelContext):
     switched_off: frozenset[str] = frozenset()  # parts of the loop that a measurement does without
     test_setup: TestSetup = field(default_factory=TestSetup)  # how this repository's tests are run
     test_packages: tuple[str, ...] = ()  # what they need: every sandbox has it, and no task lists it
+    # Fingerprints of what the gates find in a file at a commit, by both: one scan serves all candidates of a task.
+    found_before: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, repr=False)
     _sandbox: Sandbox | None = field(default=None, repr=False)
     _packages: tuple[str, ...] = field(default=(), repr=False)
 

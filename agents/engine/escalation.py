@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.state import TaskState, key_of
 from agents.events.effects import ErrorRaised
@@ -18,7 +20,7 @@ def escalate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Say why needs a person, with the best attempt attached; nothing is waved through."""
     ctx, kept = runtime.context, state["history"]["best"]
     why = state["escalation"] or exhausted(state, ctx)
-    text = escalation_text(state, why)
+    text = escalation_text(state, why, ctx.task_store.refusals())
     files = {**kept.get("tests", {}), **kept.get("files", {})}
     escalated = ErrorRaised(
         summary=f"Escalated: {why}",
@@ -39,11 +41,12 @@ def exhausted(state: TaskState, ctx: TaskContext) -> str:
     return f"The tests still fail after {state['counters']['repairs']} of {ctx.limits.max_retries} repairs."
 
 
-def escalation_text(state: TaskState, why: str) -> str:
-    """Markdown. The first line is `why`: lists and headlines show it alone."""
+def escalation_text(state: TaskState, why: str, refusals: Sequence[str] = ()) -> str:
+    """Markdown. The first line is `why`: lists and headlines show it alone. `refusals` are people's, with reasons."""
     parts = [why.strip()]
     for title, lines in (
         ("What was tried", tried(state)),
+        ("What people said no to", [_plain(one, 600) for one in refusals]),
         ("What is known", known(state)),
         ("Best attempt", best(state)),
     ):

@@ -125,11 +125,13 @@ def trouble(found: TestReport, written: Mapping[str, str], setup: TestSetup) -> 
 
 
 def waited(found: TestReport, setup: TestSetup) -> list[Hang]:
-    """Tests that reached their limit with little CPU: a lock that never opens, or something outside of the code."""
-    known = setup.known_failures | setup.flickering
-    return [
-        one for one in found.hangs if one.cpu_seconds < OWN_CPU * setup.test_seconds and plain(one.nodeid) not in known
-    ]
+    """Tests that reached their limit with little CPU: a lock that never opens, or something outside of the code.
+
+    None when another one computed up to its limit: the run is a failure of the code already.
+    """
+    hangs = [one for one in found.hangs if plain(one.nodeid) not in setup.known_failures | setup.flickering]
+    idle = [one for one in hangs if one.cpu_seconds < OWN_CPU * setup.test_seconds]
+    return idle if len(idle) == len(hangs) else []
 
 
 def hangs_again(hang: Hang, again: TestReport) -> bool:

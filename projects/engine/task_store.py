@@ -84,6 +84,11 @@ class DatabaseTaskStore:
         )
         return "pending"
 
+    def refusals(self) -> Sequence[str]:
+        rows = Approval.objects.filter(task=self._task, status=Approval.Status.REJECTED).order_by("pk")
+        asked = rows.exclude(kind=Approval.Kind.ESCALATION).values_list("title", "reason")
+        return [f"{title}: {reason}" for title, reason in asked]
+
     def merge_turn(self, held: Callable[[], None]) -> None:
         run: Run = self._task.run
         owner = f"{self._actor}#{self._task.key}"

@@ -90,6 +90,14 @@ def test_with_json_there_is_one_document(build: Run, capsys: pytest.CaptureFixtu
     assert "gate.passed" in captured.err
 
 
+def test_a_run_that_waits_names_the_command_that_answers(build: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    task = build.tasks.get(key="T-01")
+    asked = approval_requests.ask(build.project, kind="package", subject="x", title="Install x?", run=build, task=task)
+    move_run(build, Run.Status.NEEDS_YOU)
+    assert aiswe(["run", "watch", str(build.pk)]) == 1
+    assert f"Install x?\nAnswer: aiswe approvals answer {asked.pk} yes|no" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("words", "status"), [("y", "approved"), ("n", "rejected"), ("l", "pending")])
 def test_a_question_that_comes_up_is_answered_at_the_terminal(
     build: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, status: str

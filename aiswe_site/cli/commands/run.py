@@ -57,7 +57,10 @@ def watch(run: Run, after: int, task: str, role: str, kind: str, user: str) -> i
         for lines in watching.follow(run, after, wanted):
             for line in lines:
                 tell(line)
-    return _say(run, run.why, ok=run.status == run.Status.FINISHED and not run.left_out)
+    waiting = run.approvals.filter(status="pending")
+    ways = [f"{one.title}\nAnswer: aiswe approvals answer {one.pk} yes|no [--reason TEXT]" for one in waiting]
+    more = "\n".join(filter(None, [run.why, *ways]))
+    return _say(run, more, ok=run.status == run.Status.FINISHED and not run.left_out)
 
 
 def _steering(verb: str, about: str) -> None:

@@ -56,6 +56,12 @@ def test_the_ways_out_name_the_requirement() -> None:
     assert all(way in text for way in ("Retry it with a note", "Raise the limit", "(FR-01)", "Skip it"))
 
 
+def test_what_people_said_no_to_is_told_with_their_reason() -> None:
+    text = escalation_text(state(), WHY, ["T-01: may this code reach outside?: no network in this product"])
+    assert "**What people said no to**\n\n- T-01: may this code reach outside?: no network in this product" in text
+    assert "said no" not in escalation_text(state(), WHY)
+
+
 def test_without_any_try_there_is_no_empty_chapter() -> None:
     text = escalation_text(state(failures=[], report={}, best={}, signatures=[]), "No usable tests: none was written")
     assert "tried" not in text

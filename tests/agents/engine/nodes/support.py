@@ -120,6 +120,9 @@ class MemoryTaskStore:
         self.questions.append({"subject": subject, **fields})
         return self.answers.get(subject, "pending")
 
+    def refusals(self) -> Sequence[str]:
+        return [f"{row['title']}: no" for row in self.questions if self.answers.get(row["subject"]) == "rejected"]
+
     def merge_turn(self, held: Callable[[], None]) -> None:
         held()
 
