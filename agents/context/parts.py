@@ -33,6 +33,7 @@ _HEADINGS = {
     "Library signatures:": "libraries",
     "The tests your code must pass (read-only):": "tests",
     TESTS_NOW: "tests",
+    "The new tests:": "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",
     "The document:": "document",
     "The change:": "change",

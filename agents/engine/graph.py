@@ -29,6 +29,11 @@ def after_files(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["app
     return "escalate" if state["verdict"] == "escalate" else "apply"
 
 
+def after_answer(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "review", "escalate"]:
+    """A coder who disagrees with the reviewer is heard by it once."""
+    return "review" if state["verdict"] == "disagreed" else after_files(state, runtime)
+
+
 def after_repair(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "adjudicate", "escalate"]:
     """A coder who holds the test to be wrong is not made to fit the code to it: the tester judges first."""
     return "adjudicate" if state["verdict"] == "disputed" else after_files(state, runtime)
@@ -69,8 +74,13 @@ def after_mutation(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["
     return "strengthen" if state["verdict"] == "weak" else "gates"
 
 
-def after_adjudication(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "fresh"]:
-    """A corrected test is run at once; if the code is wrong, the same failure twice forces another approach."""
+def after_adjudication(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "review", "fresh"]:
+    """A corrected test is run at once; if the code is wrong, the same failure twice forces another approach.
+
+    A test that stays though the reviewer doubts it goes back to the reviewer, with the tester's reason.
+    """
+    if state["verdict"] == "kept":
+        return "review"
     return "apply" if state["verdict"] == "test" else "fresh"
 
 
@@ -81,10 +91,14 @@ def after_gates(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["rev
     return "fix_findings" if state["verdict"] == "findings" else "escalate"
 
 
-def after_review(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["merge", "answer_review", "escalate"]:
-    """Approved work is merged."""
+def after_review(
+    state: TaskState, runtime: Runtime[TaskContext]
+) -> Literal["merge", "answer_review", "adjudicate", "escalate"]:
+    """Approved work is merged; an objection goes to whoever may change what it is about."""
     if state["verdict"] == "pass":
         return "merge"
+    if state["verdict"] == "wrong_tests":
+        return "adjudicate"
     return "answer_review" if state["verdict"] == "rejected" else "escalate"
 
 
@@ -151,7 +165,7 @@ NEXT: Mapping[str, str | Callable[[TaskState, Runtime[TaskContext]], str]] = {
     "gates": after_gates,
     "fix_findings": after_files,
     "review": after_review,
-    "answer_review": after_files,
+    "answer_review": after_answer,
     "merge": after_merge,
     "resolve": after_files,
     "learn": END,

@@ -52,7 +52,8 @@ class History(TypedDict, total=False):
     signatures: list[str]  # of the failures in this approach, newest last
     adjudicated: list[str]  # signatures the tester has judged
     argued: str  # why the tester holds that the code is wrong, from its last word on it
-    refused: dict[str, Any]  # the change that the reviewer did not accept last, and why: diff, reasons
+    # What the reviewer did not accept last: diff, reasons, of_tests, and the answer of whoever disagrees with it.
+    refused: dict[str, Any]
     failures: list[str]  # one line per failed try, for the next approach and the escalation
     tried: list[dict[str, Any]]  # failed candidates: hash, attempt, failure, signature, tests, compiles
     exhausted: bool  # this approach repeats a failed try, so the next try takes another one

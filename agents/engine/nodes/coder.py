@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -9,19 +10,19 @@ from agents.context import files_text
 from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import (
-    IN_DOUBT,
     add_messages,
     add_tests,
     is_long,
     lessons_text,
     near_the_limit,
+    one_line,
     opening,
     own_files,
     request_files,
 )
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
-from agents.engine.nodes.removals import tests_of
+from agents.engine.nodes.removals import paths_of, tests_of
 from agents.engine.nodes.verify import write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.lifecycle import AttemptTakenBack
@@ -33,9 +34,12 @@ from agents.prompts.provenance import Material, Source, as_turn, joined, label, 
 from agents.repair.evidence import is_shown
 from agents.repair.feedback import clip, counts_text, trace_text, whole_trace
 from agents.repair.known import where_text
-from agents.replies.types import Diagnosis
+from agents.replies.types import Diagnosis, Reply
 
 DIFF_CHARS = 8_000  # of a change that a reviewer refused
+IN_DOUBT, DISAGREES = "the test", "the objection"  # what the coder holds to be wrong, in the place of a path
+_WRONG_TEST = re.compile(r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake)", re.IGNORECASE)
+_DISAGREE = re.compile(r"^\W*disagree\W*:\W*(\w.*(?:\n.*\S.*)*)", re.IGNORECASE | re.MULTILINE)
 
 
 def _candidate(
@@ -53,6 +57,7 @@ def _candidate(
     messages, messages_read = add_messages(state, ctx, add_tests(state, messages))
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     judged = not history["signatures"] or history["signatures"][-1] in history["adjudicated"]
+    may_blame = strategy == "repair" and not judged and not state["task"].get("tests_given")
     try:
         messages, reply, applied = request_files(
             state,
@@ -62,7 +67,7 @@ def _candidate(
             step=step,
             accept=lambda path: not is_test(path),
             current=current,
-            may_dispute=strategy == "repair" and not judged and not state["task"].get("tests_given"),
+            dispute=_disagrees if strategy == "review" else _blames_test if may_blame else None,
         )
     except (OverBudget, ReplyTooLong) as end:
         if not history["best"]:
@@ -92,15 +97,32 @@ def _candidate(
         ctx.event_log.emit(made, attempt=used["attempt"] + 1, key=key_of(state, "diagnosis"))
         changed["candidate"]["diagnosis"] = diagnosis if any(diagnosis.values()) else {}
         changed["candidate"]["unfounded"] = bool(diagnosis["evidence"]) and not found
-    if applied.refused == [IN_DOUBT]:
-        return {**changed, "verdict": "disputed"}
     if applied.refused:
-        reason = applied.refused[0][1]
+        what, reason = applied.refused[0]
+        if what == IN_DOUBT:
+            return {**changed, "verdict": "disputed"}
+        if what == DISAGREES:
+            answered = history["refused"] | {"answer": reason}
+            return updated(changed, {"verdict": "disagreed", "history": {"refused": answered}})
         return {**changed, "verdict": "escalate", "escalation": f"The coder's answers could not be used: {reason}"}
     changed["candidate"]["files"] = {**candidate["files"], **applied.files}
     changed["candidate"]["removed"] = {**candidate["removed"], **applied.removed}
     changed["candidate"]["packages"] = sorted({*candidate["packages"], *reply.packages})
     return changed
+
+
+def _blames_test(reply: Reply) -> tuple[str, str] | None:
+    """A diagnosis with changes to tests alone, or without any file and with words to that effect."""
+    if reply.diagnosis is None:
+        return None
+    said = f"{reply.diagnosis.cause}\n{reply.diagnosis.hypothesis}\n{reply.diagnosis.plan}"
+    return (IN_DOUBT, said) if paths_of(reply) or _WRONG_TEST.search(said) else None
+
+
+def _disagrees(reply: Reply) -> tuple[str, str] | None:
+    """The reason why the reviewer's objection is not followed."""
+    found = _DISAGREE.search(reply.thought)
+    return (DISAGREES, one_line(found[1])) if found else None
 
 
 def code(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
@@ -184,6 +206,8 @@ def _answer_again(state: TaskState, ctx: TaskContext, begun: TaskState) -> TaskS
     changed = _answer(again, ctx, "repair-back", *_objection(again, ctx, broke))
     if "candidate" not in changed:
         return changed
+    if changed["verdict"] == "disagreed":
+        changed["verdict"] = ""  # the version that passed becomes a try again: it is what would be merged
     used = again["counters"]
     tried: TaskState = {"counters": {"repairs": used["repairs"] + 1, "repairs_here": used["repairs_here"] + 1}}
     return updated(updated(back, changed), tried)

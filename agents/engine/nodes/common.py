@@ -41,8 +41,6 @@ from agents.replies.types import Reply
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
 LONG = 300  # lines of a file that is not sent whole
-_WRONG_TEST = re.compile(r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake)", re.IGNORECASE)
-IN_DOUBT = ("", "the coder holds a test to be wrong")
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
 
@@ -137,12 +135,12 @@ def request_files(
     accept: Callable[[str], bool],
     current: Mapping[str, str],
     need_files: bool = True,
-    may_dispute: bool = False,
+    dispute: Callable[[Reply], tuple[str, str] | None] | None = None,
 ) -> tuple[list[Message], Reply, Applied]:
     """Ask for files until the answer can be used, at most ASK_AGAIN times more.
 
-    `accept` says which paths this persona may write; a coder who `may_dispute` and blames a test is not asked again:
-    what is refused then is IN_DOUBT. Returns the longer conversation, the reply and what it changes;
+    `accept` says which paths this persona may write. A reply without any of them that is a `dispute` is not asked for
+    again: what is refused then is what that gives. Returns the longer conversation, the reply and what it changes;
     when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
     """
     name, language = f"{persona.name}-{step}", language_of_task(state["task"])
@@ -169,8 +167,9 @@ def request_files(
         keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
         applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
         messages = [*messages, as_turn("assistant", answer.text)]
-        if may_dispute and _blames_test(reply, accept):
-            applied = Applied(files={}, refused=[IN_DOUBT])
+        doubt = None if dispute is None or any(map(accept, paths_of(reply))) else dispute(reply)
+        if doubt is not None:
+            applied = Applied(files={}, refused=[doubt])
             break
         reasons = [f"{path}: {reason}" for path, reason in applied.refused]
         if persona.name == "coder":
@@ -205,14 +204,6 @@ def request_files(
             ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/merged/{path}"))
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
-
-
-def _blames_test(reply: Reply, accept: Callable[[str], bool]) -> bool:
-    """A diagnosis with changes to tests alone, or without any file and with words to that effect."""
-    if reply.diagnosis is None or any(map(accept, paths_of(reply))):
-        return False
-    said = f"{reply.diagnosis.cause}\n{reply.diagnosis.hypothesis}\n{reply.diagnosis.plan}"
-    return bool(paths_of(reply)) or _WRONG_TEST.search(said) is not None
 
 
 def _refusal(reasons: list[str]) -> Material:

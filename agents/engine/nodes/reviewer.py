@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,13 +13,14 @@ from agents.engine.best_try import objected
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
 from agents.engine.nodes.consent import consent
-from agents.engine.nodes.removals import base_files, removed_names
+from agents.engine.nodes.removals import base_files, mentions, removed_names
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
 from agents.gates.base import GateReport
 from agents.gates.feedback import feedback_text, gate_judged
+from agents.languages.registry import language_of_task
 from agents.llm.base import ReplyTooLong
 from agents.personas import REVIEWER
 from agents.prompts.provenance import Source, as_turn, label, render
@@ -32,7 +34,11 @@ DIFF_CHARS = 24_000
 REMOVED = 60  # names in the reviewer's prompt
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"approved": {"type": "boolean"}, "reasons": {"type": "array", "items": {"type": "string"}}},
+    "properties": {
+        "wrong_tests": {"type": "array", "items": {"type": "string"}},
+        "approved": {"type": "boolean"},
+        "reasons": {"type": "array", "items": {"type": "string"}},
+    },
     "required": ["approved", "reasons"],
 }
 
@@ -92,13 +98,16 @@ def _found_before(state: TaskState, ctx: TaskContext, report: GateReport) -> set
     What a person decided on stays that person's, also when the decision expires.
     """
     texts, _ = base_files(state, ctx, {finding.path for finding in report.findings})
-    if not texts:
-        return set()
-    with TemporaryDirectory(prefix="aiswe-base-") as folder:
-        for path, text in texts.items():
-            write_inside(Path(folder), path, text.encode())
-        before = ctx.gates(Path(folder), sorted(texts), {})
-    return {finding.fingerprint for finding in before.findings} - set(ctx.task_store.dispositions())
+    found = {path: ctx.found_before.get((state["base"], path)) for path in texts}
+    if new := sorted(path for path, marks in found.items() if marks is None):
+        with TemporaryDirectory(prefix="aiswe-base-") as folder:
+            for path in new:
+                write_inside(Path(folder), path, texts[path].encode())
+            before = ctx.gates(Path(folder), new, {})
+        found |= {path: frozenset(one.fingerprint for one in before.findings if one.path == path) for path in new}
+        if not any(tool.problem for tool in before.tools.values()):
+            ctx.found_before.update({(state["base"], path): found[path] or frozenset() for path in new})
+    return set().union(*filter(None, found.values())) - set(ctx.task_store.dispositions())
 
 
 def _findings(state: TaskState, feedback: str) -> TaskState | None:
@@ -124,7 +133,11 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if not ctx.needs_review:
         return {"verdict": "pass"}
     tree = write_candidate(state, ctx)
-    task, diff, refused = state["task"], tree.diff(state["base"]), state["history"].get("refused", {})
+    task, tests, refused = state["task"], state["candidate"]["tests"], state["history"].get("refused", {})
+    changes = tree.changes(state["base"])
+    new_tests = clip("".join(change.diff for change in changes if change.path in tests), DIFF_CHARS // 2)
+    code = "".join(change.diff for change in changes if change.path not in tests)
+    diff = new_tests + code
     removed = [f"{path}: {name}" for path, names in removed_names(state, ctx).items() for name in names][:REMOVED]
     messages: Any = [
         as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name),
@@ -138,9 +151,12 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
                 counts=" ".join(_about_tests(state)),
                 requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
                 removed=label("\n".join(removed), Source.MODEL) if removed else "",
-                diff=label(clip(diff, DIFF_CHARS), Source.MODEL, "diff"),
+                tests=label(new_tests, Source.MODEL, "diff"),
+                diff=label(clip(code, DIFF_CHARS - len(new_tests)), Source.MODEL, "diff"),
                 refused=label("\n".join(refused.get("reasons", ())), Source.MODEL),
                 same=diff == refused.get("diff"),
+                answer=label(refused.get("answer", ""), Source.MODEL),
+                of_tests=refused.get("of_tests", False),
             ),
             task=task["key"],
             step="review",
@@ -150,8 +166,10 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if verdict is None:
         # Sending the coder off to change something would be a guess: nobody said what.
         return {"verdict": "escalate", "escalation": f"The reviewer's verdict could not be read: {problems[0]}"}
-    approved = verdict["approved"]
     reasons = [str(reason) for reason in verdict["reasons"]][:8]
+    wrong = _of_tests(state, [*map(str, verdict.get("wrong_tests", ())), *(reasons if not verdict["approved"] else ())])
+    approved = verdict["approved"] and not wrong
+    reasons = [*wrong, *(reason for reason in reasons if reason not in wrong)][:8]
     if not approved and not reasons:
         reasons = ["the reviewer gave no reason"]
     decision = DecisionMade(
@@ -167,14 +185,27 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if approved:
         return {"verdict": "pass"}
     rounds = state["counters"]["review_rounds"]
-    if rounds >= REVIEW_ROUNDS:
-        return {"verdict": "escalate", "escalation": f"The reviewer does not accept it: {'; '.join(reasons)[:800]}"}
+    answer = refused.get("answer", "") if bool(wrong) == refused.get("of_tests") else ""
+    if rounds >= REVIEW_ROUNDS or answer:
+        said = f" The {'tester' if wrong else 'coder'} disagrees: {answer}" if answer else ""
+        why = f"The reviewer does not accept it: {'; '.join(reasons)[:800]}{said}"
+        return {"verdict": "escalate", "escalation": why}
     rejected: TaskState = {
-        "verdict": "rejected",
-        "history": {"refused": {"diff": diff, "reasons": reasons}},
+        "verdict": "wrong_tests" if wrong else "rejected",
+        "history": {"refused": {"diff": diff, "reasons": wrong or reasons, "of_tests": bool(wrong)}},
         "counters": {"review_rounds": rounds + 1},
     }
     return updated(objected(state, review=reasons), rejected)
+
+
+def _of_tests(state: TaskState, objections: Sequence[str]) -> list[str]:
+    """Objections that name one of the new tests: the coder may not change it. None where tests came with the task."""
+    if state["task"].get("tests_given"):
+        return []
+    tests, language = state["candidate"]["tests"], language_of_task(state["task"])
+    ids = [one for path, text in tests.items() for one in language.ids_of_tests(path, text)]
+    names = [*tests, *(one.rpartition("::")[2] for one in ids)]
+    return [said for said in dict.fromkeys(objections) if any(mentions(said, name) for name in names)]
 
 
 def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[str, Any] | None, list[str]]:

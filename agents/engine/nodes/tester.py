@@ -45,20 +45,23 @@ def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 
 
 def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
-    """The same failure twice, or a coder who blames the test: the tester argues from the requirement which is wrong."""
+    """The same failure twice, or a coder or reviewer who blames the test: the tester argues from the requirement."""
     ctx, candidate, history = runtime.context, state["candidate"], state["history"]
-    trace = label(trace_text(candidate["report"]), Source.TESTS)
+    reviewed = state["verdict"] == "wrong_tests"
+    trace = "" if reviewed else label(trace_text(candidate["report"]), Source.TESTS)
     doubt = [candidate["diagnosis"].get(part, "") for part in ("cause", "evidence", "hypothesis")]
-    disputed = label("\n".join(filter(None, doubt)), Source.MODEL) if state["verdict"] == "disputed" else ""
-    prompt = render("task.adjudicate", trace=trace, code=_code_text(state, ctx), disputed=disputed)
+    said_by = {"disputed": doubt, "wrong_tests": history["refused"].get("reasons", [])}
+    disputed = label("\n".join(filter(None, said_by.get(state["verdict"], []))), Source.MODEL)
+    code = _code_text(state, ctx)
+    prompt = render("task.adjudicate", trace=trace, code=code, disputed=disputed, reviewed=reviewed)
     try:
         changed, reply, applied = _again(state, ctx, "adjudicate", prompt)
     except OverBudget:
         # Without an argument the test stands; the approach that would come next is where the task ends.
-        return {"verdict": "code"}
+        return {"verdict": "kept" if reviewed else "code"}
     said = reply.verdict
     wrong = "test" if said is not None and said.choice == "test" and applied.files else "code"
-    signature = history["signatures"][-1]
+    signature = "" if reviewed else history["signatures"][-1]
     keys = [requirement["key"] for requirement in state["task"].get("requirements", [])]
     reason = (said.reason if said is not None else "") or "no reason was given"
     event = Adjudicated(
@@ -73,8 +76,10 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     argued = one_line(reason) if wrong == "code" and said is not None else ""
     judged: TaskState = {
         "verdict": wrong,
-        "history": {"adjudicated": [*history["adjudicated"], signature], "argued": argued},
+        "history": {"adjudicated": [*history["adjudicated"], *filter(None, [signature])], "argued": argued},
     }
+    if reviewed and wrong == "code":
+        judged = {"verdict": "kept", "history": {"refused": history["refused"] | {"answer": one_line(reason)}}}
     changed = updated(changed, judged)
     if wrong == "test":
         return updated(changed, _corrected(state, applied) | {"strategy": "adjudicated"})

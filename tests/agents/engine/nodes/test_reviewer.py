@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from agents.engine.nodes import reviewer
 from agents.engine.waiting import Waiting
 from agents.gates.base import Disposition
 from agents.gates.run import run_gates
-from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
+from agents.replies.jsonish import parse_json
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
 STOOD = "import pickle\n\n\ndef load(data: bytes) -> object:\n    return pickle.loads(data)\n"
@@ -44,6 +46,17 @@ def test_the_same_line_once_more_is_the_changes(tmp_path):
         bench.run()
 
 
+def test_what_stood_in_a_file_before_is_scanned_once_for_all_candidates(tmp_path):
+    bench = bench_with(tmp_path, STOOD + ADD + STOOD.partition("\n\n\n")[2].replace("load(", "load_again("))
+    scanned, gates = [], bench.gates
+    bench.gates = lambda root, paths, known: (
+        scanned.append(root.name.startswith("aiswe-base-")) or gates(root, paths, known)
+    )
+    with pytest.raises(Waiting):
+        bench.run()
+    assert (scanned.count(False), scanned.count(True)) == (3, 1)
+
+
 def test_a_decision_about_what_stood_there_holds_only_as_long_as_it_says(tmp_path):
     bench = bench_with(tmp_path, STOOD + ADD)
     (tmp_path / "calc.py").write_text(STOOD)
@@ -52,3 +65,76 @@ def test_a_decision_about_what_stood_there_holds_only_as_long_as_it_says(tmp_pat
     bench.task_store.dispositions = lambda: {found.fingerprint: expired for found in report.findings}
     with pytest.raises(Waiting, match="security_gate"):
         bench.run()
+
+
+WRONG = TESTS.replace("== 5", "== 6")
+SIX = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b + 1")
+DOUBT = '{"wrong_tests": ["test_sum: FR-01 says 2 + 3 is 5, it expects 6"], "approved": true, "reasons": []}'
+OTHER = '{"approved": false, "reasons": ["subtract instead"]}'
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Run a task whose reviewer gives these verdicts one after the other."""
+
+    def run(monkeypatch, *verdicts, **replies):
+        given = iter(verdicts)
+        monkeypatch.setattr(reviewer, "parse_json", lambda text, schema: parse_json(next(given), schema))
+        first = {"tester-tests": code("tests/test_calc.py", TESTS), "reviewer-review": APPROVED}
+        bench = Bench(tmp_path, first | replies, task(), switched_off=frozenset({"mutation"}))
+        return bench, bench.run()
+
+    return run
+
+
+def prompts_of(bench, step):
+    return [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["payload"]["step"] == step]
+
+
+def test_the_reviewer_is_asked_about_each_new_test_beside_the_words_of_the_requirement(judged, monkeypatch):
+    bench, _ = judged(monkeypatch, APPROVED, **{"coder-code": SIX, "tester-tests": code("tests/test_calc.py", WRONG)})
+    (prompt,) = prompts_of(bench, "review")
+    words, tests, change = (
+        prompt.index(part) for part in ("2 + 3 is 5", "+    assert add(2, 3) == 6", "return a + b + 1")
+    )
+    assert words < tests < change
+    assert "Does each value that they expect follow from the words of the requirement" in prompt
+
+
+def test_a_test_that_the_reviewer_doubts_goes_to_the_tester_and_the_code_follows_the_corrected_one(judged, monkeypatch):
+    bench, final = judged(
+        monkeypatch,
+        *(DOUBT, APPROVED),
+        **{
+            "tester-tests": code("tests/test_calc.py", WRONG),
+            "coder-code": SIX,
+            "tester-adjudicate": "Verdict: test\nReason: test_sum: 2 + 3 is 5\n\n" + code("tests/test_calc.py", TESTS),
+            "coder-repair": DIAGNOSIS.format(cause="one too many")
+            + code("calc.py", "def add(a, b):\n    return a + b"),
+        },
+    )
+    assert final["verdict"] == "merged"
+    assert (
+        "the reviewer holds a test to be wrong:\n```from=model\ntest_sum: FR-01" in prompts_of(bench, "adjudicate")[0]
+    )
+    assert "== 5" in bench.merged("tests/test_calc.py")
+    assert not prompts_of(bench, "rejected")
+
+
+def test_a_test_that_reviewer_and_tester_read_differently_goes_to_a_person(judged, monkeypatch):
+    kept = {"coder-code": code("calc.py", ADD), "tester-adjudicate": "Verdict: code\nReason: so says FR-01\n"}
+    bench, final = judged(monkeypatch, DOUBT, DOUBT, **kept)
+    assert final["verdict"] == "escalated"
+    assert "it expects 6 The tester disagrees: so says FR-01" in final["escalation"]
+    assert "The quality engineer disagrees:\n```from=model\nso says FR-01" in prompts_of(bench, "review")[1]
+
+
+@pytest.mark.parametrize(("second", "verdict"), [(APPROVED, "merged"), (OTHER, "escalated")])
+def test_a_coder_who_disagrees_is_heard_once_by_the_reviewer_then_by_a_person(judged, monkeypatch, second, verdict):
+    why = "Disagree: FR-01 asks for a sum"
+    bench, final = judged(monkeypatch, OTHER, second, **{"coder-code": code("calc.py", ADD), "coder-rejected": why})
+    assert final["verdict"] == verdict
+    assert "The engineer disagrees:\n```from=model\nFR-01 asks for a sum" in prompts_of(bench, "review")[1]
+    assert list(bench.task_store.attempts) == [1]
+    if verdict == "escalated":
+        assert "The coder disagrees: FR-01 asks for a sum" in final["escalation"]
