@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -33,7 +33,7 @@ from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
 from sandbox.base import PackageRefused, PackageSet, Sandbox, SandboxError
-from sandbox.package_index.errors import IndexUnavailable, PackageUnlisted
+from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
 from sandbox.package_index.names import Judgement, plain_name
 from sandbox.registry import open_backend
 from sandbox.test_report import TestReport
@@ -288,15 +288,19 @@ def _first(report: TestReport) -> str:
     return next((f"{one.nodeid}: {one.message}" for one in report.failures), "")
 
 
-def _ask(project: Project, packages: Sequence[str], reason: str) -> NoReturn:
-    """Ask once about all of them; a yes allows each by its name. Raises AnswerWanted."""
+def _ask(project: Project, packages: Sequence[str], reason: str) -> None:
+    """Ask once about all of them that exist; a yes allows each by its name. Raises AnswerWanted unless none does."""
     supply, facts = ProjectSupply(project), {}
     for name in packages:
         try:
             facts[name] = supply.look_up(name).to_json()
+        except NoSuchPackage:
+            continue  # the tests that need it are among the known failures
         except (PackageRefused, IndexUnavailable) as refused:
             facts[name] = {"problem": str(refused)}
-    names = ", ".join(packages)
+    if not facts:
+        return
+    names = ", ".join(facts)
     ask(
         project,
         kind=Approval.Kind.PACKAGE,
@@ -305,7 +309,7 @@ def _ask(project: Project, packages: Sequence[str], reason: str) -> NoReturn:
         why=reason,
         on_yes="They are fetched and unpacked without running any of their code; then the tests are run again.",
         on_no="The tests that need them stay among the known failures.",
-        payload={"packages": list(packages), "facts": facts, "ecosystem": "Python"},
+        payload={"packages": [*facts], "facts": facts, "ecosystem": "Python"},
     )
     raise AnswerWanted(f"Waits for an answer about packages: {names}.")
 

@@ -16,7 +16,7 @@ from projects.models import Approval, Baseline, Project
 from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.approvals import decide
 from sandbox.base import PackageSet
-from sandbox.package_index.errors import PackageUnlisted
+from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.test_report import Failure
 
 setup_of = test_setup_of  # under a name that pytest does not take for a test
@@ -173,6 +173,19 @@ def test_a_no_leaves_the_tests_among_the_failures_and_is_not_asked_again(
     decide(Approval.objects.get(), by=anna, yes=False, reason="unknown")
     assert measure(project).status == Baseline.Status.READY
     assert (fetched, Approval.objects.count()) == ([], 1)
+
+
+def test_nobody_is_asked_about_a_package_that_does_not_exist(
+    tmp_path: Path, anna: User, fetched: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        baseline.ProjectSupply,
+        "look_up",
+        lambda self, name: (_ for _ in ()).throw(NoSuchPackage(name, "no such package")),
+    )
+    project = imported(tmp_path, {"tests/test_a.py": "import zzz_one\n"}, anna)
+    assert (measure(project).status, packages_of(project), fetched) == (Baseline.Status.READY, [], [])
+    assert not Approval.objects.exists()
 
 
 def test_what_is_only_of_use_is_worth_no_question(tmp_path: Path, anna: User, fetched: list[list[str]]) -> None:
