@@ -14,11 +14,11 @@ from agents.workspace import changes
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
 from projects.engine.paths import repository_of
-from projects.models import Task
+from projects.models import Run, Task
 from projects.services.delivery.start import how_to_start
 from projects.services.delivery.state import project_state, requirement_states, result
 from tests.dashboard.story import CODE, Story, add_code, finish, tell
-from tests.factories import PRD, make_document
+from tests.factories import PRD, make_document, make_plan, make_run
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +82,7 @@ def test_a_run_that_left_nothing_out_is_a_success(
     told = json.loads(capsys.readouterr().out)
     assert told["head"] == story.done.commit
     assert told["requirements"][0] == {
+        "document": str(story.document),
         "key": "FR-01",
         "state": "done",
         "tests": 1,
@@ -110,7 +111,39 @@ def test_a_requirement_whose_words_changed_is_a_new_one(story: Story) -> None:
     newer = make_document(story.project, text=f"{PRD}\nMore words.\n")
     assert states(story) == {"FR-01": "done", "FR-02": "done"}
     newer.requirements.filter(key="FR-02").update(text="The user shall mark a to-do as done twice.")
-    assert states(story) == {"FR-01": "done", "FR-02": "not_planned"}
+    shown = [
+        (str(one.requirement.document), one.requirement.key, one.state) for one in requirement_states(story.project)
+    ]
+    assert shown == [
+        (str(newer), "FR-01", "done"),
+        (str(newer), "FR-02", "not_planned"),
+        (str(story.document), "FR-02", "done"),
+    ]
+
+
+def test_what_an_earlier_document_asked_for_stays_in_sight_and_apart(
+    story: Story, client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish(story)
+    newer = make_document(story.project, text=f"{PRD}\nMore words.\n")
+    newer.requirements.filter(key="FR-01").update(text="The user shall sort.")
+    newer.requirements.filter(key="FR-02").update(text="The user shall search.")
+    run = make_run(make_plan(newer, needs={"T-01": []}))
+    Task.objects.filter(run=run).update(status="merged")
+    Run.objects.filter(pk=run.pk).update(status="finished")
+    assert command(["project", "state", story.project.slug, "--json"]) == 1  # the earlier FR-02 is still left out
+    told = json.loads(capsys.readouterr().out)["requirements"]
+    assert [(one["document"], one["key"], one["state"]) for one in told] == [
+        (str(newer), "FR-01", "done"),
+        (str(newer), "FR-02", "done"),
+        (str(story.document), "FR-01", "done"),
+        (str(story.document), "FR-02", "left_out"),
+    ]
+    text = " ".join(client.get(reverse("run-result", args=[run.pk])).content.decode().split())
+    assert "2 of 2 requirements met" in text
+    assert f"From {story.document.filename}, version 1" in text
+    assert f"?v=1#R-{story.document.requirements.get(key='FR-02').pk}" in text
+    assert len(requirement_states(story.project, story.run)) == 2  # as it stood then
 
 
 def test_a_build_that_merged_nothing_says_so(story: Story, client: Client) -> None:

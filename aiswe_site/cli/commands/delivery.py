@@ -52,7 +52,10 @@ def export(project: Project, commit: str, target: Path) -> None:
 @click.argument("project", type=django.named_project)
 @output.json_option
 def state(project: Project) -> int:
-    """Show what became of each requirement of PROJECT (its short name); exit code 1 when one is left out."""
+    """Show what became of each requirement of PROJECT (its short name); exit code 1 when one is left out.
+
+    Those of earlier documents are listed too, as far as they were planned.
+    """
     from aiswe_site.running.home import Home, read_text
     from projects.services.delivery.state import LEFT_OUT, project_state
 
@@ -61,6 +64,7 @@ def state(project: Project) -> int:
 
     def people() -> None:
         columns: dict[str, output.Column] = {
+            "Document": "document",
             "Requirement": "key",
             "State": lambda row: row["state"].replace("_", " "),
             "Tests": "tests",

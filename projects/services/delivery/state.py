@@ -38,9 +38,10 @@ def _document(project: Project) -> RequirementDocument | None:
 
 
 def requirement_states(project: Project, run: Run | None = None) -> list[RequirementState]:
-    """Every requirement of the newest confirmed document in its order; with `run`, as it stood with that run.
+    """Every requirement of the newest confirmed document in its order, then what was planned of earlier documents.
 
-    The newest build with tasks for a requirement decides: it is done when all of them are merged.
+    With `run`, as it stood with that run. Documents may use the same keys: only the same key with the same words is the
+    same requirement. The newest build with tasks for it decides: it is done when all of them are merged.
     """
     document = run.document if run is not None else _document(project)
     if document is None:
@@ -53,8 +54,13 @@ def requirement_states(project: Project, run: Run | None = None) -> list[Require
     known = {task.pk: task for task in tasks}
     for pk, key, text in rows:
         by_words[key, text].append(known[pk])
-    wanted = document.requirements.exclude(status=Requirement.Status.REJECTED).exclude(kind=Requirement.Kind.NON_GOAL)
-    found = [(row, _newest(by_words.get((row.key, row.text), []))) for row in wanted]
+    wanted = Requirement.objects.filter(document__project=project, document__version__lte=document.version)
+    wanted = wanted.exclude(status=Requirement.Status.REJECTED).exclude(kind=Requirement.Kind.NON_GOAL)
+    found = list[tuple[Requirement, list[Task]]]()
+    for row in wanted.select_related("document").order_by("-document__version", "ordinal"):
+        its = by_words.pop((row.key, row.text), [])  # once: an earlier document may say the same
+        if its or row.document_id == document.pk:
+            found.append((row, _newest(its)))
     commits = {task.commit for _, its in found for task in its if task.commit}
     try:
         tests = changes.tests_added(git_dir_of(project), commits)
@@ -89,7 +95,13 @@ def project_state(project: Project, url: str = "") -> dict[str, Any]:
     except (NotFound, GitError):
         head = ""
     rows = [
-        {"key": one.requirement.key, "state": one.state, "tests": one.tests, "commits": list(one.commits)}
+        {
+            "document": str(one.requirement.document),
+            "key": one.requirement.key,
+            "state": one.state,
+            "tests": one.tests,
+            "commits": list(one.commits),
+        }
         for one in requirement_states(project)
     ]
     return {"project": project.slug, "requirements": rows, "head": head, "url": url}
@@ -119,9 +131,14 @@ class RunResult:
         return name if name in branches(self.run.project) else ""
 
     @property
+    def asked(self) -> Sequence[RequirementState]:
+        """The requirements of its own document: what it is measured by."""
+        return [one for one in self.requirements if one.requirement.document_id == self.run.document_id]
+
+    @property
     def met(self) -> int:
-        """How many requirements are met."""
-        return sum(one.state == DONE for one in self.requirements)
+        """How many of them are met."""
+        return sum(one.state == DONE for one in self.asked)
 
     @property
     def is_over(self) -> bool:
@@ -132,12 +149,12 @@ class RunResult:
     def is_whole(self) -> bool:
         """Whether it may look like a success."""
         finished = self.run.status == Run.Status.FINISHED and not self.left_out
-        return finished and bool(self.commit) and self.met == len(self.requirements)
+        return finished and bool(self.commit) and self.met == len(self.asked)
 
     @property
     def unplanned(self) -> int:
-        """How many requirements have no task."""
-        return sum(one.state == NOT_PLANNED for one in self.requirements)
+        """How many of them have no task."""
+        return sum(one.state == NOT_PLANNED for one in self.asked)
 
 
 def result(run: Run) -> RunResult:
