@@ -43,11 +43,17 @@ _known: OrderedDict[_Key, Shown] = OrderedDict()
 _lock = threading.Lock()
 
 
+def requirement_name(requirement: Mapping[str, Any]) -> str:
+    """The key, with the author's own id beside it: `R9 (FR-03)`."""
+    key, author_key = requirement["key"], requirement.get("author_key", "")
+    return f"{key} ({author_key})" if author_key else str(key)
+
+
 def requirements_text(requirements: Iterable[Mapping[str, Any]]) -> str:
     """One line a requirement, its acceptance criteria indented below."""
     lines = []
     for requirement in requirements:
-        lines.append(f"- {requirement['key']}: {requirement['text']}")
+        lines.append(f"- {requirement_name(requirement)}: {requirement['text']}")
         lines.extend(f"  - {entry}" for entry in requirement.get("acceptance") or [])
     return "\n".join(lines) or "- (none)"
 

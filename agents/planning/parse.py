@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agents.planning.model import PlanDraft, PlanProblem, PlanTask
@@ -10,6 +12,7 @@ from agents.planning.model import PlanDraft, PlanProblem, PlanTask
 _STRINGS = ("key", "title", "description", "kind", "agent", "expects")
 _LISTS = ("requirements", "needs", "files", "packages")
 _KNOWN = frozenset((*_STRINGS, *_LISTS, "minutes"))
+_BESIDE = re.compile(r"^(\S+)\s+\(.*\)$")
 _AGENT_OF = {"test": "tester", "infra": "sre"}
 _MAX_TASKS = 10_000
 _MAX_TEXT = 20_000
@@ -19,9 +22,10 @@ _MAX_PROBLEMS = 100
 _DEFAULT_MINUTES = 30
 
 
-def parse_plan(obj: object) -> tuple[PlanDraft | None, list[PlanProblem]]:
+def parse_plan(obj: object, names: Mapping[str, str] | None = None) -> tuple[PlanDraft | None, list[PlanProblem]]:
     """The plan in `obj` (decoded JSON), and what is wrong with it; no plan when a value has the wrong type.
 
+    `names` maps the author's ids to the keys of requirements: a plan may say either, or both as in "R9 (FR-03)".
     Missing values get placeholders, each named in a warning: keys T-01, T-02, …; 30 minutes; kind code; the agent of
     that kind. Whether the plan makes sense is for `validate_plan`.
     """
@@ -49,11 +53,17 @@ def parse_plan(obj: object) -> tuple[PlanDraft | None, list[PlanProblem]]:
     for number, raw in enumerate(raw_tasks, 1):
         task = _task(number, raw, given, problems)
         if task:
-            tasks.append(task)
+            tasks.append(replace(task, requirements=_keys(task.requirements, names or {})))
     errors = [p for p in problems if p.severity == "error"]
     if errors:
         return None, _shortened(errors + [p for p in problems if p.severity == "warning"])
     return PlanDraft(tuple(tasks), str(notes).strip()), _shortened(problems)
+
+
+def _keys(written: tuple[str, ...], names: Mapping[str, str]) -> tuple[str, ...]:
+    """The keys that a task names, each once."""
+    keys = (names.get(words) or _BESIDE.sub(r"\1", words) for words in written)
+    return tuple(dict.fromkeys(keys))
 
 
 def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]) -> PlanTask | None:

@@ -1,8 +1,7 @@
 """Requirements while they are being collected, and the keys they get at the end.
 
-Keys: an id the document gives is kept (`FR-01`). When an id starts anew in every step, phase or part, the step comes
-first (`S2-FR1`). What has no id is counted inside its section: `2.1-3` is the third requirement of section 2.1,
-`TECHNICAL-CONSTRAINTS-1` the first of a section without a number.
+Keys are short, because a model has to repeat them: R1, R2, … in the order of the document. An id that the author gave
+(`FR-01`) is kept beside the key; when ids start anew in every step, phase or part, the step comes first (`S2-FR1`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agents.requirements.model import ExtractedRequirement, Kind
-from agents.requirements.sections import Role, heading_number, slug, step_label
+from agents.requirements.sections import Role, heading_number, step_label
 from agents.requirements.sentences import tidy
 
 ID_WORD = re.compile(r"\b[A-Z][A-Za-z]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_.]?\d{1,4}(?:[.-]\d{1,3}){0,3}\b")
@@ -28,7 +27,7 @@ _MENTION_WORDS = frozenset(
 
 @dataclass(slots=True)
 class DraftSection:
-    """An open heading: its depth, its number, what it promises, and the label of keys under it."""
+    """An open heading: its depth, its number, and what it promises."""
 
     level: int
     title: str
@@ -36,7 +35,6 @@ class DraftSection:
     line: int
     number: tuple[int, ...] = ()
     step: str = ""
-    label: str = ""
 
 
 @dataclass(slots=True)
@@ -50,7 +48,6 @@ class Draft:
     key: str = ""
     family: str = ""
     title: str = ""
-    label: str = ""
     step: str = ""
     section: tuple[str, ...] = ()
     under: tuple[int, ...] = ()
@@ -88,56 +85,29 @@ class Draft:
 
 
 def new_section(level: int, title: str, role: Role | None, line: int, above: list[DraftSection]) -> DraftSection:
-    """A section below `above`, with the label its keys begin with."""
-    number, step = heading_number(title), step_label(title)
+    """A section below `above`, in the step that it or one around it opens."""
     outer_step = next((s.step for s in reversed(above) if s.step), "")
-    outer_number = next((s.number for s in reversed(above) if s.number), ())
-    if step:
-        label = step
-    elif number:
-        label = "-".join(filter(None, (outer_step, ".".join(map(str, number)))))
-    else:
-        prefix = outer_step or ".".join(map(str, outer_number))
-        label = "-".join(filter(None, (prefix, slug(title))))
-    return DraftSection(level, title, role, line, number, step or outer_step, label)
+    return DraftSection(level, title, role, line, heading_number(title), step_label(title) or outer_step)
 
 
 def assign_keys(drafts: Iterable[Draft]) -> tuple[list[tuple[Draft, ExtractedRequirement]], list[Draft]]:
-    """Give every draft its unique key. The second list holds drafts that only repeat or mention another one."""
+    """Number the requirements in the order of the document: R1, R2, …; the author's ids are kept beside the numbers.
+
+    The second list holds drafts that only repeat or mention another one.
+    """
     drafts = list(drafts)
     dropped = _repeats(drafts)
-    kept = [d for d in drafts if id(d) not in dropped]
+    kept = sorted((d for d in drafts if id(d) not in dropped), key=lambda d: (d.a, d.b))
     stepped = _stepped_families(kept)
-    counters: dict[str, int] = defaultdict(int)
-    used: set[str] = set()
-    settled = []
-    for draft in kept:
-        if draft.key:
-            key = f"{draft.step}-{draft.key}" if draft.step and draft.family in stepped else draft.key
-            if key in used:
-                key = f"{draft.label}-{draft.key}"
-        else:
-            counters[draft.label] += 1
-            key = f"{draft.label}-{counters[draft.label]}"
-        settled.append((draft, _requirement(draft, _unique(key, used, counters))))
-    return settled, [d for d in drafts if id(d) in dropped]
+    keyed = [(d, _requirement(d, f"R{number}", stepped)) for number, d in enumerate(kept, start=1)]
+    return keyed, [d for d in drafts if id(d) in dropped]
 
 
-def _unique(key: str, used: set[str], counters: dict[str, int]) -> str:
-    # Keys are columns, branch names and what a model has to repeat: they stay short.
-    key = key[:_MAX_KEY].rstrip("-.")
-    candidate = key
-    while candidate in used:
-        # One counter per key keeps a document that repeats one id ten thousand times linear.
-        counters[f"\0{key}"] += 1
-        candidate = f"{key}-{counters[f'{chr(0)}{key}'] + 1}"
-    used.add(candidate)
-    return candidate
-
-
-def _requirement(draft: Draft, key: str) -> ExtractedRequirement:
+def _requirement(draft: Draft, key: str, stepped: set[str]) -> ExtractedRequirement:
+    author_key = f"{draft.step}-{draft.key}" if draft.key and draft.step and draft.family in stepped else draft.key
     return ExtractedRequirement(
         key=key,
+        author_key=author_key[:_MAX_KEY].rstrip("-."),
         text=draft.text or draft.title or tidy(draft.blocks[0][3]) or draft.acceptance[0],
         kind=draft.kind or "functional",
         lines=(draft.a, draft.b),

@@ -41,7 +41,7 @@ def extract(source: Document | str) -> Extraction:
         Paragraph(tidy(s.title), (s.line, s.line), "heading") for s in walker.outline.headings if s.line not in told
     ]
     return Extraction(
-        requirements=tuple(sorted((r for _, r in settled), key=lambda r: r.lines)),
+        requirements=tuple(r for _, r in settled),
         unmapped=tuple(sorted(left + headings, key=lambda p: p.lines)),
         paragraphs=total,
     )

@@ -14,14 +14,16 @@ Lines = tuple[int, int]
 class ExtractedRequirement:
     """One thing the document asks for, in its own words.
 
-    `lines` is the span in the source, first and last line included, counted from 1. `acceptance` are the criteria
-    written with it. `section` is the path of headings above it, outermost first.
+    `key` is short (R1, R2, …); `author_key` is the id that the author gave, "" without one. `lines` is the span in the
+    source, first and last line included, counted from 1. `acceptance` are the criteria written with it. `section` is
+    the path of headings above it, outermost first.
     """
 
     key: str
     text: str
     kind: Kind
     lines: Lines
+    author_key: str = ""
     acceptance: tuple[str, ...] = ()
     title: str = ""
     section: tuple[str, ...] = ()
@@ -30,6 +32,7 @@ class ExtractedRequirement:
         """The part of it that other programs rely on."""
         return {
             "key": self.key,
+            "author_key": self.author_key,
             "text": self.text,
             "kind": self.kind,
             "lines": list(self.lines),

@@ -36,10 +36,9 @@ class Outline:
         self.headings.append(section)
         return above
 
-    def place(self) -> tuple[tuple[str, ...], str, str]:
-        """The path of headings here, the label of keys, and the step."""
-        top = self.sections[-1] if self.sections else None
-        return tuple(s.title for s in self.sections), top.label if top else "TEXT", top.step if top else ""
+    def place(self) -> tuple[tuple[str, ...], str]:
+        """The path of headings here, and the step."""
+        return tuple(s.title for s in self.sections), self.sections[-1].step if self.sections else ""
 
     def lines(self) -> tuple[int, ...]:
         """The lines of the open headings."""

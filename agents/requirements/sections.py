@@ -70,15 +70,3 @@ def step_label(heading: str) -> str:
     """S2 for "Step 2 — …", P1 for "Phase 1: …"; empty when the heading is neither."""
     found = _STEP.match(heading.strip().strip("*_").strip())
     return f"{found[1][0].upper()}{int(found[2])}" if found else ""
-
-
-def slug(heading: str) -> str:
-    """A short key part from the words of a heading: TECHNICAL-CONSTRAINTS."""
-    words = re.findall(r"[a-z0-9]+", re.sub(r"\([^()]*\)", "", plain_title(heading)))
-    words = [word for word in words if word not in rules("headings")["words"]["stop"]] or words
-    kept: list[str] = []
-    for word in words[:3]:
-        if kept and len("-".join([*kept, word])) > 28:
-            break
-        kept.append(word[:28])
-    return "-".join(kept).upper() or "TEXT"

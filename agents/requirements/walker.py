@@ -264,7 +264,7 @@ class Walker:
         role = self.list_role or self.outline.role()
         made = table_drafts(block.table, role, self.families, design=self.design)
         for draft in made:
-            draft.section, draft.label, draft.step = self.outline.place()
+            draft.section, draft.step = self.outline.place()
             self._keep(draft)
         table = block.table
         if not made and self.container:
@@ -287,9 +287,8 @@ class Walker:
     # --- drafts
 
     def _draft(self, block: DocumentBlock, kind: Kind | None, text: str | None = None) -> Draft:
-        section, label, step = self.outline.place()
         draft = Draft(block.a, block.b, kind, [block.text if text is None else text])
-        draft.section, draft.label, draft.step = section, label, step
+        draft.section, draft.step = self.outline.place()
         draft.indent, draft.source = block.indent, block.kind
         draft.blocks = [_span(block)]
         return draft

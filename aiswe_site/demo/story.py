@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from projects.engine.paths import scenario_path
-from projects.models import Plan, Project, RequirementDocument, Run
+from projects.models import Plan, Project, Requirement, RequirementDocument, Run
 from projects.models.project import Role
 from projects.services.planning import documents, plans, projects
 from projects.services.work import runs
@@ -73,6 +73,8 @@ def advance(planning: Run) -> None:
     if document is None:
         return
     if document.status == RequirementDocument.Status.EXTRACTED:
+        for suggestion in document.requirements.filter(origin__in=Requirement.SUGGESTED):
+            documents.set_requirement(suggestion, by=player, status=Requirement.Status.ACCEPTED)
         documents.confirm_requirements(document, by=player)
         enqueue("projects.jobs.plan_run", planning.pk)
         return

@@ -74,7 +74,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         changes = _compare(before, plan) if before else []
         covered = {str(key) for entry in entries for key in listed(entry.get("requirements"), 1_000)}
         # What the product shall not do needs no task.
-        wanted = plan.document.requirements.exclude(status="rejected").exclude(kind="non_goal")
+        wanted = plan.document.requirements.wanted().exclude(kind="non_goal")
         run = plan.runs.filter(kind="build").order_by("-pk").first()
         context |= {
             "versions": versions.values("version", "status"),

@@ -44,7 +44,7 @@ def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> 
 
 def task_data(task: Task) -> dict[str, Any]:
     """The task as plain data for the graph's state."""
-    requirements = task.requirements.order_by("ordinal").values("key", "text", "kind", "acceptance")
+    requirements = task.requirements.order_by("ordinal").values("key", "author_key", "text", "kind", "acceptance")
     return {
         "key": task.key,
         "title": task.title,

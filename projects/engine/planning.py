@@ -7,8 +7,6 @@ from typing import Any
 
 from agents.context.files import outline
 from agents.engine.planner_graph import PlanContext, PlanState, build_plan_graph
-from agents.planning.parse import parse_plan
-from agents.planning.validate import validate_plan
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
@@ -18,6 +16,7 @@ from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.models import Plan, Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
 from projects.services.planning import documents, plans
+from projects.services.planning.plan_rules import examine
 
 MOST_STEPS = 50
 
@@ -38,7 +37,7 @@ class DatabasePlanStore:
         return self._document.status == RequirementDocument.Status.CONFIRMED
 
     def any_found(self) -> bool:
-        return self._document.requirements.exclude(status=Requirement.Status.REJECTED).exists()
+        return self._document.requirements.wanted().exists()
 
     def confirm_if_waived(self) -> None:
         if self._run.project.autonomy in NO_APPROVAL and not self.confirmed() and self.any_found():
@@ -48,14 +47,12 @@ class DatabasePlanStore:
         return self._document.requirements.filter(status=Requirement.Status.ACCEPTED).order_by("ordinal")
 
     def requirements(self) -> list[dict[str, Any]]:
-        rows = self._accepted().values("key", "text", "kind", "acceptance")
+        rows = self._accepted().values("key", "author_key", "text", "kind", "acceptance")
         return documents.with_mentioned(rows, self._run.project)
 
     def problems_of(self, plan: Mapping[str, Any]) -> list[str]:
-        parsed, problems = parse_plan(plan)
-        if parsed is not None:
-            problems = [*problems, *validate_plan(parsed, dict(self._accepted().values_list("key", "kind")))]
-        return [problem.message for problem in problems if problem.severity == "error"]
+        problems = examine(plan, self._document).problems
+        return [problem["message"] for problem in problems if problem["severity"] == "error"]
 
     def propose(self, plan: Mapping[str, Any]) -> None:
         # The node may run twice: the plan that this run proposed is then there already.

@@ -38,6 +38,15 @@ class RequirementDocument(models.Model):
         return f"{self.filename} v{self.version}"
 
 
+class RequirementQuerySet(models.QuerySet["Requirement"]):
+    """Questions that several rooms ask of requirements."""
+
+    def wanted(self) -> RequirementQuerySet:
+        """What is to be built: not rejected, and no suggestion that nobody accepted."""
+        open_suggestion = models.Q(status=Requirement.Status.PROPOSED, origin__in=Requirement.SUGGESTED)
+        return self.exclude(status=Requirement.Status.REJECTED).exclude(open_suggestion)
+
+
 class Requirement(models.Model):
     """One thing the product must do, with the lines it was read from."""
 
@@ -58,6 +67,8 @@ class Requirement(models.Model):
         INFERRED = "inferred", "Inferred"
         MANUAL = "manual", "Added by hand"
 
+    SUGGESTED = (Origin.IMPLIED, Origin.INFERRED)  # of a rule or a model: nothing until a person accepts it
+
     class Status(models.TextChoices):
         PROPOSED = "proposed", "Proposed"
         ACCEPTED = "accepted", "Accepted"
@@ -66,6 +77,7 @@ class Requirement(models.Model):
     document = models.ForeignKey(RequirementDocument, on_delete=models.CASCADE, related_name="requirements")
     ordinal = models.PositiveIntegerField()
     key = models.CharField(max_length=60)
+    author_key = models.CharField(max_length=60, blank=True, help_text="The id that the document gives it.")
     text = models.TextField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
     line_start = models.PositiveIntegerField(default=0, help_text="1-based; 0 when not in the document")
@@ -75,9 +87,16 @@ class Requirement(models.Model):
     reason = models.TextField(blank=True, help_text="Why it was inferred or implied.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PROPOSED)
 
+    objects = RequirementQuerySet.as_manager()
+
     class Meta:
         ordering = ["ordinal"]
         constraints = [models.UniqueConstraint(fields=["document", "key"], name="requirement_key_once")]
 
     def __str__(self) -> str:
         return f"{self.key}: {self.text[:60]}"
+
+    @property
+    def name(self) -> str:
+        """The key, with the author's own id beside it."""
+        return f"{self.key} ({self.author_key})" if self.author_key else self.key

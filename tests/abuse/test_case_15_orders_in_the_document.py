@@ -87,7 +87,7 @@ def test_nothing_comes_of_orders_in_any_section(still: Any, tmp_path: Any, monke
         # It waits for the architect: no order confirmed anything.
         assert (document.status, run.status) == (RequirementDocument.Status.EXTRACTED, "needs_you")
         assert not Plan.objects.exists()
-        document.requirements.exclude(key__in=("FR-01", "FR-02")).update(status="rejected")
+        document.requirements.exclude(author_key__in=("FR-01", "FR-02")).update(status="rejected")
         documents.confirm_requirements(document, by=owner_of(still.project))
         still.work()
         assert trap.hits == []
@@ -112,7 +112,7 @@ def test_the_plan_shows_them_as_odd_text_and_blocks_nothing(still: Any) -> None:
     assert {"asks to ignore instructions", "speaks of the system prompt", "gives the reader another role"} & {
         item["why"] for item in odd.payload["odd"]
     }
-    document.requirements.exclude(key__in=("FR-01", "FR-02")).update(status="rejected")
+    document.requirements.exclude(author_key__in=("FR-01", "FR-02")).update(status="rejected")
     documents.confirm_requirements(document, by=owner_of(still.project))
     still.work()
     plan = still.plan()

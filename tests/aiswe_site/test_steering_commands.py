@@ -119,7 +119,7 @@ def test_a_file_may_still_follow_the_command_directly(tmp_path: Path, capsys: py
     file.write_text("FR-01 The system shall store notes.\n")
     for words in (["requirements", str(file), "--json"], ["requirements", "--json", str(file)]):
         assert run(words) == 0
-        assert json.loads(capsys.readouterr().out)["requirements"][0]["key"] == "FR-01"
+        assert json.loads(capsys.readouterr().out)["requirements"][0]["author_key"] == "FR-01"
     assert "does not exist" in refused(capsys, "requirements", "nope.md")
 
 

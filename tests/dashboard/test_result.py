@@ -84,6 +84,7 @@ def test_a_run_that_left_nothing_out_is_a_success(
     assert told["requirements"][0] == {
         "document": str(story.document),
         "key": "FR-01",
+        "author_key": "",
         "state": "done",
         "tests": 1,
         "commits": [story.done.commit],

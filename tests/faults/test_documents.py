@@ -63,7 +63,7 @@ def test_utf_16_is_read_like_any_text(tmp_path, capsys):
     path = tmp_path / "prd.md"
     path.write_bytes(UTF16)
     assert aiswe(["requirements", str(path), "--json"]) == 0
-    assert [row["key"] for row in json.loads(capsys.readouterr().out)["requirements"]] == ["FR-01"]
+    assert [row["author_key"] for row in json.loads(capsys.readouterr().out)["requirements"]] == ["FR-01"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -117,7 +117,8 @@ def test_requirements_named_as_ours_would_be_do_not_collide(still):
         said, text="# Sums\n\nINF-01: The user shall add two numbers.\n\nINF-02: The user shall see the sum.\n"
     )
     assert run.status == Run.Status.NEEDS_YOU
-    assert set(document.requirements.values_list("key", "origin")) >= {("INF-01", "explicit"), ("INF-03", "inferred")}
+    rows = set(document.requirements.values_list("key", "author_key", "origin"))
+    assert rows >= {("R1", "INF-01", "explicit"), ("INF-01", "", "inferred")}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agents.context import requirement_name
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.consent import refused_loss
@@ -39,7 +40,7 @@ def _merged_key(state: TaskState) -> str:
 def _committed(state: TaskState, ctx: TaskContext, base: str, tested: str) -> str:
     task = state["task"]
     head = ctx.event_log.head()
-    keys = ", ".join(requirement["key"] for requirement in task.get("requirements", []))
+    keys = ", ".join(requirement_name(requirement) for requirement in task.get("requirements", []))
     trailers = {
         "Task": task["key"],
         "Requirement": keys,

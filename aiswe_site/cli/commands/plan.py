@@ -40,10 +40,13 @@ def validate(file: Path, prd: str | None) -> int:
     if isinstance(raw, str):
         problems.append({"code": "unreadable", "message": raw, "tasks": [], "severity": "error"})
     else:
-        parsed, found = parse_plan(raw)
+        known, names = _known(prd) if prd is not None else (None, {})
+        parsed, found = parse_plan(raw, names)
         if parsed is not None:
             digest = content_hash(parsed)
-            found = [*found, *validate_plan(parsed, _requirements(prd, raw))]
+            if known is None:  # those that the plan itself names
+                known = {key: "functional" for task in parsed.tasks for key in task.requirements}
+            found = [*found, *validate_plan(parsed, known)]
         problems = [problem.to_json() for problem in found]
     valid = parsed is not None and not any(problem["severity"] == "error" for problem in problems)
 
@@ -73,16 +76,13 @@ def _read(file: Path) -> Any:
     return read if isinstance(read, dict) else f"{file.name} holds a {type(read).__name__}; a plan is an object."
 
 
-def _requirements(prd: str | None, plan: dict[str, Any]) -> dict[str, str]:
-    """Key → kind: of the document when one is given, else those that the plan itself names."""
-    if prd is not None:
-        from agents.requirements.documents import read_path
-        from agents.requirements.extract import extract
+def _known(prd: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Key → kind of what a document asks for, and the author's id → key."""
+    from agents.requirements.documents import read_path
+    from agents.requirements.extract import extract
 
-        return {found.key: found.kind for found in extract(read_path(prd)).requirements}
-    tasks = plan.get("tasks")
-    named = [task.get("requirements") for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
-    return {key: "functional" for keys in named if isinstance(keys, list) for key in keys if isinstance(key, str)}
+    found = extract(read_path(prd)).requirements
+    return {one.key: one.kind for one in found}, {one.author_key: one.key for one in found if one.author_key}
 
 
 def _cell(value: Any) -> str:

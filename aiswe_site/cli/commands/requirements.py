@@ -47,13 +47,14 @@ def read(file: str) -> None:
         rows = [
             (
                 r.key,
+                r.author_key,
                 r.kind.replace("_", "-"),
                 "–".join(str(n) for n in dict.fromkeys(r.lines)),
                 r.text if len(r.text) <= 160 else r.text[:157] + "…",
             )
             for r in found.requirements
         ]
-        output.table(("Key", "Kind", "Lines", "Text"), rows, nothing="No requirement was found.")
+        output.table(("Key", "In the document", "Kind", "Lines", "Text"), rows, nothing="No requirement was found.")
         mapped = found.mapped_paragraphs
         output.say(f"{len(rows)} requirements; {mapped} of {found.paragraphs} paragraphs mapped.")
 
@@ -95,11 +96,16 @@ def show(project: Project) -> None:
     if document is None:
         raise WrongUse(*_no_document(project))
     documents.extract_written(document)
-    found = list(document.requirements.values("key", "origin", "status", "text", "reason"))
+    found = list(document.requirements.values("key", "author_key", "origin", "status", "text", "reason"))
 
     def people() -> None:
-        rows = [(row["key"], row["origin"], row["status"], f"{row['text']} {row['reason']}".strip()) for row in found]
-        output.table(("Key", "Origin", "Status", "Text and reason"), rows, nothing="No requirement was found.")
+        rows = [
+            (row["key"], row["author_key"], row["origin"], row["status"], f"{row['text']} {row['reason']}".strip())
+            for row in found
+        ]
+        output.table(
+            ("Key", "In the document", "Origin", "Status", "Text and reason"), rows, nothing="No requirement was found."
+        )
         for left in document.unmapped:
             output.say(f"No requirement: {left['text']}")
         output.say(f"Next: aiswe requirements confirm {project.slug}, with --accept KEY for each suggestion to take")

@@ -55,7 +55,7 @@ def requirement_states(project: Project, run: Run | None = None) -> list[Require
     for pk, key, text in rows:
         by_words[key, text].append(known[pk])
     wanted = Requirement.objects.filter(document__project=project, document__version__lte=document.version)
-    wanted = wanted.exclude(status=Requirement.Status.REJECTED).exclude(kind=Requirement.Kind.NON_GOAL)
+    wanted = wanted.wanted().exclude(kind=Requirement.Kind.NON_GOAL)
     found = list[tuple[Requirement, list[Task]]]()
     for row in wanted.select_related("document").order_by("-document__version", "ordinal"):
         its = by_words.pop((row.key, row.text), [])  # once: an earlier document may say the same
@@ -98,6 +98,7 @@ def project_state(project: Project, url: str = "") -> dict[str, Any]:
         {
             "document": str(one.requirement.document),
             "key": one.requirement.key,
+            "author_key": one.requirement.author_key,
             "state": one.state,
             "tests": one.tests,
             "commits": list(one.commits),

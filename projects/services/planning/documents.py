@@ -22,6 +22,7 @@ from projects.models import Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
+from projects.services.planning.keys import manual_key, number_on
 from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
 
@@ -95,7 +96,8 @@ def record_extraction(
 ) -> RequirementDocument:
     """Store what was read from the document; running it again replaces what nobody has touched yet.
 
-    Each requirement is {key, text, kind, lines: [a, b], acceptance, origin, reason}. Raises IllegalMove once a person
+    Each requirement is {key, author_key, text, kind, lines: [a, b], acceptance, origin, reason}; keys that another
+    document of the project uses are numbered on. Raises IllegalMove once a person
     confirmed the document and BadInput for an unknown kind, origin or repeated key.
     """
     rows = [_row(document, ordinal, item) for ordinal, item in enumerate(requirements, start=1)]
@@ -114,6 +116,7 @@ def record_extraction(
         )
         kept = set(document.requirements.exclude(pk__in=untouched).values_list("key", flat=True))
         untouched.delete()
+        number_on(rows, document)
         Requirement.objects.bulk_create([row for row in rows if row.key not in kept])
         document.unmapped = clean_json(redact(clean_json(list(unmapped))))
         document.status = RequirementDocument.Status.EXTRACTED
@@ -134,6 +137,7 @@ def _row(document: RequirementDocument, ordinal: int, item: Mapping[str, Any]) -
         document=document,
         ordinal=ordinal,
         key=key,
+        author_key=clean_line(str(item.get("author_key", "")), 60),
         text=_text(str(item.get("text", "")), key),
         kind=kind,
         line_start=max(0, lines[0]),
@@ -170,7 +174,7 @@ def fail_document(document: RequirementDocument, problem: str) -> None:
 
 
 def confirm_requirements(document: RequirementDocument, *, by: User | None) -> RequirementDocument:
-    """Confirm the list for planning: what is still proposed is accepted.
+    """Confirm the list for planning: what the document says is accepted; suggestions stay suggestions.
 
     `by` is None when the engine goes on by itself, which only a project without plan approval allows. Confirming twice
     changes nothing. Raises NotAllowed, IllegalMove (nothing extracted yet) and BadInput (nothing accepted).
@@ -186,7 +190,7 @@ def confirm_requirements(document: RequirementDocument, *, by: User | None) -> R
             return document
         if document.status != RequirementDocument.Status.EXTRACTED:
             raise IllegalMove(f"{document} is {document.status}: its requirements are not extracted yet.")
-        document.requirements.filter(status=Requirement.Status.PROPOSED).update(status=Requirement.Status.ACCEPTED)
+        document.requirements.wanted().update(status=Requirement.Status.ACCEPTED)
         if not document.requirements.filter(status=Requirement.Status.ACCEPTED).exists():
             raise BadInput("No requirement is accepted: accept one or add one by hand.")
         document.status = RequirementDocument.Status.CONFIRMED
@@ -200,8 +204,8 @@ def with_mentioned(rows: Iterable[Mapping[str, Any]], project: Project) -> list[
     """The rows of requirements, each with what those that it mentions say."""
     rows = list(rows)
     known = Requirement.objects.filter(document__project=project, status=Requirement.Status.ACCEPTED)
-    others = known.exclude(key__in=[row["key"] for row in rows]).order_by("document__version")
-    said = dict(others.values_list("key", "text"))
+    others = known.exclude(key__in=[row["key"] for row in rows]).exclude(author_key="").order_by("document__version")
+    said = dict(others.values_list("author_key", "text"))
     return [{**row, "acceptance": [*row["acceptance"], *_said_in(row["text"], said)]} for row in rows]
 
 
@@ -249,15 +253,11 @@ def add_requirement(
     _known(kind, Requirement.Kind.values, "kind")
     with transaction.atomic():
         lock_project(document.project_id)
-        taken = set(document.requirements.values_list("key", flat=True))
-        number = 1
-        while f"MAN-{number:02}" in taken:
-            number += 1
         last = document.requirements.aggregate(last=Max("ordinal"))["last"] or 0
         return Requirement.objects.create(
             document=document,
             ordinal=last + 1,
-            key=f"MAN-{number:02}",
+            key=manual_key(document.project),
             text=_text(text, "The new requirement"),
             kind=kind,
             acceptance=_acceptance(acceptance),

@@ -12,7 +12,8 @@ from agents.planning.model import content_hash
 from agents.planning.parse import parse_plan
 from agents.planning.validate import validate_plan
 from agents.requirements.injection_hints import passages
-from projects.models import Plan, Requirement, RequirementDocument, Task
+from projects.models import Plan, RequirementDocument, Task
+from projects.services.planning.keys import names_of
 
 KEPT_LAYOUTS = 64
 DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
@@ -32,9 +33,10 @@ class Examined:
         return next((str(item["message"]) for item in self.problems if item["severity"] == "error"), "")
 
 
-def examine(content: Mapping[str, Any], requirements: Mapping[str, str]) -> Examined:
-    """Read and validate content; `requirements` maps the keys that count to their kinds. Never raises."""
-    parsed, found = parse_plan(content)
+def examine(content: Mapping[str, Any], document: RequirementDocument) -> Examined:
+    """Read and validate content against the requirements of a document that are to be built. Never raises."""
+    requirements = dict(document.requirements.wanted().values_list("key", "kind"))
+    parsed, found = parse_plan(content, names_of(document))
     if parsed is None:
         return Examined(dict(content), "", [problem.to_json() for problem in found])
     problems = [*found, *validate_plan(parsed, requirements)]
@@ -44,7 +46,7 @@ def examine(content: Mapping[str, Any], requirements: Mapping[str, str]) -> Exam
 
 def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Warnings about passages of document and plan that look like instructions to the agents; nothing is blocked."""
-    rows = document.requirements.exclude(status=Requirement.Status.REJECTED).order_by("ordinal")
+    rows = document.requirements.wanted().order_by("ordinal")
     read = [*rows.values("key", "text", "acceptance"), *(item for item in document.unmapped if isinstance(item, dict))]
     tasks = [
         {

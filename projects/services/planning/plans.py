@@ -12,7 +12,7 @@ from django.utils import timezone
 from agents.events.lifecycle import PlanApproved, PlanChanged, PlanEdited, PlanProposed, PlanRejected
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, LostRace, StaleVersion
-from projects.models import Approval, Plan, Requirement, RequirementDocument, Run
+from projects.models import Approval, Plan, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import can, require
 from projects.services.audit.canonical import clean_json, clean_text
@@ -23,12 +23,6 @@ from projects.services.work.approval_requests import ask, close_approval, close_
 from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.moves import move_plan
 from projects.services.work.runs import start_planning
-
-
-def requirement_keys(document: RequirementDocument) -> dict[str, str]:
-    """Key → kind of the requirements a plan must answer to: all that were not rejected."""
-    rows = document.requirements.exclude(status=Requirement.Status.REJECTED)
-    return dict(rows.values_list("key", "kind"))
 
 
 def newest_plan(document: RequirementDocument) -> Plan | None:
@@ -75,7 +69,7 @@ def _store(
     base: str | None,
     kind: type[PlanChanged],
 ) -> Plan:
-    found = examine(clean_json(redact(clean_json(dict(content)))), requirement_keys(document))
+    found = examine(clean_json(redact(clean_json(dict(content)))), document)
     given, digest, invalid = found.content, found.digest, bool(found.first_error)
     actor = by.get_username() if by is not None else ""
     run = run or _planning_run(document)
@@ -189,7 +183,7 @@ def _first_problem(plan: Plan) -> str:
 
 def _approve(plan: Plan, run: Run | None, *, by: User | None, reason: str) -> None:
     actor = by.get_username() if by is not None else "autonomy"
-    found = examine(plan.content, requirement_keys(plan.document))
+    found = examine(plan.content, plan.document)
     if found.digest != plan.content_hash:
         raise StaleVersion(f"The stored content of plan v{plan.version} does not match its hash.")
     if found.first_error:

@@ -124,3 +124,10 @@ def test_any_json_gives_a_plan_or_an_error(obj: object) -> None:
     plan, problems = parse_plan(obj)
     assert (plan is None) == any(p.severity == "error" for p in problems)
     assert all(isinstance(p, PlanProblem) for p in problems)
+
+
+def test_a_task_may_name_a_requirement_by_the_id_that_the_author_gave_it() -> None:
+    tasks = [{"title": "Sums", "requirements": ["FR-03", "R2 (FR-02)", "R9"]}]
+    plan, _ = parse_plan({"tasks": tasks}, {"FR-03": "R9"})
+    assert plan is not None
+    assert plan.tasks[0].requirements == ("R9", "R2")

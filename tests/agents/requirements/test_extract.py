@@ -10,18 +10,25 @@ from agents.requirements.model import ExtractedRequirement, Extraction
 
 
 def by_key(text: str) -> dict[str, ExtractedRequirement]:
-    return {r.key: r for r in extract(text).requirements}
+    return {r.author_key or r.key: r for r in extract(text).requirements}
 
 
 def texts(found: Extraction) -> dict[str, str]:
-    return {r.key: r.text for r in found.requirements}
+    return {r.author_key or r.key: r.text for r in found.requirements}
 
 
 def test_the_answer_as_json_has_exactly_these_fields() -> None:
     document = read_document(b"## Features\n- FR-1: Notes are saved.\n\n## Background\nWe like notes.\n", "prd.md")
     assert extract(document).to_json() == {
         "requirements": [
-            {"key": "FR-1", "text": "Notes are saved.", "kind": "functional", "lines": [2, 2], "acceptance": []}
+            {
+                "key": "R1",
+                "author_key": "FR-1",
+                "text": "Notes are saved.",
+                "kind": "functional",
+                "lines": [2, 2],
+                "acceptance": [],
+            }
         ],
         "unmapped": [
             {"text": "Background", "kind": "heading", "lines": [4, 4]},
@@ -127,7 +134,7 @@ def test_ids_that_start_anew_in_each_step_get_the_step_in_front() -> None:
 
 def test_one_id_for_two_texts_keeps_both() -> None:
     found = extract("## Core\nFR-1: one\n\nFR-1: two\n\nFR-1: two\n")
-    assert sorted(texts(found).values()) == ["one", "two"]
+    assert sorted(r.text for r in found.requirements) == ["one", "two"]
     assert len({r.key for r in found.requirements}) == 2
 
 
@@ -167,9 +174,9 @@ The cook smiles.
 def test_a_table_flattened_to_one_cell_per_line_is_a_table() -> None:
     found = extract(FLAT)
     first, second = found.requirements
-    assert (first.key, first.text, first.lines) == ("US-01", "Heat the pan", (7, 12))
+    assert (first.author_key, first.text, first.lines) == ("US-01", "Heat the pan", (7, 12))
     assert first.acceptance == ("The pan gets hot.", "The pan stays hot.")
-    assert (second.key, second.acceptance, second.lines) == ("US-02", ("The plate is empty.",), (14, 17))
+    assert (second.author_key, second.acceptance, second.lines) == ("US-02", ("The plate is empty.",), (14, 17))
     assert [p.text for p in found.unmapped] == ["5. Other Things", "The cook smiles."]
 
 
@@ -178,7 +185,7 @@ def test_a_flattened_table_without_ids_is_one_row_per_group() -> None:
         "3. Technology "
         "Stack\n\nComponent\nTechnology\nReason\n\nStore\nSQLite\nSmall.\n\nWeb\nDjango\nKnown.\n\n4. Other\nWords.\n"
     )
-    assert texts(extract(text)) == {"3-1": "Store — SQLite — Small.", "3-2": "Web — Django — Known."}
+    assert texts(extract(text)) == {"R1": "Store — SQLite — Small.", "R2": "Web — Django — Known."}
     assert {r.kind for r in extract(text).requirements} == {"constraint"}
 
 
@@ -211,17 +218,17 @@ def test_scenarios_are_criteria_of_the_story_around_them() -> None:
     assert found["US-1"].acceptance == ("Scenario: add Given a cart When I add Then it is full",)
 
 
-def test_bullets_under_numbered_modules_are_counted_in_their_section() -> None:
+def test_bullets_under_numbered_modules_are_requirements() -> None:
     found = extract(
         "#### 2. Basic Functional Requirements\n##### 2.1 Dishes\n- Add a dish\n- Group dishes:\n  - by "
         "name\n  - by price\n"
         "##### 2.2 Sales\n- Count sales\n#### 3. Technical Implementation Requirements\n- Written in Python\n"
     )
     assert texts(found) == {
-        "2.1-1": "Add a dish",
-        "2.1-2": "Group dishes: by name by price",
-        "2.2-1": "Count sales",
-        "3-1": "Written in Python",
+        "R1": "Add a dish",
+        "R2": "Group dishes: by name by price",
+        "R3": "Count sales",
+        "R4": "Written in Python",
     }
     assert [r.kind for r in found.requirements] == ["functional"] * 3 + ["constraint"]
 
@@ -231,7 +238,7 @@ def test_prose_under_a_feature_heading_is_a_requirement_per_paragraph() -> None:
         "## Functionality\n\n### Counter\n\nShows how many are left.\n\n### Item\n\nThree things are "
         "possible:\n\n1. Click it\n\n2. Hover it\n"
     )
-    assert texts(found) == {"COUNTER-1": "Shows how many are left.", "ITEM-1": "Click it", "ITEM-2": "Hover it"}
+    assert texts(found) == {"R1": "Shows how many are left.", "R2": "Click it", "R3": "Hover it"}
     assert [p.text for p in found.unmapped] == ["Three things are possible:"]
 
 
@@ -310,7 +317,7 @@ def test_a_specification_without_requirements_states_its_architecture() -> None:
     found = extract(
         "# Robot Design\n## 1. Summary\nIt moves.\n## 2. Architecture\n- **Arm:** lifts\n\nThe system runs on rails.\n"
     )
-    assert [(r.key, r.kind) for r in found.requirements] == [("2-1", "constraint"), ("2-2", "functional")]
+    assert [(r.key, r.kind) for r in found.requirements] == [("R1", "constraint"), ("R2", "functional")]
 
 
 def test_a_fence_that_is_never_closed_hides_nothing() -> None:
@@ -320,7 +327,7 @@ def test_a_fence_that_is_never_closed_hides_nothing() -> None:
 
 def test_code_below_an_item_belongs_to_it_and_other_code_is_left_over() -> None:
     found = extract("## Features\n- Query:\n  ```\n  GET /x\n  ```\n\n```\nls\n```\n")
-    assert texts(found) == {"FEATURES-1": "Query: GET /x"}
+    assert texts(found) == {"R1": "Query: GET /x"}
     assert [(p.kind, p.text) for p in found.unmapped] == [("code", "ls")]
 
 

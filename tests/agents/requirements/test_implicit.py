@@ -16,10 +16,10 @@ def implied(text: str) -> dict[str, str]:
 def test_a_login_implies_hashing_sessions_cookies_and_throttling() -> None:
     found = implied("## Features\nFR-1: Notes are listed.\n\nFR-2: Users log in with a password.\n")
     assert found == {
-        "IMP-PASSWORD-HASHING": "FR-2",
-        "IMP-SESSION-MANAGEMENT": "FR-2",
-        "IMP-SECURE-COOKIES": "FR-2",
-        "IMP-SIGN-IN-THROTTLING": "FR-2",
+        "IMP-PASSWORD-HASHING": "R2",
+        "IMP-SESSION-MANAGEMENT": "R2",
+        "IMP-SECURE-COOKIES": "R2",
+        "IMP-SIGN-IN-THROTTLING": "R2",
     }
 
 
@@ -44,7 +44,7 @@ def test_what_the_document_says_itself_is_not_implied() -> None:
 )
 def test_each_trigger_implies_its_requirement(sentence: str, key: str) -> None:
     found = {i.key: i for i in imply(extract(f"## Features\nFR-1: {sentence}\n").requirements)}
-    assert found[key].because_of == "FR-1"
+    assert found[key].because_of == "R1"
     assert found[key].reason
     assert found[key].origin == "implied"
     assert found[key].kind in KINDS

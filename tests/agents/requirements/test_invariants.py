@@ -111,4 +111,4 @@ def test_long_hostile_lines_are_read_and_kept() -> None:
         found = extract(text)
         check(text, found)
         assert "must" in found.requirements[0].text
-        assert found.requirements[-1].key == "FR-9"
+        assert found.requirements[-1].author_key == "FR-9"

@@ -174,6 +174,7 @@ def test_coverage_counts_paragraphs_and_no_headings():
 
 def test_a_requirement_brings_what_those_say_that_it_mentions():
     project = make_document().project
+    Requirement.objects.filter(key="FR-01").update(author_key="FR-01")
     rows = [{"key": "FR-03", "text": "Change of FR-01: titles are unique.", "acceptance": ["two are refused"]}]
     (row,) = documents.with_mentioned(rows, project)
     assert row["acceptance"] == ["two are refused", "FR-01 says: The user shall add a to-do with a title."]

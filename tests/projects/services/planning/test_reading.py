@@ -14,7 +14,7 @@ PRD = b"# Todo\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
 
 def test_a_preview_names_what_would_be_read() -> None:
     found = documents.preview(PRD, "todo.md")
-    assert [r["key"] for r in found["requirements"]] == ["FR-01"]
+    assert [r["author_key"] for r in found["requirements"]] == ["FR-01"]
     assert [p["text"] for p in found["unmapped"]] == ["The weather is nice."]
     assert (found["mapped"], found["paragraphs"]) == (1, 2)
 
@@ -22,7 +22,7 @@ def test_a_preview_names_what_would_be_read() -> None:
 def test_what_the_written_implies_is_previewed_and_kept_with_its_reason() -> None:
     found = documents.preview(b"FR-01 Members shall log in with a password.", "a.md")
     assert found["implied"]
-    assert {row["because_of"] for row in found["implied"]} == {"FR-01"}
+    assert {row["because_of"] for row in found["implied"]} == {"R1"}
 
 
 @pytest.mark.django_db
@@ -37,13 +37,13 @@ def test_a_heading_without_requirements_is_no_gap_in_the_coverage() -> None:
 
 
 @pytest.mark.django_db
-def test_a_person_confirms_what_is_implied_too() -> None:
+def test_what_is_implied_names_the_requirement_that_calls_for_it() -> None:
     project = make_project()
     text = b"FR-01 Members shall log in with a password."
     document = documents.extract_written(documents.upload_document(project, text, "a.md", by=owner_of(project)))
     implied = document.requirements.filter(origin="implied")
     assert implied.exists()
-    assert all("because of FR-01" in row.reason and row.line_start == 0 for row in implied)
+    assert all("because of R1" in row.reason and row.line_start == 0 for row in implied)
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7", b"PK\x03\x04"])
