@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 import zlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from pydantic import TypeAdapter
 
-from agents.languages.base import Language
+from agents.engine.baseline import configured, first_setup, look, measure_suite
 from agents.languages.layouts import RepositoryLayout
-from agents.languages.registry import language, language_of
 from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
 from projects.engine.base_settings import SETTINGS_FILE, AnswerWanted, checked_edits, repository_settings
@@ -32,19 +27,12 @@ from projects.services.audit.sitelog import note
 from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
-from sandbox.base import PackageRefused, PackageSet, Sandbox, SandboxError
+from sandbox.base import PackageRefused, PackageSet, SandboxError
 from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
 from sandbox.package_index.names import Judgement, plain_name
 from sandbox.registry import open_backend
-from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 
-FIRST_RUN_SECONDS = 900.0  # how long the suite may take before anything is known of it
-FACTOR = 3.0  # of the time that it took
-TEST_FLOOR, SUITE_FLOOR = 60.0, 120.0
-SHOWN = 500  # names of failing tests that are kept
-WORDS = 300
-_PHASE = re.compile(r" \((?:setup|teardown)\)$")
 _SETUP = TypeAdapter(TestSetup)
 _KEPT_APART = {"known_failures", "flickering", "passing", "configuration_text"}
 
@@ -60,13 +48,6 @@ def test_setup_of(project: Project) -> TestSetup:
         flickering=frozenset(found.tests.get("flickering", [])),
         passing=frozenset(json.loads(zlib.decompress(found.passing)) if found.passing else ()),
     )
-
-
-def configured(setup: TestSetup, repository: Repository, commit: str = "") -> TestSetup:
-    """The setup with the runner's configuration as a commit has it, the newest by default."""
-    if not setup.configuration:
-        return setup
-    return replace(setup, configuration_text=repository.read(commit or repository.head(), setup.configuration) or "")
 
 
 def packages_of(project: Project) -> list[str]:
@@ -146,7 +127,7 @@ def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) 
     said, wanted = repository_settings(found.project, repository, found.commit)
     edits = {**said, **edits}
     layout = replace(layout, needed=(*layout.needed, *wanted))
-    setup = replace(layout.setup, suite_seconds=FIRST_RUN_SECONDS, test_seconds=FIRST_RUN_SECONDS)
+    setup = first_setup(layout.setup)
     found.setup = {**setup_to_json(setup), **edits, "edited": found.setup.get("edited", {})}
     if layout.problem and not edits:
         return _unusable(found, layout.problem)
@@ -160,47 +141,16 @@ def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) 
     try:
         tree = repository.worktree(name, found.commit)
         with backend.open(packages=fetched, label=name) as sandbox:
-            # Later runs measure coverage, which takes several times as long: the limits are to fit them.
-            reports = [_run(spoken, sandbox, tree.path, setup, measured) for measured in (False, True)]
+            came = measure_suite(spoken, sandbox, tree.path, setup)
     finally:
         repository.remove(name)
-    _judge(found, reports, setup, edits)
+    found.tests, found.seconds = came.tests, came.seconds
+    found.passing = zlib.compress(json.dumps(sorted(came.setup.passing)).encode())
+    found.setup = {**setup_to_json(came.setup), **edits, "edited": found.setup.get("edited", {})}
+    found.status = Baseline.Status.READY
+    if came.problem:
+        _unusable(found, came.problem)
     return None
-
-
-def look(repository: Repository, commit: str, subfolder: str) -> tuple[Language | None, RepositoryLayout | None]:
-    """The language and the layout of a commit, or of the part of it that is the project."""
-    top = f"{subfolder}/" if subfolder else ""
-    paths = [path.removeprefix(top) for path in repository.files(commit) if path.startswith(top)]
-    counts = Counter(owner.name for path in paths if (owner := language_of(path)))
-    for name, _ in counts.most_common():
-        spoken = language(name)
-        found = spoken.layout(paths, lambda path: repository.read(commit, top + path) or "")
-        if found is not None:
-            return spoken, _below(found, top)
-    return None, None
-
-
-def _below(layout: RepositoryLayout, top: str) -> RepositoryLayout:
-    """The layout of a subfolder with paths as the whole repository has them."""
-    if not top:
-        return layout
-
-    def moved(paths: Sequence[str]) -> tuple[str, ...]:
-        return tuple(f"{top}{path}".rstrip("/").removesuffix("/.") for path in paths)
-
-    setup = layout.setup
-    words = [word if word.startswith("-") else moved([word])[0] for word in setup.arguments]
-    setup = replace(setup, python_path=moved(["", *setup.python_path]), arguments=tuple(words))
-    setup = replace(setup, configuration=setup.configuration and top + setup.configuration)
-    return replace(
-        layout,
-        setup=setup,
-        source_roots=moved(layout.source_roots),
-        test_paths=moved(layout.test_paths),
-        conftests=moved(layout.conftests),
-        helpers=moved(layout.helpers),
-    )
 
 
 def _packages(project: Project, layout: RepositoryLayout) -> tuple[list[str], PackageSet | None]:
@@ -235,57 +185,6 @@ def _refused_names(project: Project) -> set[str]:
         elif row.status == Approval.Status.APPROVED:
             found -= names
     return found
-
-
-def _run(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSetup, measured: bool) -> TestReport:
-    sandbox.mirror(tree)
-    return spoken.run_tests(sandbox, [], setup, measured=measured)
-
-
-def _judge(found: Baseline, reports: Sequence[TestReport], setup: TestSetup, edits: Mapping[str, Any]) -> None:
-    first = reports[0]
-    ran = [report for report in reports if report.passed or report.failed]
-    failing = [set(report.failing) for report in reports]
-    failures = [failure for report in reports for failure in report.failures]
-    messages = {_PHASE.sub("", failure.nodeid): failure.message[:WORDS] for failure in failures}
-    steady, changing = sorted(failing[0] & failing[1]), sorted(failing[0] ^ failing[1])
-    found.tests = {
-        "passed": first.passed,
-        "failed": first.failed,
-        "errors": first.errors,
-        "skipped": first.skipped,
-        "failing": {name: messages.get(name, "") for name in steady[:SHOWN]},
-        "flickering": changing[:SHOWN],
-    }
-    passing = set.intersection(*({name for name, came in one.outcomes.items() if came == "passed"} for one in reports))
-    found.passing = zlib.compress(json.dumps(sorted(passing)).encode())
-    found.seconds = round(max(report.seconds for report in reports), 2)
-    suite, test = max(SUITE_FLOOR, math.ceil(found.seconds * FACTOR)), max(TEST_FLOOR, math.ceil(found.seconds))
-    setup = replace(setup, suite_seconds=suite, test_seconds=test)
-    found.setup = {**setup_to_json(setup), **edits, "edited": found.setup.get("edited", {})}
-    problems = [one for one in reports if one.void or (one.problem and not (one.passed or one.failed))]
-    found.status = Baseline.Status.READY
-    if len(ran) < 2 or problems:
-        _unusable(found, _why(problems[0] if problems else first))
-    elif len(steady) > SHOWN:
-        said = f"{len(steady)} tests fail: too many to tell new failures from them. The first: {_first(first)}"
-        _unusable(found, f"{said[:600].rstrip('.')}.")
-
-
-def _why(report: TestReport) -> str:
-    """Why no test ran, with the error of the first file that could not be imported."""
-    if report.void:
-        return f"The runs prove nothing: {report.void[:600].rstrip('.')}."
-    said = report.problem or "No test ran"
-    if report.failures:
-        said = _first(report)
-    elif report.output.strip():
-        said += f": {report.output.strip().splitlines()[-1]}"
-    return f"{said[:600].rstrip('.')}."
-
-
-def _first(report: TestReport) -> str:
-    return next((f"{one.nodeid}: {one.message}" for one in report.failures), "")
 
 
 def _ask(project: Project, packages: Sequence[str], reason: str) -> None:

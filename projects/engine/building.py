@@ -10,6 +10,7 @@ from typing import Any, cast
 from django.conf import settings
 
 from agents.context.knowledge import knowledge_at
+from agents.engine.baseline import configured
 from agents.engine.contracts import TaskContext
 from agents.engine.graph import RECURSION_LIMIT, build_graph
 from agents.engine.state import TaskState, start_state
@@ -17,7 +18,7 @@ from agents.events.log import EventLog
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.llm.registry import DEFAULT_PROVIDER
-from projects.engine.baseline import configured, packages_of, test_setup_of
+from projects.engine.baseline import packages_of, test_setup_of
 from projects.engine.budgets import limits_of
 from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog

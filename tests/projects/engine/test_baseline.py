@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from agents.engine.baseline import configured
+from agents.languages.python.language import Python
 from projects.engine import baseline
 from projects.engine.baseline import accept_without_tests, measure, packages_of, test_setup_of
 from projects.engine.packages import names_asked, supply_of
@@ -17,7 +19,7 @@ from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.approvals import decide
 from sandbox.base import PackageSet
 from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
-from sandbox.test_report import Failure
+from sandbox.test_report import Failure, TestReport
 
 setup_of = test_setup_of  # under a name that pytest does not take for a test
 del test_setup_of
@@ -85,18 +87,16 @@ def test_a_test_that_fails_before_it_begins_is_listed_with_its_reason(
     tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = {"test_a.py::test_a": Failure("test_a.py::test_a (setup)", "unsupported locale", "")}
-    report = baseline.TestReport(passed=1, errors=1, failing=tuple(failed), failures=tuple(failed.values()))
-    monkeypatch.setattr(baseline, "_run", lambda *given: report)
+    report = TestReport(passed=1, errors=1, failing=tuple(failed), failures=tuple(failed.values()))
+    monkeypatch.setattr(Python, "run_tests", lambda *_, measured: report)
     found = measure(imported(tmp_path, {"test_a.py": ""}, anna))
     assert found.tests["failing"] == {"test_a.py::test_a": "unsupported locale"}
 
 
 def test_too_many_failures_are_said_with_the_first(tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"test_a.py::test_{number}" for number in range(501)]
-    report = baseline.TestReport(
-        passed=1, failed=501, failing=tuple(names), failures=(Failure(names[0], "not compiled", ""),)
-    )
-    monkeypatch.setattr(baseline, "_run", lambda *given: report)
+    report = TestReport(passed=1, failed=501, failing=tuple(names), failures=(Failure(names[0], "not compiled", ""),))
+    monkeypatch.setattr(Python, "run_tests", lambda *_, measured: report)
     problem = measure(imported(tmp_path, {"test_a.py": ""}, anna)).problem
     assert problem == (
         "501 tests fail: too many to tell new failures from them. The first: test_a.py::test_0: not compiled."
@@ -110,7 +110,7 @@ def test_a_subfolder_is_measured_by_its_own_layout(tmp_path: Path, anna: User) -
     found = measure(project)
     assert (found.tests["passed"], found.tests["errors"]) == (1, 0), found.problem
     assert found.layout["test_paths"] == ["parts/shop/tests"]
-    setup = baseline.configured(setup_of(project), baseline.repository_of(project))
+    setup = configured(setup_of(project), baseline.repository_of(project))
     assert (setup.configuration, setup.configuration_text) == ("parts/shop/pyproject.toml", SHOP["pyproject.toml"])
 
 
@@ -146,7 +146,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     )
     # With coverage it takes longer, as the runs of tasks do.
     monkeypatch.setattr(
-        baseline, "_run", lambda *given: baseline.TestReport(passed=1, seconds=100.0 if given[-1] is True else 20.0)
+        Python, "run_tests", lambda *_, measured: TestReport(passed=1, seconds=100.0 if measured else 20.0)
     )
     return asked
 
