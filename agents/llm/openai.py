@@ -114,6 +114,9 @@ class OpenAIProvider(WebProvider):
         usage, estimate = made.usage, count_messages(call.messages)
         if not usage.estimated and estimate > _JUDGED_FROM and usage.prompt_tokens * _DROPPED_AT < estimate:
             raise ContextTooLong(estimate, max(usage.prompt_tokens, 1))
+        # And one to a conversation that the server did not cut: beyond its window a model writes nonsense.
+        if not usage.estimated and usage.prompt_tokens > self.window:
+            raise ContextTooLong(usage.prompt_tokens, self.window)
         return made
 
     def _take(self, data: dict[str, Any], reply: PartialReply, part: str) -> str:
@@ -174,8 +177,10 @@ class OpenAIProvider(WebProvider):
         rows = self._get(client, f"{self.server}/models")["data"]
         entries = {clean(row["id"], 120): row for row in rows[:2_000]}
         models = tuple(entries)
+        if not models:  # `transformers serve` lists what lies in its cache, and not the model that it was started with
+            return Health(True, recorded=self.recorded)
         if self.model not in entries:
-            hint = f"It has {', '.join(models[:8])}." if models else "It has none."
+            hint = f"It has {', '.join(models[:8])}."
             problem = f"The model {self.model} is not on the server at {self.host}."
             return Health(False, "", problem, hint, models, None, self.recorded)
         window = _window_of(entries[self.model])

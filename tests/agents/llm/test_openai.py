@@ -217,6 +217,14 @@ class TestReplies:
         with pytest.raises(ContextTooLong):
             ask(provider, long)
 
+    def test_a_conversation_that_the_server_counts_beyond_the_window_is_noticed(self, odd):
+        # A server that is not told to refuse it answers, and what it says means nothing.
+        usage = {"prompt_tokens": 2_049, "completion_tokens": 1}
+        address = odd(chunks(word("a", "stop", usage=usage), "[DONE]"))
+        with pytest.raises(ContextTooLong, match="about 2049 tokens"):
+            ask(OpenAIProvider(address, "m", timeouts=SHORT, window=2_048), talk())
+        assert ask(OpenAIProvider(address, "m", timeouts=SHORT, window=2_049), talk())[-1].text == "a"
+
     @pytest.mark.parametrize(
         "rows",
         [
@@ -277,6 +285,10 @@ def test_comments_alone_are_silence(server):
     slow.faults.add("keep_alive", path=CHAT)
     with slow as url, pytest.raises(ModelTimeout):
         ask(OpenAIProvider(url, MODEL, timeouts=Timeouts(first_token=0.3, idle=0.3)), talk())
+
+
+def test_a_server_that_lists_no_model_is_not_said_to_lack_one(odd):
+    assert OpenAIProvider(odd(b'{"object": "list", "data": []}', kind="application/json"), "m").health().ok
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"data": 3}', b'{"data": [{"id": 1}]}', b"nonsense", b""])
