@@ -58,9 +58,9 @@ class NameVerdict:
 def base_packages(lock: Path = LOCK) -> dict[str, str]:
     """What the sandbox's own environment holds: normalised name to version."""
     with contextlib.suppress(OSError):
-        lines = [line.split(";")[0].strip().rstrip("\\").strip() for line in lock.read_text().splitlines()]
-        pairs = (line.split("==", 1) for line in lines if "==" in line and not line.startswith(("#", "-")))
-        return {canonicalize_name(name): version.strip() for name, version in pairs}
+        lines = [line.rstrip("\\ ") for line in lock.read_text().splitlines() if "==" in line and line[0].isalnum()]
+        pins = [pin for pin in map(Requirement, lines) if pin.marker is None or pin.marker.evaluate()]
+        return {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in pins}
     return {}
 
 

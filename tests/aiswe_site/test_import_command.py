@@ -83,11 +83,13 @@ def test_a_question_comes_with_the_command_that_answers_it(
 ) -> None:
     def asked(project: Project, commit: str = "") -> Baseline:
         ask(project, kind="package", subject="odd", title="Install odd?")
-        return Baseline.objects.create(project=project, commit="a" * 40, problem="Waits for an answer.")
+        failing = {"tests": {"errors": 1, "failing": {"test_a.py": ""}}}
+        return Baseline.objects.create(project=project, commit="a" * 40, problem="Waits for an answer.", **failing)
 
     monkeypatch.setattr(baseline, "measure", asked)
     assert run(["project", "import", str(shop)]) == 1
     number = Approval.objects.get().pk
     shown = capsys.readouterr().out
     assert f"Question {number}: Install odd?\n" in shown
+    assert "Known failures" not in shown
     assert f"Answer it: aiswe approvals answer {number} yes|no; then: aiswe project measure shop\n" in shown

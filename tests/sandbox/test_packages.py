@@ -122,6 +122,7 @@ def test_the_allow_list_is_long_enough_and_holds_the_common_names() -> None:
 
 def test_all_that_the_sandbox_brings_is_on_the_allow_list_or_in_its_lock() -> None:
     assert {"pytest", "coverage", "hypothesis", "fastapi"} <= set(base_packages())
+    assert not {"tzdata", "colorama"} & set(base_packages()), "the lock has them for other systems"
 
 
 def test_a_broken_allow_list_is_an_error(tmp_path: Path) -> None:

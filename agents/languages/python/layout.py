@@ -165,12 +165,12 @@ def _packages(
     def brought(paths: Iterable[str], *, sure: bool) -> set[str]:
         names = {name for path in paths for name in imports_of(texts.get(path, ""), at_start=sure)}
         foreign = (name for name in names if name.split(".")[0] not in local)
-        return {_declared_as(name, known) for name in foreign}
+        return {_declared_as(name, known, base) for name in foreign}
 
     own, wanted = _by_name(declared.dependencies, declared), _by_name(declared.tests, declared)
     others = _by_name([line for lines in declared.groups.values() for line in lines], declared)
     lines = {**wanted, **own}
-    known = {**others, **lines}
+    known, base = {**others, **lines}, base_packages()
     # What else lies beside the tests may be their data.
     by_tests, by_code = brought(tests, sure=True), brought(texts.keys() - set(below), sure=True)
     # A dependency that nothing imports may be loaded by its name, or by another one.
@@ -178,20 +178,19 @@ def _packages(
     said = "\n".join([*(texts.get(path, "") for path in tests), str(declared.pytest)])
     needed = {name: lines.get(name, name) for name in by_tests if name}
     needed |= {name: line for name, line in own.items() if name in by_code}
-    needed |= {name: name for name in lines if _is_needed_plugin(name, said)}  # in a version that fits our runner
     useful = {name: line for name, line in lines.items() if name in anywhere or _is_used_plugin(name, said)}
     return _lines(needed), _lines({name: line for name, line in useful.items() if name not in needed})
 
 
 def _by_name(lines: Iterable[str], declared: Declared) -> dict[str, str]:
-    """Lines that apply here, by plain name, without the repository's own."""
+    """Lines that apply here, by plain name, without the repository's own; plugins in what version fits our runner."""
     found = [one for line in lines if (one := requirement(line))]
     names = {canonicalize_name(one.name): str(one.specifier) for one in reversed(found)}
     names.pop(canonicalize_name(declared.name), "")
-    return {name: f"{name}{specifier}" for name, specifier in names.items()}
+    return {name: name if name.startswith("pytest-") else f"{name}{specifier}" for name, specifier in names.items()}
 
 
-def _declared_as(module: str, known: Iterable[str]) -> str:
+def _declared_as(module: str, known: Iterable[str], base: Iterable[str]) -> str:
     """The declared name that most likely brings a module; "" for one of the standard library.
 
     `railroad` comes with `railroad-diagrams`, `jaraco.text` with `jaraco-text`.
@@ -200,7 +199,7 @@ def _declared_as(module: str, known: Iterable[str]) -> str:
     alike = [one for one in known if name in one.split("-")]
     if exact in known:
         return exact
-    return alike[0] if name not in {*known, *base_packages()} and len(alike) == 1 else name
+    return alike[0] if name not in {*known, *base} and len(alike) == 1 else name
 
 
 def _lines(wanted: Mapping[str, str]) -> list[str]:
@@ -209,16 +208,13 @@ def _lines(wanted: Mapping[str, str]) -> list[str]:
     return [line for name, line in sorted(wanted.items()) if canonicalize_name(name) not in base]
 
 
-def _is_needed_plugin(name: str, said: str) -> bool:
-    """Whether tests take a fixture of this plugin of the runner, or could not run without it."""
+def _is_used_plugin(name: str, said: str) -> bool:
+    """Whether tests carry a mark of this plugin or take its fixture; another would only change how they run."""
     sign = _SIGNS.get(name) or name.removeprefix("pytest-").replace("-", "_")
     if not name.startswith("pytest-") or sign in _DECORATION:
         return False
-    runs_tests = sign in ("asyncio", "trio") and (f"mark.{sign}" in said or f"{sign}_mode" in said)
-    return runs_tests or re.search(rf"def test\w*\([^)]*\b{sign}\b", said) is not None
-
-
-def _is_used_plugin(name: str, said: str) -> bool:
-    """Whether tests carry a mark of this plugin; one that no test uses would only change how they run."""
-    sign = name.removeprefix("pytest-").replace("-", "_")
-    return name.startswith("pytest-") and sign not in _DECORATION and f"mark.{sign}" in said
+    return (
+        f"mark.{sign}" in said
+        or f"{sign}_mode" in said
+        or re.search(rf"def test\w*\([^)]*\b{sign}\b", said) is not None
+    )

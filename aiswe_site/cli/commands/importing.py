@@ -125,7 +125,7 @@ def _people(found: dict[str, Any]) -> None:
     if any(tests.values()):
         counts = ", ".join(f"{tests[word]} {word}" for word in ("passed", "failed", "errors", "skipped"))
         output.say(f"Tests: {counts} in {tests['seconds']:g} s")
-    if found["failing"]:
+    if found["failing"] and found["status"] == "ready":
         output.say(f"Known failures, which do not count: {_some(found['failing'])}")
     if found["flickering"]:
         output.say(f"Tests that do not always pass: {_some(found['flickering'])}")

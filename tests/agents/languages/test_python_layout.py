@@ -129,10 +129,10 @@ testpaths = ["src", "tests"]
     assert layout_of({"shop.py": "", "test_shop.py": ""}).helpers == ()
 
 
-def test_a_plugin_is_needed_when_a_test_takes_its_fixture() -> None:
+def test_a_plugin_is_of_use_when_a_test_takes_its_fixture_and_worth_no_question() -> None:
     project = '[dependency-groups]\ntest = ["pytest-mock", "pytest-benchmark", "pytest-xdist", "pytest-sugar"]\n'
     found = layout_of({"pyproject.toml": project, "tests/test_a.py": "def test_a(tmp_path, mocker): ...\n"})
-    assert (found.needed, found.useful) == (("pytest-mock",), ())
+    assert (found.needed, found.useful) == ((), ("pytest-mock",))  # those that are not listed are not loaded either
 
 
 def test_the_runner_itself_asks_for_none_of_its_plugins() -> None:
@@ -141,9 +141,10 @@ def test_the_runner_itself_asks_for_none_of_its_plugins() -> None:
 
 
 def test_a_plugin_comes_in_the_version_that_fits_the_sandbox_s_runner() -> None:
-    test = "import pytest\n@pytest.mark.asyncio\nasync def test_a(mocker): ...\n"
+    test = "import pytest, pytest_asyncio\n@pytest.mark.asyncio\nasync def test_a(mocker): ...\n"
     files = {"requirements/tests.txt": "pytest-asyncio==0.24.0\npytest-mock==3.1\npytest==8.3.3\n", "test_a.py": test}
-    assert layout_of(files).needed == ("pytest-asyncio", "pytest-mock")
+    found = layout_of(files)
+    assert (found.needed, found.useful) == (("pytest-asyncio",), ("pytest-mock",))
 
 
 def test_a_module_takes_the_declared_name_that_holds_it() -> None:
