@@ -23,6 +23,7 @@ class Candidate(TypedDict, total=False):
     tests: dict[str, str]  # path -> content; read-only for the coder
     files: dict[str, str]  # path -> content
     removed: dict[str, list[str]]  # path -> definitions that the coder insists on taking away
+    unproven: bool  # the tests pass on the base too, so they do not show what the task changes
     packages: list[str]
     diagnosis: dict[str, str]  # that it was written from
     unfounded: bool  # the diagnosis names a line as evidence that nobody had shown
@@ -130,6 +131,7 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
             tests={},
             files={},
             removed={},
+            unproven=False,
             packages=list(task.get("packages", [])),
             diagnosis={},
             unfounded=False,

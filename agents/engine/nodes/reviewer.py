@@ -124,6 +124,8 @@ def _about_tests(state: TaskState) -> list[str]:
     """What the test run and the mutation check say, in sentences."""
     report, remark = state["candidate"]["report"], state["candidate"]["mutation"].get("remark", "")
     notes = [f"Of the others {note}." for note in report.get("notes", ())]
+    if state["candidate"].get("unproven"):
+        notes.append("The new tests pass on the code before the change too.")
     return [counts_text(report), *notes, *([remark] if remark else [])]
 
 

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import add_messages, is_long, near_the_limit, one_line, opening, request_files
+from agents.engine.effects import effect
+from agents.engine.nodes.common import (
+    add_messages,
+    is_long,
+    near_the_limit,
+    one_line,
+    opening,
+    own_files,
+    request_files,
+)
 from agents.engine.nodes.removals import tests_of
+from agents.engine.nodes.verify import command_ran, write_candidate
 from agents.engine.state import TaskState, key_of, updated
+from agents.engine.verdict import verdict_of
+from agents.events.effects import CommandRan
 from agents.events.reasoning import Adjudicated
+from agents.languages.registry import language_of, language_of_task
 from agents.llm.base import Message
 from agents.personas import TESTER
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
@@ -33,7 +46,37 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if not applied.files:
         reason = applied.refused[0][1] if applied.refused else "the answer changed no test"
         return {**changed, "verdict": "escalate", "escalation": f"No usable tests: {reason}"}
-    return {**changed, "candidate": {"tests": applied.files}}
+    return _proven(state, ctx, {**changed, "candidate": {"tests": applied.files}})
+
+
+def _proven(state: TaskState, ctx: TaskContext, changed: TaskState) -> TaskState:
+    """Tests that all pass before there is any code do not show the change: the tester is told once, then the reviewer.
+
+    Where code changes alone: without a file of the task in the base there is nothing that they could pass on.
+    """
+    if state["task"].get("kind") != "code" or not any(map(language_of, own_files(state, ctx))):
+        return changed
+    written = updated(state, changed)
+    if not _pass_on_base(written, ctx, "base"):
+        return changed
+    again, _, applied = _again(written, ctx, "unproven", render("task.unproven"))
+    again["candidate"] = {"tests": written["candidate"]["tests"] | applied.files}
+    proven = applied.files and not _pass_on_base(updated(written, again), ctx, "base-again")
+    return updated(updated(changed, again), {"candidate": {"unproven": not proven}})
+
+
+def _pass_on_base(state: TaskState, ctx: TaskContext, name: str) -> bool:
+    """Whether all tests of the candidate pass without its code."""
+    tests, language = state["candidate"]["tests"], language_of_task(state["task"])
+    tree = write_candidate(state, ctx)
+    sandbox = ctx.at_hand()  # a package that only this task brings is no reason for a test to pass
+    sandbox.mirror(tree.path)
+    argv = [*language.test_command, *sorted(tests)]
+    announcement = CommandRan(summary=f"{' '.join(argv)} on the base …", role="tester", effect="command", argv=argv)
+    with effect(ctx.event_log, announcement, key=key_of(state, name)):
+        found = language.run_tests(sandbox, sorted(tests), ctx.test_setup, first=True)
+    ctx.event_log.emit(command_ran(argv, found, sandbox.backend), key=key_of(state, name))
+    return verdict_of(found, ctx.test_setup, tests, {}, language).ok
 
 
 def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
