@@ -208,7 +208,7 @@ def _ask(project: Project, packages: Sequence[str], reason: str) -> None:
         why=reason,
         on_yes="They are fetched and unpacked without running any of their code; then the tests are run again.",
         on_no="The tests that need them stay among the known failures.",
-        payload={"packages": [*facts], "facts": facts, "ecosystem": "Python"},
+        payload={"packages": facts, "ecosystem": "Python"},
     )
     raise AnswerWanted(f"Waits for an answer about packages: {names}.")
 

@@ -37,9 +37,8 @@ def memory_of(project: Project) -> Path:
 
 
 def names_asked(approval: Approval) -> list[str]:
-    """The packages that a question is about: the one of its subject, or those it lists."""
-    listed = approval.payload.get("packages")
-    return [str(name) for name in listed] if isinstance(listed, list) else [approval.subject]
+    """The packages that a question is about: those it lists, else the one of its subject."""
+    return [*approval.payload.get("packages", [approval.subject])]
 
 
 def supply_of(project: Project) -> PackageSupply:

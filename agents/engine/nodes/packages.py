@@ -149,7 +149,6 @@ def _answer(state: TaskState, ctx: TaskContext, asked: Mapping[_Unknown, Any]) -
     """What people said to these names, given with what the index knows of them."""
     task, (one, *more) = state["task"], asked
     lines, names = ", ".join(each.line for each in asked), ", ".join(each.plain for each in asked)
-    known = {each.line: facts.to_json() for each, facts in asked.items()}
     words = [f"{each.line}: {word}" if more else word for each, facts in asked.items() for word in facts.warnings()]
     return ctx.task_store.ask(
         kind="package",
@@ -159,7 +158,7 @@ def _answer(state: TaskState, ctx: TaskContext, asked: Mapping[_Unknown, Any]) -
         on_yes="It is fetched and unpacked without running any of its code, and given to this project's sandboxes.",
         on_no="The coder is told to continue without it.",
         payload={
-            **({"packages": [*known], "facts": known} if more else {"package": one.line, "facts": known[one.line]}),
+            "packages": {each.plain: facts.to_json() for each, facts in asked.items()},
             "ecosystem": "npm" if one.plain.startswith(NPM) else "Python",
             "look_alikes": [like for each in asked for like in each.look_alikes],
             "wanted": _wanted_by(state, one.plain),

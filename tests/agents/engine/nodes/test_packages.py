@@ -92,8 +92,8 @@ def test_a_question_shows_age_releases_look_alikes_and_why_it_is_wanted(bench, i
     asked = question(bench)
     assert asked["subject"] == "reqests"
     assert "requests" in asked["payload"]["look_alikes"]
-    assert asked["payload"]["facts"]["age_days"] == 1
-    assert asked["payload"]["facts"]["releases"] == 1
+    assert asked["payload"]["packages"]["reqests"]["age_days"] == 1
+    assert asked["payload"]["packages"]["reqests"]["releases"] == 1
     assert "It is 1 day old." in asked["why"]
     assert asked["payload"]["wanted"]["task"] == "T-01 Adding"
     assert asked["payload"]["wanted"]["requirements"] == [{"key": "FR-01", "text": "Adds numbers"}]
@@ -170,7 +170,7 @@ def test_all_that_comes_along_and_is_on_no_list_is_one_question(bench, index):
     index.add_wheel("carrylib", {"carrylib.py": ""})
     bench.task_store.answers["adderlib"] = "approved"
     asked = question(bench)
-    assert (asked["subject"], asked["payload"]["packages"]) == ("carrylib, numberlib", ["carrylib", "numberlib"])
+    assert (asked["subject"], [*asked["payload"]["packages"]]) == ("carrylib, numberlib", ["carrylib", "numberlib"])
     assert bench.task_store.asked == ["carrylib, numberlib"]
     bench.task_store.answers |= dict.fromkeys(("carrylib, numberlib", "carrylib", "numberlib"), "approved")
     assert bench.run()["verdict"] == "merged"
