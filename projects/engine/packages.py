@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
+from pydantic import TypeAdapter
 
 from projects.engine.paths import home
 from projects.models import Approval, Project
@@ -20,6 +19,8 @@ from sandbox.package_index.facts import Facts
 from sandbox.package_index.locks import learned, read_lock, write_lock
 from sandbox.package_index.names import NameVerdict
 from sandbox.packages import PackageSupply
+
+_PACKAGES = TypeAdapter(PackageSet)
 
 
 def allowlist_files(slug: str = "") -> list[Path]:
@@ -96,9 +97,8 @@ def _name_of(supply: PackageSupply, requirements: Sequence[str]) -> str:
 
 def _read(file: Path) -> PackageSet | None:
     try:
-        kept: dict[str, Any] = json.loads(file.read_text())
-        found = PackageSet(Path(kept["folder"]), tuple(kept["names"]), dict(kept["hashes"]), dict(kept["locks"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        found = _PACKAGES.validate_json(file.read_bytes())
+    except (OSError, ValueError):
         return None
     return found if found.folder.is_dir() or not found.names else None
 
@@ -106,6 +106,5 @@ def _read(file: Path) -> PackageSet | None:
 def _write(file: Path, found: PackageSet) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     scratch = file.with_suffix(f".{os.getpid()}.new")
-    parts = {"names": found.names, "hashes": dict(found.hashes), "locks": dict(found.locks)}
-    scratch.write_text(json.dumps({"folder": str(found.folder), **parts}))
+    scratch.write_bytes(_PACKAGES.dump_json(found))
     scratch.replace(file)
