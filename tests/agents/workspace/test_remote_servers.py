@@ -51,6 +51,9 @@ def test_a_repository_comes_in_with_the_token_of_its_host_and_its_results_go_out
     found = fetch(server, "closed", ours, KNOWN)
     assert found.branch == "trunk"
     push_commit(ours, parse_address(f"{server.address}/closed/shop.git"), found.head, "aiswe/run-1", KNOWN)
+    other = git(ours, "commit-tree", f"{found.head}^{{tree}}", "-m", "on a newer base").strip()
+    with pytest.raises(SourceRefused, match="nothing is ever forced: rename or delete"):
+        push_commit(ours, parse_address(f"{server.address}/closed/shop.git"), other, "aiswe/run-1", KNOWN)
     refs = git(server.folder / "shop.git", "for-each-ref", "--format=%(objectname) %(refname)").splitlines()
     assert refs == [f"{found.head} refs/heads/aiswe/run-1", f"{found.head} refs/heads/trunk"]
 
