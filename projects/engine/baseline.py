@@ -106,6 +106,8 @@ def measure_row(found: Baseline) -> Baseline:
     except SandboxError as broken:
         _unusable(found, f"The sandbox cannot run them: {broken}.")
     found.save()
+    if found.status == Baseline.Status.READY:
+        close_questions("measured without an answer", project=found.project, kind=Approval.Kind.PACKAGE, run=None)
     return found
 
 

@@ -16,6 +16,7 @@ from projects.engine.packages import names_asked, supply_of
 from projects.errors import BadInput
 from projects.models import Approval, Baseline, Project
 from projects.services.repositories.importing import CodeSource, import_project
+from projects.services.work.approval_requests import ask
 from projects.services.work.approvals import decide
 from sandbox.base import PackageSet
 from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
@@ -173,6 +174,16 @@ def test_a_no_leaves_the_tests_among_the_failures_and_is_not_asked_again(
     decide(Approval.objects.get(), by=anna, yes=False, reason="unknown")
     assert measure(project).status == Baseline.Status.READY
     assert (fetched, Approval.objects.count()) == ([], 1)
+
+
+def test_a_question_that_a_later_measurement_does_not_need_is_closed(
+    tmp_path: Path, anna: User, fetched: list[list[str]]
+) -> None:
+    project = imported(tmp_path, {"test_a.py": ""}, anna)
+    asked = ask(project, kind=Approval.Kind.PACKAGE, subject="rich", title="Install rich?")
+    assert measure(project).status == Baseline.Status.READY
+    asked.refresh_from_db()
+    assert asked.status == Approval.Status.CLOSED
 
 
 def test_nobody_is_asked_about_a_package_that_does_not_exist(
