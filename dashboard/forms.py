@@ -16,7 +16,7 @@ from django.utils import timezone
 from projects.models import Requirement
 from projects.models.project import Autonomy, Role
 from projects.services.accounts.api_tokens import LONGEST, SCOPES
-from projects.services.planning.projects import LIMITS
+from projects.services.planning.projects import LIMITS, MAX_RULES, SANDBOXES
 
 RETRIES = LIMITS["max_retries"]
 MAX_DOCUMENT = 5 * 1024 * 1024  # bytes
@@ -113,10 +113,9 @@ class DocumentForm(forms.Form):
         return self.cleaned_data["text"].encode("utf-8", "replace"), "pasted.md"
 
 
-class ProjectForm(DocumentForm):
-    """A new project with its first document."""
+class AutonomyForm(forms.Form):
+    """Where the agents wait for a person, and how often they try."""
 
-    name = forms.CharField(max_length=120, help_text="What is being built, e.g. “Todo API”.")
     autonomy = forms.ChoiceField(
         choices=Autonomy.choices,
         initial=Autonomy.PLAN_AND_GATES,
@@ -129,6 +128,35 @@ class ProjectForm(DocumentForm):
         label=RETRIES.label,
         help_text="After that the task is escalated.",
     )
+
+
+class SettingsForm(AutonomyForm):
+    """The settings of a project that its page shows, by the names of its columns."""
+
+    sandbox_backend = forms.ChoiceField(
+        choices=[(name, name) for name in SANDBOXES],
+        label="Sandbox",
+        help_text="Where its code runs; auto is Docker when it is ready, else bubblewrap.",
+    )
+    push_remote = forms.CharField(
+        required=False,
+        max_length=500,
+        label="Push to",
+        widget=forms.TextInput(attrs={"class": "mono"}),
+        help_text="An https or ssh address. Each push asks; only the branch of a run is pushed, never by force.",
+    )
+    house_rules = forms.CharField(
+        required=False,
+        max_length=MAX_RULES,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Patterns every task must obey, in Markdown.",
+    )
+
+
+class ProjectForm(AutonomyForm, DocumentForm):
+    """A new project with its first document."""
+
+    name = forms.CharField(max_length=120, help_text="What is being built, e.g. “Todo API”.")
     field_order = ["name", "file", "text", "autonomy", "max_retries"]
 
 

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from dashboard import access
-from dashboard.forms import DocumentForm, MemberForm, ProjectForm
+from dashboard.forms import DocumentForm, MemberForm, ProjectForm, SettingsForm
 from dashboard.pages import page, show
 from dashboard.refusals import status_of
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -20,7 +20,7 @@ from dashboard.views.code import ways_out
 from dashboard.views.system import setup_facts
 from projects.errors import BadInput, ProjectsError
 from projects.models import Approval, Plan, Project, RequirementDocument, Run
-from projects.models.project import Autonomy, Role
+from projects.models.project import Role
 from projects.services.accounts import rights
 from projects.services.insight import health
 from projects.services.planning import deleting, documents, projects
@@ -108,10 +108,8 @@ def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         "runs": latest,
         "members": project.memberships.select_related("user").order_by("user__username", "role"),
         "member_form": MemberForm(),
-        "autonomies": Autonomy.choices,
-        "sandboxes": projects.SANDBOXES,
+        "settings_form": SettingsForm(initial=_settings_of(project)),
         "asks": project.approvals.filter(status=Approval.Status.PENDING),
-        "retries": projects.LIMITS["max_retries"],
         "totals": runs.totals(latest[0]) if latest else None,
         "planning": planning,
         "next": _next_step(document, plan, latest, planning),
@@ -137,21 +135,21 @@ def _next_step(
     return "run"
 
 
+def _settings_of(project: Project) -> dict[str, Any]:
+    stored = {name: getattr(project, name) for name in SettingsForm.base_fields if name != "max_retries"}
+    return {**stored, "max_retries": project.limits.get("max_retries")}
+
+
 @page("POST", Project)
 def settings(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
-    """Change a project's autonomy, retries, sandbox and house rules."""
-    retries = request.POST.get("max_retries", "")
-    if not retries.isdecimal():
-        raise BadInput(f"{projects.LIMITS['max_retries'].label}: {retries[:20]!r} is not a whole number.")
-    projects.update_settings(
-        project,
-        by=request.user,
-        autonomy=request.POST.get("autonomy", project.autonomy),
-        sandbox_backend=request.POST.get("sandbox_backend", project.sandbox_backend),
-        push_remote=request.POST.get("push_remote", project.push_remote).strip(),
-        house_rules=request.POST.get("house_rules", project.house_rules)[:20_000],
-        limits={"max_retries": int(retries)},
-    )
+    """Change the settings that its page shows; what is not sent stays."""
+    form = SettingsForm(_settings_of(project) | request.POST.dict())
+    if not form.is_valid():
+        raise BadInput(
+            " ".join(f"{form[name].label}: {' '.join(map(str, wrong))}" for name, wrong in form.errors.items())
+        )
+    limits = {"max_retries": form.cleaned_data.pop("max_retries")}
+    projects.update_settings(project, by=request.user, limits=limits, **form.cleaned_data)
     messages.success(request, "Settings saved. Running tasks keep the limits they started with.")
     return redirect("project", project.pk)
 
