@@ -33,7 +33,7 @@ _MOST_LINK = 4_096  # bytes of a link's target
 
 def commit_at(git_dir: Path, revision: str) -> str:
     """The full hash of the commit that a branch, a tag or a (short) hash names. Raises GitError when there is none."""
-    if not revision or revision.startswith("-") or any(c in revision for c in "\x00\n^~:@{ "):
+    if not revision or revision.startswith("-") or any(c in revision for c in "\x00\n^~:{ "):
         raise GitError(f"{revision[:80]!r} names no commit")
     found = git(git_dir, "rev-parse", "-q", "--verify", "--end-of-options", f"{revision}^{{commit}}", check=False)
     if found.returncode or not NAME.fullmatch(found.stdout.strip()):

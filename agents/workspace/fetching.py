@@ -25,7 +25,7 @@ from typing import IO
 
 from agents.secrets.redaction import redact
 from agents.workspace.addresses import GitAddress, SourceRefused, place_of
-from agents.workspace.git import ENVIRONMENT
+from agents.workspace.git import ENVIRONMENT, is_branch_name
 
 ORIGIN = "refs/remotes/origin"
 _SETTINGS = (
@@ -39,7 +39,6 @@ _SSH = (
     " -o ForwardAgent=no -o IdentitiesOnly=yes -o ConnectTimeout=20"
 )
 _MOST_OUTPUT = 64_000_000
-BRANCH = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+#@=,-]|[./](?![./]|$))*")
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def _uncommitted(source: Path, clone: Path) -> str:
 @contextlib.contextmanager
 def _new_repository(target: Path, branch: str) -> Iterator[Path]:
     """A bare repository that appears at `target` when the block ends, and not at all when it fails."""
-    if branch and not BRANCH.fullmatch(branch):
+    if branch and not is_branch_name(branch):
         raise SourceRefused(f"{branch[:80]!r} is not a valid branch name.")
     if target.exists():
         raise SourceRefused(f"There is something at {target.name} already.")

@@ -36,7 +36,14 @@ _DAMAGE = re.compile(
     r"|inflate: |does not point to a valid object|unknown repository extension"
 )
 _FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
+_BRANCH = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+#@=,-]|[./](?![./]|$))*")
 _LOCKED = re.compile(r"Unable to create '(.+\.lock)': File exists")
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether a branch can have this name here: git takes more, some of it no file, address or log can hold."""
+    locked = any(part.endswith(".lock") for part in name.split("/"))
+    return len(name) <= 200 and not locked and _BRANCH.fullmatch(name) is not None
 
 
 class GitError(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import textwrap
 
 # name → (module below aiswe_site.cli.commands, one line of help), in the order in which people need them.
@@ -58,11 +58,4 @@ def _table(rows: dict[str, str], width: int) -> str:
 
 def columns() -> int:
     """The width of the terminal; 80 where there is none."""
-    try:
-        return int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        pass
-    try:
-        return os.get_terminal_size().columns
-    except OSError:
-        return 80
+    return shutil.get_terminal_size().columns

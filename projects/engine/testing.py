@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from agents.gates.feedback import gate_judged
 from agents.languages.base import NoModule
 from agents.languages.registry import language_of_task
 from agents.memory.base import NoLessons
-from agents.workspace.git import GitError
+from agents.workspace.git import GitError, is_branch_name
 from agents.workspace.repository import Repository
 from projects.engine.building import task_context
 from projects.engine.disk_space import need_room
@@ -40,9 +39,6 @@ from trials.in_memory import MemoryTaskStore
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
-
-
-_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+-]|[./](?![./]|$))*")
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ def _need_free(repository: Repository, branch: str) -> None:
     """Refuse a branch that cannot be made before anything is paid for."""
     if not branch:
         return
-    if len(branch) > 200 or not _NAME.fullmatch(branch) or any(part.endswith(".lock") for part in branch.split("/")):
+    if not is_branch_name(branch):
         raise BadInput(f"{branch!r} is not a valid branch name: use letters and digits, with . / - _ between them.")
     parts = branch.split("/")
     for end in range(1, len(parts) + 1):  # a branch `a` leaves no room for one named `a/b`

@@ -62,12 +62,14 @@ def test_each_line_leads_to_its_task_requirement_and_thought(story: Story, clien
     assert re.search(r'<tr id="L4"', text)
 
 
-def test_a_commit_and_a_branch_with_a_slash_are_places_too(story: Story, client: Client) -> None:
+def test_a_commit_and_branches_with_slashes_and_signs_are_places_too(story: Story, client: Client) -> None:
     repository = repository_of(story.project)
     from agents.workspace.git import git
 
-    git(repository.git_dir, "update-ref", "refs/heads/aiswe/run-1", story.done.commit)
-    for at in (story.done.commit, story.done.commit[:10], "aiswe/run-1"):
+    names = ("aiswe/run-1", "bot/@types/a+b")
+    for name in names:
+        git(repository.git_dir, "update-ref", f"refs/heads/{name}", story.done.commit)
+    for at in (story.done.commit, story.done.commit[:10], *names):
         assert "<span class" in page(client, story, f"{at}/app/todos.py")
     for where in ("nowhere", "main/none.py", "main/../x", "main/app/todos.py/x", "HEAD~1", "-h", "main/.git/config"):
         page(client, story, where, 404)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from agents.workspace import export
-from agents.workspace.git import GitError, git
+from agents.workspace.git import GitError, git, is_branch_name
 from projects.engine.paths import repository_of
 from projects.errors import BadInput, NotFound
 from projects.models import Project, Run, Task
 
 FORMATS = tuple(export.FORMATS)
 RESULTS = "aiswe/run-"  # the branch of a run's results
-_BRANCH = re.compile(r"refs/heads/([\w][\w./-]*)")
 
 
 @dataclass(frozen=True)
@@ -41,9 +39,9 @@ def branches(project: Project) -> dict[str, str]:
         folder = git_dir_of(project)
     except NotFound:
         return {}
-    rows = git(folder, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").stdout.splitlines()
+    rows = git(folder, "for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads").stdout.splitlines()
     named = (row.split(" ", 1) for row in rows)
-    return {match[1]: sha for sha, name in named if (match := _BRANCH.fullmatch(name))}
+    return {name: sha for sha, name in named if is_branch_name(name)}
 
 
 def commit_of(project: Project, revision: str = "") -> str:

@@ -16,7 +16,7 @@ from django.utils.text import slugify
 
 from agents.engine.limits import LIMITS, PER_TASK, default_limits
 from agents.workspace.addresses import SourceRefused, parse_address
-from agents.workspace.git import CommitSettings
+from agents.workspace.git import CommitSettings, is_branch_name
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Membership, Project, Run
 from projects.models.project import Autonomy, Role
@@ -35,7 +35,6 @@ SETTINGS = (
     *("base_branch", "updates_base", "commit_settings"),
 )
 MAX_RULES = 20_000
-_BRANCH = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_+@-]|[./](?![./]|$))*(?<!\.lock)")
 _EMAIL = re.compile(r"[^\s<>@]+@[^\s<>@]+")
 
 
@@ -168,9 +167,7 @@ def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, 
             raise BadInput(f"Push to: {refused}") from None
     if "limits" in checked:
         checked["limits"] = _checked_limits(checked["limits"], limits)
-    if "base_branch" in checked and not (
-        len(str(checked["base_branch"])) <= 200 and _BRANCH.fullmatch(str(checked["base_branch"]))
-    ):
+    if "base_branch" in checked and not is_branch_name(str(checked["base_branch"])):
         raise BadInput(f"{checked['base_branch']!r} is not a valid branch name.")
     if "updates_base" in checked and not isinstance(checked["updates_base"], bool):
         raise BadInput("updates_base is true or false.")
