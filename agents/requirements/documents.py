@@ -61,7 +61,11 @@ class DocumentLimits:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that was read whole: `lines` are without line ends, `notes` tell what a person should know about it."""
+    """A text that was read whole: `lines` are without line ends, `notes` tell what a person should know about it.
+
+    Of what another format was turned into, `original` are the bytes (`sha256` is theirs) and `encoding` is the name of
+    the format; `pages` are the lines on which its pages begin, if it has any.
+    """
 
     name: str
     text: str
@@ -69,6 +73,8 @@ class Document:
     sha256: str
     lines: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
+    pages: tuple[int, ...] = ()
+    original: bytes = field(default=b"", repr=False)
 
 
 class DocumentRefused(ValueError):
@@ -82,7 +88,15 @@ class DocumentRefused(ValueError):
 
 
 def read_path(path: str | os.PathLike[str], limits: DocumentLimits | None = None) -> Document:
-    """Read the file at `path`. Raises DocumentRefused. Never reads beyond the limit, never opens a pipe or device."""
+    """Read the text file at `path`. Raises DocumentRefused."""
+    return read_document(*open_path(path, limits), limits)
+
+
+def open_path(path: str | os.PathLike[str], limits: DocumentLimits | None = None) -> tuple[bytes, str]:
+    """The bytes and the name of the file at `path`. Raises DocumentRefused.
+
+    Never reads beyond the limit, never opens a pipe or device.
+    """
     limits = limits or DocumentLimits()
     name = Path(path).name or str(path)
     try:
@@ -97,19 +111,19 @@ def read_path(path: str | os.PathLike[str], limits: DocumentLimits | None = None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise DocumentRefused(name, "It is not a regular file.", "Give the path of a text or Markdown file.")
+        raise DocumentRefused(name, "It is not a regular file.", "Give the path of a document.")
     with os.fdopen(descriptor, "rb") as handle:
         if status.st_size > limits.max_bytes:
-            raise _too_big(name, status.st_size, limits)
+            raise too_big(name, status.st_size, limits)
         # The size of a growing file or of one in /proc says nothing: read one byte more than allowed.
-        return read_document(handle.read(limits.max_bytes + 1), name, limits)
+        return handle.read(limits.max_bytes + 1), name
 
 
 def read_document(data: bytes, name: str, limits: DocumentLimits | None = None) -> Document:
     """Check and decode `data`; raises DocumentRefused for anything that is not a text within the limits."""
     limits = limits or DocumentLimits()
     if len(data) > limits.max_bytes:
-        raise _too_big(name, len(data), limits)
+        raise too_big(name, len(data), limits)
     if not data.strip():
         raise _empty(name)
     bom, codec = next(((mark, codec) for mark, codec in _BOMS if data.startswith(mark)), (b"", ""))
@@ -213,7 +227,8 @@ def _refuse_oversize(name: str, lines: tuple[str, ...], limits: DocumentLimits) 
             raise DocumentRefused(name, reason, "Break that line into paragraphs.")
 
 
-def _too_big(name: str, size: int, limits: DocumentLimits) -> DocumentRefused:
+def too_big(name: str, size: int, limits: DocumentLimits) -> DocumentRefused:
+    """The refusal of a file of `size` bytes."""
     return DocumentRefused(name, f"It has {size:,} bytes; the limit is {limits.max_bytes:,}.", _SPLIT_IT)
 
 
