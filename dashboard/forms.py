@@ -16,6 +16,7 @@ from django.utils import timezone
 from projects.models import Requirement
 from projects.models.project import Autonomy, Role
 from projects.services.accounts.api_tokens import LONGEST, SCOPES
+from projects.services.planning import reading
 from projects.services.planning.projects import LIMITS, MAX_RULES, SANDBOXES
 
 RETRIES = LIMITS["max_retries"]
@@ -80,9 +81,9 @@ class DocumentForm(forms.Form):
 
     file = forms.FileField(
         required=False,
-        label="Upload a .md or .txt file",
-        widget=forms.ClearableFileInput(attrs={"accept": ".md,.markdown,.txt,text/plain,text/markdown"}),
-        help_text="Up to 5 MB. Mermaid text is read; images are not.",
+        label="Upload a document",
+        widget=forms.ClearableFileInput(attrs={"accept": ",".join((*reading.ENDINGS, *reading.TYPES))}),
+        help_text=f"{reading.ACCEPTED}, up to 5 MB. Mermaid diagrams are read; images are not.",
     )
     text = forms.CharField(
         required=False,

@@ -106,6 +106,7 @@ class PlanContext(ModelContext):
     text: str
     comment: str
     code: str = ""  # of the repository that the plan builds on; a Material
+    background: str = ""  # what the document says beside its requirements
     task_store: PlanStore
 
 
@@ -222,6 +223,7 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
         project=ctx.project,
         requirements=label(requirements_text(ctx.task_store.requirements()), Source.DOCUMENT),
         code=ctx.code,
+        background=label(ctx.background, Source.DOCUMENT) if ctx.background else "",
         comment=ctx.comment,
     )
     messages: list[Message] = [_system(ctx), as_turn("user", prompt, step="plan")]

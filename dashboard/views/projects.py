@@ -24,6 +24,7 @@ from projects.models.project import Role
 from projects.services.accounts import rights
 from projects.services.insight import health
 from projects.services.planning import deleting, documents, projects
+from projects.services.planning.reading import read_bytes
 from projects.services.work import demo, runs
 
 
@@ -58,22 +59,21 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     form = ProjectForm(request.POST or None, request.FILES or None)
     status = 422 if request.method == "POST" else 200
     if form.is_valid():
-        data, filename = form.document()
         try:
             # Read before anything is made, so that a refused document leaves no empty project behind.
-            documents.preview(data, filename)
+            document = read_bytes(*form.document())
             project = projects.create_project(
                 form.cleaned_data["name"],
                 by=request.user,
                 autonomy=form.cleaned_data["autonomy"],
                 limits={"max_retries": form.cleaned_data["max_retries"]},
             )
-            documents.extract_written(documents.upload_document(project, data, filename, by=request.user))
+            documents.extract_written(documents.store_document(project, document, by=request.user))
         except ProjectsError as refusal:
             form.add_error(None, str(refusal))
             status = status_of(refusal)
         else:
-            messages.success(request, f"{project.name} was created. Check what was read from {filename}.")
+            messages.success(request, f"{project.name} was created. Check what was read from {document.name}.")
             return redirect("requirements", project.pk)
     return show(request, "pages/project_new.html", {"form": form}, status=status)
 

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 
 from dashboard.forms import DocumentForm, RequirementForm
 from dashboard.pages import page, show, version_of
@@ -16,7 +17,7 @@ from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.text import plain
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument
-from projects.services.planning import documents
+from projects.services.planning import documents, reading
 from projects.services.work import runs
 
 PAGE_LINES = 2_000
@@ -32,6 +33,7 @@ class SourceLine:
     keys: list[str] = field(default_factory=list)
     starts: list[str] = field(default_factory=list)
     unmapped: bool = False
+    page: int = 0  # the one that begins here
 
 
 def _lines(document: RequirementDocument, found: list[Requirement], first: int) -> tuple[list[SourceLine], int]:
@@ -41,6 +43,9 @@ def _lines(document: RequirementDocument, found: list[Requirement], first: int) 
         number: SourceLine(number, plain(text, 2_000))
         for number, text in enumerate(texts[first - 1 : first - 1 + PAGE_LINES], first)
     }
+    for page_number, start in enumerate(document.pages, 1):
+        if start in lines:
+            lines[start].page = page_number
     for requirement in found:
         if requirement.line_start:
             for number in range(requirement.line_start, min(requirement.line_end, requirement.line_start + 500) + 1):
@@ -66,6 +71,8 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         first = max(1, number(request.GET, "from", digits=8) or 1)
         found = list(document.requirements.all())
         lines, count = _lines(document, found, first)
+        newest = versions.filter(place=document.place).first()
+        places = dict(versions.order_by("version").values_list("place", "version"))
         shown = found if count <= PAGE_LINES else [r for r in found if not r.line_start or r.line_start >= first]
         context |= {
             "versions": versions.values_list("version", flat=True),
@@ -82,7 +89,9 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "counts": {
                 status: sum(r.status == status for r in found) for status in ("proposed", "accepted", "rejected")
             },
-            "is_newest": document == versions.first(),
+            "newest": newest,
+            "is_newest": document == newest,
+            "specifications": versions.filter(version__in=places.values()) if len(places) > 1 else (),
             "add_form": RequirementForm(auto_id="add_%s"),
             "planned": document.plans.exists(),
             "planning": project.runs.filter(document=document, kind="plan").order_by("-pk").first(),
@@ -127,6 +136,14 @@ def add(request: AuthenticatedHttpRequest, document: RequirementDocument) -> Htt
         raise BadInput("A requirement needs a text and a kind.")
     requirement = documents.add_requirement(document, by=request.user, **form.cleaned_data)
     return redirect(_back(requirement))
+
+
+@page("GET", RequirementDocument)
+def original(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
+    """The file as it was given; a browser never shows it as a page of this site."""
+    name, data = reading.file_of(document)
+    held = {"Content-Disposition": str(content_disposition_header(True, name)), "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(data, content_type="application/octet-stream", headers=held)
 
 
 @page("POST", RequirementDocument)

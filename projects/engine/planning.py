@@ -15,7 +15,7 @@ from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.models import Plan, Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
-from projects.services.planning import documents, plans
+from projects.services.planning import documents, plans, reading
 from projects.services.planning.plan_rules import examine
 
 MOST_STEPS = 50
@@ -83,6 +83,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         house_rules=rules_of(project),
         comment=rejected.comment if rejected else "",
         code=_code(project, document.text),
+        background=reading.background_of(document),
         event_log=event_log,
         task_store=DatabasePlanStore(run, event_log),
         limits=limits_of(project),

@@ -6,7 +6,7 @@ from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
 from projects.models.plan import Plan
 from projects.models.project import Membership, Project
-from projects.models.requirements import Requirement, RequirementDocument
+from projects.models.requirements import OriginalFile, Requirement, RequirementDocument
 from projects.models.review import Approval, Finding
 from projects.models.run import Attempt, Run, Task, Transition, Usage
 
@@ -22,6 +22,7 @@ __all__ = [
     "GraphCheckpoint",
     "GraphWrite",
     "Membership",
+    "OriginalFile",
     "Plan",
     "Project",
     "RecoveryCode",

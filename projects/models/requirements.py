@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from django.conf import settings
 from django.db import models
 
 from projects.models.project import Project
 
 
+class OriginalFile(models.Model):
+    """The bytes of a file that was turned into Markdown, once under their sha256 and sealed: nothing redacts them."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    sealed = models.BinaryField()
+
+    def __str__(self) -> str:
+        return self.sha256[:12]
+
+
 class RequirementDocument(models.Model):
-    """A PRD as it was given; a new upload is a new version, never a change."""
+    """A PRD as text; a new upload is a new version, never a change.
+
+    Specifications of a folder (Spec Kit, OpenSpec, Kiro) are documents side by side: `place` tells which one it is.
+    """
 
     class Status(models.TextChoices):
         UPLOADED = "uploaded", "Uploaded"
@@ -21,8 +36,14 @@ class RequirementDocument(models.Model):
     version = models.PositiveIntegerField()
     filename = models.CharField(max_length=255)
     text = models.TextField()
-    encoding = models.CharField(max_length=40, default="utf-8")
-    sha256 = models.CharField(max_length=64)
+    encoding = models.CharField(max_length=40, default="utf-8")  # or the format that it was read from
+    sha256 = models.CharField(max_length=64)  # of the file as it was given
+    original = models.ForeignKey(OriginalFile, on_delete=models.PROTECT, related_name="documents", null=True)
+    pages = models.JSONField(default=list, help_text="The lines on which its pages begin.")
+    notes = models.JSONField(default=list, help_text="What a person should know of how it was read.")
+    diagrams = models.JSONField(default=list, help_text="Components and links (agents.requirements.readers.diagrams).")
+    place = models.CharField(max_length=400, blank=True, help_text="The file of a specification in its repository.")
+    background = models.TextField(blank=True, help_text="What stands beside a specification: its design and tasks.")
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.UPLOADED)
     problem = models.TextField(blank=True)
     # [{"lines": [a, b], "text": …}]: paragraphs no requirement was made from.
@@ -36,6 +57,10 @@ class RequirementDocument(models.Model):
 
     def __str__(self) -> str:
         return f"{self.filename} v{self.version}"
+
+    def page_of(self, line: int) -> int:
+        """The page that a line stands on; 0 when it has no pages."""
+        return bisect_right(self.pages, line)
 
 
 class RequirementQuerySet(models.QuerySet["Requirement"]):
@@ -100,3 +125,8 @@ class Requirement(models.Model):
     def name(self) -> str:
         """The key, with the author's own id beside it."""
         return f"{self.key} ({self.author_key})" if self.author_key else self.key
+
+    @property
+    def page(self) -> int:
+        """The page of the document that it begins on; 0 when there are none."""
+        return self.document.page_of(self.line_start) if self.line_start else 0

@@ -1,7 +1,8 @@
 """Case 14: archives that unpack to petabytes or outside their folder, 200 MB, a million lines, wrong encodings,
 polyglots.
 
-Nothing is ever unpacked: what is no text is refused in words, before it costs memory. The upload of 200 MB through the
+Nothing is ever unpacked in this process: what is no text is refused in words, before it costs memory, or read in the
+sandbox (tests/agents/requirements/readers). The upload of 200 MB through the
 page, with the server's memory watched, is in tests/faults/test_uploads.py.
 """
 

@@ -206,7 +206,24 @@ def test_a_document_that_is_none_is_refused_with_a_way_out(tmp_path: Path, capsy
     assert run(["requirements", str(path)]) == 2
     said = capsys.readouterr().err
     assert "PDF" in said
-    assert "UTF-8" in said
+    assert "save it again" in said
+
+
+def test_a_folder_of_specifications_is_listed_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("001-cart", "FR-1 It shall keep the cart."), ("002-mail", "FR-2 It shall send mail.")):
+        (tmp_path / "specs" / name).mkdir(parents=True)
+        (tmp_path / "specs" / name / "spec.md").write_text(text)
+    assert run(["requirements", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["documents"]
+    assert {one["document"]: one["requirements"][0]["author_key"] for one in found} == {
+        "specs/001-cart/spec.md": "FR-1",
+        "specs/002-mail/spec.md": "FR-2",
+    }
+    assert run(["requirements", str(tmp_path / "specs" / "001-cart")]) == 0
+    assert "FR-1" in capsys.readouterr().out
+    (tmp_path / "empty").mkdir()
+    assert run(["requirements", str(tmp_path / "empty")]) == 2
+    assert "Kiro" in capsys.readouterr().err
 
 
 def test_a_sound_plan_is_valid_and_has_a_hash(
@@ -336,11 +353,11 @@ def test_a_stranger_cannot_be_acted_as(tmp_path: Path, prd: str) -> None:
 def test_an_unexpected_error_is_one_line_and_a_log_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], prd: str
 ) -> None:
-    def broken(path: str) -> None:
+    def broken(path: str, backend: object) -> None:
         raise ZeroDivisionError("a mistake of ours")
 
     monkeypatch.setenv("AISWE_HOME", str(tmp_path))
-    monkeypatch.setattr("agents.requirements.documents.read_path", broken)
+    monkeypatch.setattr("agents.requirements.readers.convert.read_file", broken)
     assert run(["requirements", prd, "--json"]) == 1
     said = capsys.readouterr()
     assert "a mistake of ours" in json.loads(said.out)["error"]

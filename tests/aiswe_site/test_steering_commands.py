@@ -69,6 +69,22 @@ def test_uploading_gives_a_project_its_next_document_and_plans_it(
     assert "no project 'nope'" in refused(capsys, "requirements", "upload", "nope", str(file))
 
 
+def test_each_specification_of_a_folder_becomes_a_document_that_is_named_by_its_path(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("001-cart", "FR-1 It shall keep the cart."), ("002-mail", "FR-2 It shall send mail.")):
+        (tmp_path / "specs" / name).mkdir(parents=True)
+        (tmp_path / "specs" / name / "spec.md").write_text(text)
+    made = said(capsys, "requirements", "upload", "todo", str(tmp_path))["documents"]
+    assert [one["name"] for one in made] == ["specs/001-cart/spec.md", "specs/002-mail/spec.md"]
+    assert project.runs.filter(kind="plan").count() == 2
+    first = "specs/001-cart/spec.md"
+    assert said(capsys, "requirements", "show", "todo", "--spec", first)["document"] == made[0]["document"]
+    assert said(capsys, "requirements", "confirm", "todo", "--spec", first)["accepted"] == ["R1"]
+    assert [row.status for row in project.documents.order_by("version")] == ["confirmed", "uploaded"]
+    assert first in refused(capsys, "requirements", "show", "todo", "--spec", "specs/003/spec.md")
+
+
 def test_confirming_takes_what_is_explicit_and_the_suggestions_that_are_named(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:

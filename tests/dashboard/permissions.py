@@ -138,6 +138,7 @@ TABLE: list[Row] = [
     _do("project-upload", ARCHITECTS, "project", text="# B\n\nThe API shall add."),
     _see("requirements", "project"),
     _see("plan", "project"),
+    _see("document-original", "document"),
     _do("requirements-confirm", ARCHITECTS, "document"),
     _do("requirement-add", ARCHITECTS, "document", **MORE),
     _do("planning-start", RUNNERS, "document"),

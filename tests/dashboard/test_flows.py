@@ -11,7 +11,11 @@ from django.urls import reverse
 
 from projects.models import Approval, Plan, Project, Run, Task
 from projects.services.accounts import console_token
+from projects.services.planning import documents, reading
+from tests.agents.requirements.readers.files import lines, pdf
 from tests.dashboard.story import Story, second_version
+from tests.factories import owner_of
+from tests.needs import bubblewrap_problem, missing
 
 pytestmark = pytest.mark.django_db
 PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
@@ -52,6 +56,48 @@ def test_a_document_becomes_a_project_with_its_requirements(
     assert "FR-01" in text
     assert "not mapped to a requirement" in text
     assert "The weather is nice." in text
+
+
+@pytest.mark.bubblewrap
+def test_an_uploaded_pdf_is_shown_with_its_pages_and_can_be_downloaded(
+    client: Client, enqueued: list, django_user_model: Any, settings: Any
+) -> None:
+    if problem := bubblewrap_problem():
+        missing(problem)
+    settings.SANDBOX_BACKEND = "bubblewrap"
+    client.force_login(django_user_model.objects.create_user("ada"))
+    data = pdf([lines("The shop sells books.")] * 2 + [lines("FR-07 The system shall send mail.", top=500)])
+    upload = SimpleUploadedFile("shop <1>.pdf", data)
+    answer = client.post("/projects/new", {"name": "Shop", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    page = " ".join(client.get(answer["Location"]).content.decode().split())
+    assert "page 3, line 5" in page
+    assert '<span class="tag">page 2</span>' in page
+    document = Project.objects.get().documents.get()
+    original = client.get(reverse("document-original", args=[document.pk]))
+    assert original.content == data
+    assert original["Content-Disposition"].startswith("attachment")
+    assert original["Content-Type"] == "application/octet-stream"
+    scan = SimpleUploadedFile("scan.pdf", pdf([[]]))
+    refused = client.post("/preview", {"file": scan})
+    assert refused.status_code == 422
+    assert "it is a scan" in refused.content.decode()
+
+
+def test_diagrams_and_background_are_shown_as_text(client: Client, story: Story) -> None:
+    client.force_login(story.owner)
+    text = '# S\n\nFR-1 It shall start.\n\n```mermaid\nflowchart LR\n  a["<b>Web</b>"] -->|reads| db\n```\n'
+    read = reading.read_bytes(text.encode(), "spec.md")
+    documents.store_document(
+        story.project, read, "specs/001-a/spec.md", "Use <i>SQLite</i>.", by=owner_of(story.project)
+    )
+    page = " ".join(client.get(reverse("requirements", args=[story.project.pk])).content.decode().split())
+    assert "flowchart diagram: 2 components, 1 links" in page
+    assert "&lt;b&gt;Web&lt;/b&gt;" in page
+    assert "Use &lt;i&gt;SQLite&lt;/i&gt;." in page
+    assert "specs/001-a/spec.md" in page
+    assert page.count("a newer one exists") == 0
+    first = client.get(reverse("requirements", args=[story.project.pk]), {"v": 1}).content.decode()
+    assert "a newer one exists" not in first, "another specification is not a newer version of this document"
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,17 @@ def test_a_second_plan_is_made_with_the_code_that_is_there_in_view(tmp_path, dri
     assert "calc.py:\n  def add(a: int, b: int) -> int" in "".join(events.event_blobs(asked)["prompt"])
 
 
+def test_the_planner_is_told_the_components_and_links_of_a_diagram(tmp_path, driver):
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", small_replies("T-01")))
+    drawn = PRD.encode() + b"\n```mermaid\nflowchart LR\n  web[Web shop] -->|reads| db[(Stock)]\n```\n"
+    document = documents.upload_document(project, drawn, "prd.md", by=owner_of(project))
+    documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
+    run = runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    asked = Event.objects.get(run=run, type="thought", payload__step="plan")
+    assert "- Web shop -> Stock (reads)" in "".join(events.event_blobs(asked)["prompt"])
+
+
 def test_a_project_without_approvals_goes_from_document_to_merge_by_itself(tmp_path, driver):
     project = make_project("Sums", model=write_scenario(tmp_path / "scenario", small_replies("T-01")), autonomy="none")
     document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))

@@ -33,7 +33,7 @@ _ARGUMENT = re.compile(r'"([^"]*)"|([^,"\s][^,"]*)')
 _STYLE = ("style ", "classDef ", "linkStyle ", "click ", "direction ", "end", "class ")
 
 
-class _Drawing:
+class _Diagram:
     def __init__(self) -> None:
         self.parts: dict[str, str] = {}
         self.links: list[dict[str, str]] = []
@@ -55,7 +55,7 @@ def _words(text: str) -> str:
     return " ".join(re.sub(r"<br\s*/?>|\\n", " ", text.strip().strip('"|')).split())[:200]
 
 
-def _flowchart(line: str, drawing: _Drawing) -> None:
+def _flowchart(line: str, drawing: _Diagram) -> None:
     if line.startswith("subgraph "):
         found = _NODE.fullmatch(line.removeprefix("subgraph ").replace(" [", "["))
         name = found[1] if found else line.removeprefix("subgraph ")
@@ -82,28 +82,28 @@ def _flowchart(line: str, drawing: _Drawing) -> None:
         before, label, at = group, arrow[1] or "", arrow.end()
 
 
-def _sequence(line: str, drawing: _Drawing) -> None:
+def _sequence(line: str, drawing: _Diagram) -> None:
     if named := re.match(r"(?:create\s+)?(?:participant|actor)\s+([^\s@]+)(?:@\{.*\})?(?:\s+as\s+(.+))?$", line):
         drawing.part(named[1], named[2] or "")
     elif (sent := _MESSAGE.match(line)) and not line.lower().startswith(("note ", "loop ", "alt ", "opt ", "title")):
         drawing.link(sent[1], sent[2], sent[3])
 
 
-def _classes(line: str, drawing: _Drawing) -> None:
+def _classes(line: str, drawing: _Diagram) -> None:
     if named := re.match(r'(?:class|state)\s+(?:"([^"]+)"\s+as\s+)?([\w.~`]+)(?:\["([^"]*)"\])?', line):
         drawing.part(named[2], named[1] or named[3] or "")
     elif related := _RELATION.match(line):
         drawing.link(related[1], related[2], related[3])
 
 
-def _entities(line: str, drawing: _Drawing) -> None:
+def _entities(line: str, drawing: _Diagram) -> None:
     if related := _ENTITIES.match(line):
         drawing.link(related[1], related[2], related[3])
     elif named := re.match(r'"?([\w-]+)"?(?:\["?([^"\]]*)"?\])?\s*\{$', line):
         drawing.part(named[1], named[2] or "")
 
 
-def _c4(line: str, drawing: _Drawing) -> None:
+def _c4(line: str, drawing: _Diagram) -> None:
     call = re.match(r"(\w+)\((.*)\)\s*\{?$", line)
     given = [(quoted or bare).strip() for quoted, bare in _ARGUMENT.findall(call[2])] if call else []
     if call is None or not given or call[1].startswith(("Update", "Lay_", "SHOW_")):
@@ -114,7 +114,7 @@ def _c4(line: str, drawing: _Drawing) -> None:
         drawing.part(given[0], given[1] if len(given) > 1 else "")
 
 
-_Reader = Callable[[str, _Drawing], None]
+_Reader = Callable[[str, _Diagram], None]
 _READERS: dict[str, tuple[str, _Reader]] = {
     **dict.fromkeys(("graph", "flowchart", "flowchart-elk"), ("flowchart", _flowchart)),
     "sequenceDiagram": ("sequence", _sequence),
@@ -135,7 +135,7 @@ def read_diagrams(lines: Sequence[str]) -> list[dict[str, Any]]:
         words = (line.split("%%")[0].strip() for line in inside if len(line) <= MOST_CHARS)
         body = _without_settings([line for line in words if line])
         kind, reader = _READERS.get(re.split(r"[\s;:]", body[0], maxsplit=1)[0] if body else "", ("", None))
-        drawing = _Drawing()
+        drawing = _Diagram()
         for line in body[1:] if reader else ():
             for statement in line.split(";") if '"' not in line and kind == "flowchart" else (line,):
                 assert reader is not None  # noqa: S101

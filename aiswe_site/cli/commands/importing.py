@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import django, documents, output
 from aiswe_site.cli.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
 @click.option("--name", default="", help="What the project is called; the name of its source by default.")
 @click.option("--branch", default="", help="The branch that work starts from; the one checked out by default.")
 @click.option("--subfolder", default="", help="The folder of it that is the project.")
-@click.option(
-    "--prd", "file", type=click.Path(exists=True, dir_okay=False), help="A requirements document to start with."
-)
+@click.option("--prd", "file", type=documents.GIVEN, help=f"Requirements to start with: {documents.WHAT}")
 @click.option("--accept-untested", is_flag=True, help="Go on also when its tests cannot be run.")
 @django.as_option
 @output.json_option
@@ -31,19 +28,16 @@ def take_in(
 ) -> int:
     """Make a project of SOURCE: a folder, a zip or tar archive, or a git address (https or ssh).
 
-    Its tests are run twice in the sandbox; only failures that are new count from then on. Nothing of SOURCE is changed.
+    Each specification of Spec Kit, OpenSpec or Kiro in it becomes a document. Its tests are run twice in the sandbox;
+    only failures that are new count from then on. Nothing of SOURCE is changed.
     Exit code 1 when a person has to answer first: about packages, or because its tests cannot be run.
     """
-    from agents.requirements.documents import read_path
-
-    document = read_path(file) if file else None  # refused before anything is made
+    given = documents.read_given(file) if file else []  # refused before anything is made
     django.start()
     from projects.engine.baseline import measure
     from projects.errors import BadInput
     from projects.models import Project
-    from projects.services.planning import documents
     from projects.services.repositories import importing
-    from projects.services.work import runs
 
     by = django.acting_user(user)
     try:
@@ -59,9 +53,8 @@ def take_in(
         output.note(words)
     output.note(f"Project {made.project.slug} holds {made.head[:10]}; its tests are run twice …")
     found = measure(made.project)
-    if document is not None and file is not None:
-        stored = documents.upload_document(made.project, Path(file).read_bytes(), document.name, by=by)
-        runs.start_planning(stored, by=by)
+    if given:
+        documents.store_and_plan(made.project, given, by)
     return _answer(made.project, found, accept_untested, by, notes)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import django, documents, output
 from aiswe_site.cli.commands import administration, delivery, importing
 from aiswe_site.cli.problems import WrongUse
 
@@ -26,7 +25,7 @@ for _one in (importing.take_in, importing.measure, *administration.COMMANDS, *de
 
 @command.command()
 @click.argument("name")
-@click.option("--prd", "file", required=True, type=click.Path(exists=True, dir_okay=False), help="Text or Markdown.")
+@click.option("--prd", "file", required=True, type=documents.GIVEN, help=documents.WHAT)
 @click.option("--house-rules", type=click.Path(exists=True, dir_okay=False), help="Patterns every task must obey.")
 @click.option("--autonomy", default="plan_gates", show_default=True, help="plan_only, plan_gates, gates_only or none.")
 @click.option("--model", default="", help="A model of the server; the configured one by default.")
@@ -36,22 +35,18 @@ def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str
     """Create project NAME from its document: requirements first, then a plan to approve."""
     from agents.requirements.documents import read_path
 
-    document = read_path(file)  # refused before anything is made
+    found = documents.read_given(file)  # refused before anything is made
     rules = read_path(house_rules).text if house_rules else ""
     django.start()
     from django.db import transaction
 
-    from projects.services.planning import documents, projects
-    from projects.services.work import runs
+    from projects.services.planning import projects
 
     by = django.acting_user(user)
     with transaction.atomic():
         project = projects.create_project(name, by=by, autonomy=autonomy, house_rules=rules, model=model)
-        stored = documents.upload_document(project, Path(file).read_bytes(), document.name, by=by)
-        run = runs.start_planning(stored, by=by)
-    words = f"Project {project.slug} created; run {run.pk} reads {document.name} and plans."
-    result = {"project": project.pk, "slug": project.slug, "document": stored.pk, "run": run.pk}
-    output.answer(result, f"{words}\nNext: aiswe run watch {run.pk}")
+        result, words = documents.store_and_plan(project, found, by)
+    output.answer(result, f"Project {project.slug} created; {words}\nNext: aiswe run watch {result['run']}")
     django.tell_worker()
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import django, documents, output
 from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
-    from projects.models import Project
+    from agents.requirements.documents import Document
+    from agents.requirements.model import Extraction
+    from projects.models import Project, RequirementDocument
 
 
 class FileOrVerb(click.Group):
@@ -31,71 +33,82 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", type=documents.GIVEN)
 @output.json_option
 def read(file: str) -> None:
     """List every requirement in FILE with its lines, and every paragraph without one. No model is needed.
 
-    The word "read" may be left out: `aiswe requirements FILE`.
+    FILE is Markdown, text, reStructuredText, HTML, DOCX or PDF, or a folder of Spec Kit, OpenSpec or Kiro. The word
+    "read" may be left out: `aiswe requirements FILE`.
     """
-    from agents.requirements.documents import read_path
     from agents.requirements.extract import extract
 
-    found = extract(read_path(file))
+    found = [(one, extract(one.document)) for one in documents.read_given(file)]
 
     def people() -> None:
-        rows = [
-            (
-                r.key,
-                r.author_key,
-                r.kind.replace("_", "-"),
-                "–".join(str(n) for n in dict.fromkeys(r.lines)),
-                r.text if len(r.text) <= 160 else r.text[:157] + "…",
-            )
-            for r in found.requirements
-        ]
-        output.table(("Key", "In the document", "Kind", "Lines", "Text"), rows, nothing="No requirement was found.")
-        mapped = found.mapped_paragraphs
-        output.say(f"{len(rows)} requirements; {mapped} of {found.paragraphs} paragraphs mapped.")
+        for one, extraction in found:
+            if one.place:
+                output.say(one.place)
+            _list(one.document, extraction)
 
-    output.answer(found.to_json(), people)
+    result = [{"document": one.document.name, **extraction.to_json()} for one, extraction in found]
+    output.answer({"documents": result} if found[0][0].place else found[0][1].to_json(), people)
+
+
+def _list(document: Document, found: Extraction) -> None:
+    def place(lines: tuple[int, int]) -> str:
+        page = bisect_right(document.pages, lines[0])
+        return "–".join(str(n) for n in dict.fromkeys(lines)) + (f", page {page}" if page else "")
+
+    rows = [
+        (
+            r.key,
+            r.author_key,
+            r.kind.replace("_", "-"),
+            place(r.lines),
+            r.text if len(r.text) <= 160 else r.text[:157] + "…",
+        )
+        for r in found.requirements
+    ]
+    output.table(("Key", "In the document", "Kind", "Lines", "Text"), rows, nothing="No requirement was found.")
+    output.say(f"{len(rows)} requirements; {found.mapped_paragraphs} of {found.paragraphs} paragraphs mapped.")
+    for note in document.notes:
+        output.note(note)
 
 
 @command.command()
 @click.argument("project", type=django.named_project)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", type=documents.GIVEN)
 @django.as_option
 @output.json_option
 def upload(project: Project, file: str, user: str) -> None:
-    """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned."""
-    from agents.requirements.documents import read_path
+    """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned.
 
-    name = read_path(file).name
+    FILE is Markdown, text, reStructuredText, HTML, DOCX or PDF, or a folder of Spec Kit, OpenSpec or Kiro: a document
+    for each of its specifications.
+    """
+    found = documents.read_given(file)
     from django.db import transaction
-
-    from projects.services.planning import documents
-    from projects.services.work import runs
 
     by = django.acting_user(user)
     with transaction.atomic():
-        stored = documents.upload_document(project, Path(file).read_bytes(), name, by=by)
-        run = runs.start_planning(stored, by=by)
-    words = f"Run {run.pk} reads {name} and plans.\nNext: aiswe run watch {run.pk}"
-    output.answer({"project": project.pk, "slug": project.slug, "document": stored.pk, "run": run.pk}, words)
+        result, words = documents.store_and_plan(project, found, by)
+    output.answer(result, f"{words[:1].upper()}{words[1:]}\nNext: aiswe run watch {result['run']}")
     django.tell_worker()
+
+
+spec_option = click.option("--spec", default="", metavar="PATH", help="A specification's; the newest by default.")
 
 
 @command.command()
 @click.argument("project", type=django.named_project)
+@spec_option
 @output.json_option
-def show(project: Project) -> None:
+def show(project: Project, spec: str) -> None:
     """Show what the newest document of PROJECT (its short name) asks for, and what a rule or a model suggests."""
-    from projects.services.planning import documents
+    from projects.services.planning.documents import extract_written
 
-    document = project.documents.first()
-    if document is None:
-        raise WrongUse(*_no_document(project))
-    documents.extract_written(document)
+    document = extract_written(_document(project, spec))
     found = list(document.requirements.values("key", "author_key", "origin", "status", "text", "reason"))
 
     def people() -> None:
@@ -113,16 +126,24 @@ def show(project: Project) -> None:
     output.answer({"project": project.slug, "document": document.pk, "requirements": found}, people)
 
 
-def _no_document(project: Project) -> tuple[str, str]:
-    return f"{project.slug} has no document yet.", f"`aiswe requirements upload {project.slug} FILE` gives it one."
+def _document(project: Project, spec: str) -> RequirementDocument:
+    found = project.documents.filter(place=spec).first() if spec else project.documents.first()
+    if found is None and spec:
+        known = ", ".join(sorted(set(project.documents.exclude(place="").values_list("place", flat=True)))) or "none"
+        raise WrongUse(f"{project.slug} has no specification {spec}.", f"It has: {known}.")
+    if found is None:
+        hint = f"`aiswe requirements upload {project.slug} FILE` gives it one."
+        raise WrongUse(f"{project.slug} has no document yet.", hint)
+    return found
 
 
 @command.command()
 @click.argument("project", type=django.named_project)
+@spec_option
 @click.option("--accept", "keys", multiple=True, metavar="KEY", help="Accept this suggestion too; may be repeated.")
 @django.as_option
 @output.json_option
-def confirm(project: Project, keys: tuple[str, ...], user: str) -> None:
+def confirm(project: Project, spec: str, keys: tuple[str, ...], user: str) -> None:
     """Confirm the requirements of PROJECT (its short name): what its newest document says is accepted.
 
     Suggestions, which a rule or a model inferred, are rejected unless --accept names them.
@@ -132,10 +153,7 @@ def confirm(project: Project, keys: tuple[str, ...], user: str) -> None:
     from projects.models import Requirement, RequirementDocument
     from projects.services.planning import documents
 
-    by, document = django.acting_user(user), project.documents.first()
-    if document is None:
-        raise WrongUse(*_no_document(project))
-    documents.extract_written(document)
+    by, document = django.acting_user(user), documents.extract_written(_document(project, spec))
     suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
     if unknown := sorted(set(keys) - set(suggested.values_list("key", flat=True))):
         known = ", ".join(suggested.values_list("key", flat=True)) or "none"

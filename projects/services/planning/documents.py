@@ -13,38 +13,35 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
-from agents.requirements.documents import Document, DocumentRefused, read_document
+from agents.requirements.documents import Document
 from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
+from agents.requirements.readers.folders import specifications
 from agents.secrets.redaction import redact
+from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.planning.keys import manual_key, number_on
+from projects.services.planning.reading import fields_of, read_bytes
 from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
 
 MAX_REQUIREMENTS = 2_000
 
 
-def _read(data: bytes, filename: str) -> Document:
-    try:
-        return read_document(data, filename)
-    except DocumentRefused as refusal:
-        raise BadInput(f"{refusal.name}: {refusal.reason} {refusal.hint}".strip()) from refusal
-
-
 def preview(data: bytes, filename: str) -> dict[str, Any]:
-    """What the rules find in these bytes: {filename, lines, requirements, implied, unmapped, mapped, paragraphs}.
+    """What the rules find in these bytes: {filename, notes, lines, requirements, implied, unmapped, mapped, …}.
 
     Nothing is stored. Raises BadInput (empty, binary, too large, unreadable) with what to do about it.
     """
-    document = _read(data, filename)
+    document = read_bytes(data, filename)
     found = extract(document)
     return {
         "filename": document.name,
+        "notes": document.notes,
         "lines": len(document.lines),
         "mapped": found.mapped_paragraphs,
         "paragraphs": found.paragraphs,
@@ -72,21 +69,44 @@ def upload_document(project: Project, data: bytes, filename: str, *, by: User) -
     Raises NotAllowed, and BadInput (empty, binary, too large, unreadable) with what to do about it.
     """
     require(by, project, "document.upload")
-    document = _read(data, filename)
+    return store_document(project, read_bytes(data, filename), by=by)
+
+
+def store_document(
+    project: Project, document: Document, place: str = "", background: str = "", *, by: User
+) -> RequirementDocument:
+    """Store what was read as the project's next version; of a specification its place and what stands beside it.
+
+    Raises NotAllowed.
+    """
+    require(by, project, "document.upload")
+    place, background = clean_line(place, 400), clean_text(str(redact(background)))
     with transaction.atomic():
         lock_project(project.pk)
-        newest = RequirementDocument.objects.filter(project=project).order_by("-version").first()
-        if newest is not None and newest.sha256 == document.sha256:
+        newest = project.documents.filter(place=place).first()
+        if newest is not None and (newest.sha256, newest.background) == (document.sha256, background):
             return newest
+        last = project.documents.aggregate(last=Max("version"))["last"] or 0
+        fields = fields_of(document)
         return RequirementDocument.objects.create(
-            project=project,
-            version=(newest.version if newest else 0) + 1,
-            filename=clean_line(str(redact(document.name)), 255),
-            text=clean_text(str(redact(document.text))),
-            encoding=clean_line(document.encoding, 40),
-            sha256=document.sha256,
-            created_by=by,
+            project=project, version=last + 1, place=place, background=background, created_by=by, **fields
         )
+
+
+def import_specifications(project: Project, head: str, *, by: User) -> list[str]:
+    """Make a document of each specification in the project's repository; what a person should know of that."""
+    repository = repository_of(project)
+    blobs = repository.blobs(head)
+    above = f"{project.subfolder}/" if project.subfolder else ""
+    paths = [path for path in blobs if path.endswith(".md") and path.startswith(above)]
+    found, problems = specifications(paths, lambda path: repository.contents([blobs[path].hash])[blobs[path].hash])
+    for one in found:
+        try:
+            extract_written(store_document(project, one.document, one.place, one.background, by=by))
+        except BadInput as refused:
+            problems.append(f"{one.place}: {refused}")
+    shown = ", ".join(one.place for one in found[:10])
+    return [*([f"Specifications that became documents: {len(found)} ({shown})."] if found else []), *problems[:5]]
 
 
 def record_extraction(

@@ -20,6 +20,7 @@ from projects.engine.paths import home, repository_path
 from projects.errors import BadInput, NotAllowed
 from projects.models import Project
 from projects.services.audit.sitelog import note
+from projects.services.planning.documents import import_specifications
 from projects.services.planning.projects import create_project
 from projects.services.repositories.files import read_archive, read_folder
 
@@ -123,7 +124,7 @@ def import_project(
         raise BadInput(str(refused)) from None
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
-    return Imported(project, fetched.head, fetched.notes)
+    return Imported(project, fetched.head, (*fetched.notes, *import_specifications(project, fetched.head, by=by)))
 
 
 def _fetch(source: CodeSource, target: Path, branch: str, subfolder: str, seconds: float) -> tuple[Fetched, str]:

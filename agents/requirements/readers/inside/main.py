@@ -23,7 +23,7 @@ def main(kind: str) -> None:
         raise
     except Exception as error:  # noqa: BLE001  what is damaged breaks libraries in more ways than they name
         answer = {
-            "refused": f"It is damaged, or not what its name says ({type(error).__name__}).",
+            "refused": f"It is damaged, or not {kind.upper()} at all ({type(error).__name__}).",
             "hint": "Open it where it was made and save it again.",
         }
     Path("reading.json").write_text(json.dumps(answer), encoding="utf-8")

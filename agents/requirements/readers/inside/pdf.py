@@ -113,7 +113,7 @@ def _without_frames(pages: list[_Page]) -> bool:
     edges = [{known(line) for line in (*lines[:2], *lines[-2:])} for lines in pages]
     counts = Counter(text for edge in edges for text in edge)
     written = sum(map(bool, pages))
-    repeated = {text for text, count in counts.items() if written > 2 and count > 0.6 * written}
+    repeated = {text for text, count in counts.items() if count > max(2, 0.6 * written)}
     found = False
     for lines in pages:
         for line in {id(one): one for one in (*lines[:2], *lines[-2:])}.values():

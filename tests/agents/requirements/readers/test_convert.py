@@ -71,7 +71,7 @@ def test_a_pdf_keeps_its_headings_lists_tables_code_and_pages(read: Read) -> Non
         *("## 2 Data", "", "FR-03 The system shall delete the data of a member within 30 days."),
     )
     assert found.pages == (1, 24)
-    by_key = {row.key: row.lines for row in extract(found).requirements}
+    by_key = {row.author_key: row.lines for row in extract(found).requirements}
     assert by_key["FR-01"] == (7, 7)
     assert by_key["FR-03"] == (26, 26)
     assert found.notes == ("Page numbers, and lines repeated at the edge of most pages, are left out.",)

@@ -87,7 +87,7 @@ def test_numbers_that_word_keeps_apart_stand_before_their_words() -> None:
         "REQ-08: The system shall let a member log out.",
         *("# 2. Data", "# 2.1 Mail", "I. first", "II. second"),
     ]
-    assert [row.key for row in extract(found).requirements] == ["REQ-07", "REQ-08"]
+    assert [row.author_key for row in extract(found).requirements] == ["REQ-07", "REQ-08"]
 
 
 def test_tracked_insertions_are_read_and_deletions_are_not() -> None:

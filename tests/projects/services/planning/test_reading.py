@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from projects.errors import BadInput
-from projects.models import RequirementDocument
-from projects.services.planning import documents
-from tests.factories import make_project, owner_of
+from projects.models import OriginalFile, RequirementDocument
+from projects.services.planning import documents, reading
+from projects.services.planning.deleting import delete_project
+from sandbox.base import ExecResult
+from tests.factories import make_project, make_user, owner_of
+from tests.sandbox.fake_backend import FakeBackend, FakeSandbox
 
 PRD = b"# Todo\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
 
@@ -61,3 +67,88 @@ def test_a_document_is_read_once_and_what_people_decided_stays() -> None:
     documents.set_requirement(requirement, by=owner_of(project), status="rejected")
     documents.extract_written(RequirementDocument.objects.get(pk=document.pk))
     assert document.requirements.get().status == "rejected"
+
+
+PDF = b"%PDF-1.7 stands for one"
+ARCHITECTURE = "```mermaid\nflowchart LR\n  web[Web] -->|reads| db[Database]\n```"
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Have the reader in the sandbox answer this for every file."""
+
+    def answer(markdown: str, **more: Any) -> None:
+        class Reader(FakeBackend):
+            def open(self, **wanted: object) -> FakeSandbox:
+                box = FakeSandbox(lambda argv: ExecResult(argv, 0, "", "", 0.0))
+                written = json.dumps({"markdown": markdown, **more}).encode()
+                box.get = lambda paths: {"reading.json": written}  # type: ignore[method-assign]
+                return box
+
+        monkeypatch.setattr(reading, "open_backend", lambda name: Reader())
+
+    return answer
+
+
+@pytest.mark.django_db
+def test_a_pdf_is_stored_as_its_markdown_beside_the_file_itself(answers: Any) -> None:
+    text = f"# Shop\n\nFR-01 It shall start.\n\n![Plan](image)\n\n{ARCHITECTURE}"
+    answers(text, pages=[1, 5], notes=["Page 2 holds images."])
+    project = make_project()
+    document = documents.extract_written(documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project)))
+    document.refresh_from_db()
+    assert (document.text, document.encoding, document.pages) == (text, "PDF", [1, 5])
+    assert document.notes == ["Page 2 holds images.", "Images are not read; the original has them (line 5)."]
+    assert [row.page for row in document.requirements.filter(author_key="FR-01")] == [1]
+    assert document.page_of(7) == 2
+    assert reading.file_of(document) == ("shop.pdf", PDF)
+    assert PDF not in bytes(OriginalFile.objects.get().sealed)
+    assert "Web -> Database (reads)" in reading.background_of(document)
+    again = documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project))
+    assert again.pk == document.pk
+
+
+@pytest.mark.django_db
+def test_of_a_file_with_a_secret_only_the_text_without_it_is_kept(answers: Any) -> None:
+    secret = "AKIA" + "QWERTYUIOPASDFGH"
+    answers(f"FR-01 It shall start with {secret}.")
+    project = make_project()
+    document = documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project))
+    assert secret not in document.text
+    assert document.original is None
+    assert "secret" in document.notes[-1]
+    assert secret.encode() not in reading.file_of(document)[1]
+
+
+@pytest.mark.django_db
+def test_a_file_goes_with_the_last_project_that_has_it(answers: Any) -> None:
+    answers("FR-01 It shall start.")
+    first, second = make_project(), make_project()
+    for project in (first, second):
+        documents.upload_document(project, PDF, "shop.pdf", by=owner_of(project))
+    root = make_user("root", superuser=True)
+    delete_project(first, by=root, named=first.slug)
+    assert OriginalFile.objects.count() == 1
+    delete_project(second, by=root, named=second.slug)
+    assert not OriginalFile.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_text_is_its_own_original() -> None:
+    project = make_project()
+    document = documents.upload_document(project, PRD, "todo.md", by=owner_of(project))
+    assert document.original is None
+    assert reading.file_of(document) == ("todo.md", PRD.rstrip())
+
+
+@pytest.mark.django_db
+def test_a_specification_has_versions_of_its_own() -> None:
+    project = make_project()
+    by = owner_of(project)
+    one, two = reading.read_bytes(PRD, "a"), reading.read_bytes(PRD + b"More.", "b")
+    first = documents.store_document(project, one, "specs/001-a/spec.md", "the plan", by=by)
+    other = documents.store_document(project, two, "specs/002-b/spec.md", by=by)
+    assert (first.version, other.version) == (1, 2)
+    assert documents.store_document(project, one, "specs/001-a/spec.md", "the plan", by=by) == first
+    assert documents.store_document(project, one, "specs/001-a/spec.md", "another plan", by=by).version == 3
+    assert reading.background_of(first) == "the plan"

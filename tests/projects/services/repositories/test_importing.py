@@ -127,3 +127,19 @@ def test_the_command_line_says_what_a_source_is(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no folder or archive"):
         named_on_command_line(str(tmp_path / "none"))
     assert named_on_command_line("git@example.org:a/shop.git").name == "shop"
+
+
+def test_specifications_in_the_repository_become_documents(tmp_path: Path, anna: User) -> None:
+    spec = tmp_path / "plain" / "specs" / "001-cart"
+    spec.mkdir(parents=True)
+    (spec / "spec.md").write_text("# Cart\n\nFR-001 The system shall keep the cart.\n")
+    (spec / "plan.md").write_text("It must use SQLite.\n")
+    (tmp_path / "plain" / ".kiro" / "specs" / "x").mkdir(parents=True)
+    (tmp_path / "plain" / ".kiro" / "specs" / "x" / "requirements.md").write_bytes(b"\0" * 99)
+    made = import_project(named_on_command_line(str(tmp_path / "plain")), by=anna)
+    (document,) = made.project.documents.all()
+    assert (document.place, document.status) == ("specs/001-cart/spec.md", "extracted")
+    assert [row.author_key for row in document.requirements.filter(origin="explicit")] == ["FR-001"]
+    assert "SQLite" in document.background
+    assert "Specifications that became documents: 1 (specs/001-cart/spec.md)." in made.notes
+    assert any(".kiro/specs/x/requirements.md" in note for note in made.notes)
