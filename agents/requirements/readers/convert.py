@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,6 +22,7 @@ from sandbox.base import Backend, ExecResult, SandboxError, SandboxLimits
 READER = "agents.requirements.readers.inside"
 LIMITS = SandboxLimits(memory_mb=512, processes=8, file_mb=32, disk_mb=64, output_bytes=4_000, seconds=90)
 MOST_ANSWER = 12_000_000  # bytes of reading.json
+AT_ONCE, WAIT_SECONDS = 2, 60.0  # so that uploads of many people do not add up to all memory
 BY_HAND = "Save it as Markdown or plain text and give that file."
 
 
@@ -85,6 +87,9 @@ def _kind(data: bytes, name: str) -> str:
     return next((kind for kind in ("html", "rst") if name.lower().endswith(FORMATS[kind].endings)), "")
 
 
+_seats = threading.BoundedSemaphore(AT_ONCE)
+
+
 @cache
 def _programs() -> dict[str, bytes]:
     """The readers, under the paths by which they import each other."""
@@ -94,6 +99,15 @@ def _programs() -> dict[str, bytes]:
 
 
 def _in_sandbox(kind: str, data: bytes, name: str, backend: Callable[[], Backend]) -> dict[str, Any]:
+    if not _seats.acquire(timeout=WAIT_SECONDS):
+        raise DocumentRefused(name, "Other documents are being read.", "Try again in a minute.")
+    try:
+        return _answer(kind, data, name, backend)
+    finally:
+        _seats.release()
+
+
+def _answer(kind: str, data: bytes, name: str, backend: Callable[[], Backend]) -> dict[str, Any]:
     with backend().open(limits=LIMITS, label="document") as box:
         box.put({**_programs(), "document": data})
         result = box.exec(["python", "-m", f"{READER}.main", kind], env={"PYTHONPATH": "."})

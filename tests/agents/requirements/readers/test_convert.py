@@ -196,6 +196,25 @@ def test_why_a_reader_ended_is_said(result: dict[str, bool], words: str) -> None
         read_any(pdf(SHOP), "a.pdf", lambda: backend)
 
 
+def test_a_third_document_waits_and_a_failed_one_gives_its_seat_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert, "WAIT_SECONDS", 0.01)
+    for _ in range(convert.AT_ONCE + 1):
+        with pytest.raises(DocumentRefused, match="no engine answers"):
+            read_any(pdf(SHOP), "a.pdf", Broken)
+
+    class Nested(FakeBackend):
+        depth = 0
+
+        def open(self, **wanted: object) -> FakeSandbox:
+            Nested.depth += 1
+            read_any(pdf(SHOP), "inner.pdf", Nested)
+            raise AssertionError("the third was read")
+
+    with pytest.raises(DocumentRefused, match="Other documents are being read"):
+        read_any(pdf(SHOP), "a.pdf", Nested)
+    assert Nested.depth == convert.AT_ONCE
+
+
 def test_a_text_reaches_no_sandbox() -> None:
     assert read_any(b"# A\n", "a.md", lambda: pytest.fail("asked")).original == b""
     assert set(convert.ENDINGS) >= {".md", ".txt", ".rst", ".html", ".docx", ".pdf"}
