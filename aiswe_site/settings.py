@@ -217,7 +217,7 @@ MODEL_OF = {  # by persona, in order of preference; "" = what the file or AISWE_
 }
 GUARD_MODEL = config.GUARD_MODEL
 MEMORY = config.MEMORY
-EMBED_MODEL = config.EMBED_MODEL
+EMBEDDING = config.EMBEDDING
 LESSON_THRESHOLD = config.LESSON_THRESHOLD
 SHARE_LESSONS = config.SHARE_LESSONS
 SANDBOX_BACKEND = config.SANDBOX

@@ -1,7 +1,8 @@
 """`python -m benchmarks [NAME…] [--json]`: run all or the named ones, one after the other.
 
 `python -m benchmarks trials --help` is about whole tasks (benchmarks/trials.py), `… extraction --help` about the
-extraction of requirements (benchmarks/extraction_corpus.py).
+extraction of requirements (benchmarks/extraction_corpus.py), `… questions --help` about finding code
+(benchmarks/asking.py).
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ NAMES = {
 
 
 # Commands with options of their own.
-COMMANDS = {"trials": "benchmarks.trials", "extraction": "benchmarks.extraction_corpus"}
+COMMANDS = {
+    "trials": "benchmarks.trials",
+    "extraction": "benchmarks.extraction_corpus",
+    "questions": "benchmarks.asking",
+}
 
 
 def main(argv: list[str] | None = None) -> int:

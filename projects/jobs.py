@@ -30,13 +30,13 @@ from projects.engine.owners import is_alive, this_worker
 from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
-from projects.models import Baseline, Plan, RequirementDocument, Run, Task, Transition
+from projects.models import Baseline, Plan, Project, RequirementDocument, Run, Task, Transition
 from projects.models.project import NO_APPROVAL
 from projects.models.waiting import phrase
 from projects.services import backups
 from projects.services.audit import checkpoints, events
 from projects.services.delivery.attestations import attest_merges
-from projects.services.insight import lessons
+from projects.services.insight import lessons, questions
 from projects.services.planning import documents, plans
 from projects.services.work import leases, runs, tasks
 from projects.services.work.locks import lock_run
@@ -261,6 +261,7 @@ def _build(task: Task, actor: str, token: int) -> None:
         if state["verdict"] == "merged":
             Task.objects.filter(pk=task.pk).update(commit=state["candidate"]["commit"])
             move_task(task, Task.Status.MERGED, actor=actor, token=token)
+            enqueue("projects.jobs.index_project", task.run.project_id, state["candidate"]["commit"])
         else:
             tasks.escalate_task(task, token=token, text=state["escalation"] or "not solved", actor=actor)
 
@@ -315,9 +316,22 @@ def measure_baseline(row: int) -> None:
             Baseline.objects.filter(pk=row).update(status=Baseline.Status.UNUSABLE, problem=str(error)[:500])
 
 
+@shared_task(name="projects.jobs.index_project")
+def index_project(project: int, commit: str = "", again: bool = False) -> None:
+    """Make the vectors of a project's code that is new."""
+    close_old_connections()
+    found = Project.objects.filter(pk=project).first()
+    if found is not None:
+        try:
+            if why := questions.index_project(found, commit, again=again):
+                log.warning("%s is not indexed completely: %s", found.slug, why)
+        except GitError as trouble:
+            log.warning("%s was not indexed: %s", found.slug, trouble)
+
+
 @shared_task(name="projects.jobs.sweep")
 def sweep() -> None:
-    """Find work that nobody does: leases of dead workers, runs that were never woken, lessons of deleted projects."""
+    """Find work that nobody does: leases of dead workers, runs that were never woken, what deleted projects left."""
     close_old_connections()
     lessons.forget_deleted()
     tasks.release_dead_owners(is_alive)

@@ -66,9 +66,9 @@ fill_env() {
     for lock in "$@"; do arguments+=(-r "$lock"); done
     uv=$(find_uv) || uv=
     say "Installing $(cat "$@" | grep -c ==) packages of $* into $folder"
-    # pip is the second try: it knows a mirror or a proxy that only its own configuration names.
-    if [ -z "$uv" ] || ! "$uv" pip install --quiet --compile-bytecode --python "$folder/bin/python" --require-hashes "${arguments[@]}"; then
-        "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes "${arguments[@]}" ||
+    # A lock lists all that its packages need and is wanted. pip is the second try: it knows a mirror or a proxy that only its own configuration names.
+    if [ -z "$uv" ] || ! "$uv" pip install --quiet --compile-bytecode --python "$folder/bin/python" --require-hashes --no-deps "${arguments[@]}"; then
+        "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps "${arguments[@]}" ||
             die "The packages of $* could not be installed." \
                 "check the network or your pip configuration, then run this again: what is installed already is kept"
     fi

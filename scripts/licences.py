@@ -22,7 +22,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENTS = {"base": ".venv", "semgrep": ".venv-semgrep", "sandbox": ".venv-sandbox"}  # lock → where it is installed
+# Lock → where it is installed.
+ENVIRONMENTS = {"base": ".venv", "semgrep": ".venv-semgrep", "sandbox": ".venv-sandbox", "minilm": ".venv"}
+OPTIONAL = {"minilm"}  # developers have them, a plain installation may not
 _TEXT = re.compile(r"(?i)^(licen[cs]e|copying|notice|copyright|authors)")
 _WORD = re.compile(r"[()]|[^\s()]+")
 
@@ -52,6 +54,8 @@ def locked(lock: Path, environment: Path) -> list[Package]:
         if line[:1].isalnum():
             wanted = Requirement(line.rstrip(" \\"))
             name, found = canonicalize_name(wanted.name), installed.get(canonicalize_name(wanted.name))
+            if found is None and lock.name.removesuffix(".lock.txt") in OPTIONAL:
+                continue
             if found is None and (wanted.marker is None or wanted.marker.evaluate()):
                 raise LookupError(f"{name} of {lock.name} is not installed in {environment}: run make install")
             packages.append(Package(name, str(wanted.specifier).removeprefix("=="), found))

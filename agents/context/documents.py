@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.context.meaning import Asking, Meaning, Nearness
-from agents.context.retrieval import CHUNK_CHARS, NAMED, Chunk, Piece, retrieve, terms
+from agents.context.retrieval import CHUNK_CHARS, LIBRARY, NAMED, Chunk, Piece, retrieve, terms
 from agents.prompts.provenance import Material, Source, joined, label
 
 HEADING = "Documentation that fits the task:"
@@ -55,7 +55,7 @@ def sections(folder: Path, project: str) -> list[Chunk]:
     made: list[Chunk] = []
     for path in _files(folder, project):
         place = f"docs/{path.relative_to(folder).as_posix()}"
-        made.extend(Chunk(place, piece) for piece in _pieces(path))
+        made.extend(Chunk(place, piece, LIBRARY) for piece in _pieces(path))
         if len(made) >= MAX_SECTIONS:
             break
     return made[:MAX_SECTIONS]

@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from agents.context.retrieval import Piece, pieces_of
+from agents.context.documents import sections_of
+from agents.context.retrieval import Piece, between, pieces_of
 from agents.languages.registry import grammar_of
-from agents.languages.symbols import Grammar, Symbols, read_symbols
+from agents.languages.symbols import MAX_BYTES, Grammar, Symbols, read_symbols
 from agents.workspace.repository import GitBlob
 
 KEPT = 8_000  # contents whose symbols are remembered in this process
 MAX_FILES = 5_000  # of one repository; beyond it the rest goes unmapped
+DOCUMENTS = (".md", ".rst")
 
-
-_Known = tuple[Symbols, tuple[Piece, ...]]
+_Known = tuple[Symbols, tuple[Piece, ...], tuple[Piece, ...]]
 
 
 class Contents(Protocol):
@@ -34,11 +35,15 @@ class Contents(Protocol):
 
 @dataclass(frozen=True)
 class Index:
-    """Symbols and pieces of code by path, in order of path; `read` is how many contents had to be read for it."""
+    """Symbols and pieces of code by path, in order of path; `read` is how many contents had to be read for it.
+
+    `beside` are the sections of documents, and what stands between the pieces of code: constants, heads of classes.
+    """
 
     symbols: Mapping[str, Symbols]
     pieces: Mapping[str, tuple[Piece, ...]]
     read: int = 0
+    beside: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
 
 
 class Indexer:
@@ -46,7 +51,7 @@ class Indexer:
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._known: OrderedDict[tuple[str, Grammar], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Grammar | None], _Known] = OrderedDict()
         self._lock = threading.Lock()
 
     def index(self, repository: Contents, sha: str) -> Index:
@@ -54,11 +59,11 @@ class Indexer:
         keys = {
             path: (blob.hash, grammar)
             for path, blob in sorted(repository.blobs(sha).items())[:MAX_FILES]
-            if (grammar := grammar_of(path))
+            if (grammar := grammar_of(path)) or (path.endswith(DOCUMENTS) and blob.size <= MAX_BYTES)
         }
         with self._lock:
             found = {key: self._known[key] for key in keys.values() if key in self._known}
-        missing = sorted({key for key in keys.values() if key not in found})
+        missing = sorted({key for key in keys.values() if key not in found}, key=str)
         texts = repository.contents([blob for blob, _ in missing])
         new = {key: _read(texts[key[0]], key[1]) for key in missing if key[0] in texts}
         found |= new
@@ -69,16 +74,22 @@ class Indexer:
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)
         there = {path: found[key] for path, key in keys.items() if key in found}
+        code = {path: known for path, known in there.items() if keys[path][1]}
         return Index(
-            {path: known[0] for path, known in there.items()},
-            {path: known[1] for path, known in there.items()},
+            {path: known[0] for path, known in code.items()},
+            {path: known[1] for path, known in code.items()},
             len(new),
+            {path: known[2] for path, known in there.items()},
         )
 
 
-def _read(content: bytes, grammar: Grammar) -> _Known:
+def _read(content: bytes, grammar: Grammar | None) -> _Known:
+    text = content.decode("utf-8", "replace")
+    if grammar is None:
+        return Symbols(), (), sections_of(text)
     symbols = read_symbols(content, grammar)
-    return symbols, pieces_of(content.decode("utf-8", "replace"), symbols)
+    pieces = pieces_of(text, symbols)
+    return symbols, pieces, between(text, symbols, pieces)
 
 
 shared = Indexer()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from agents.context.meaning import Meaning, meaning_of
 from agents.context.vectors import VectorStore
+from agents.memory.embedders import Embedder, hashing
+from agents.memory.folder import ChromaFolder
 
 DOCS = "docs"  # below AISWE_HOME
-VECTORS = "vectors.sqlite3"
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,11 @@ class Knowledge:
     meaning: Meaning | None = None
 
 
-@lru_cache(maxsize=1)
-def knowledge_at(home: Path, server: str, embed_model: str) -> Knowledge:
-    """The documentation below `home`, with the meaning that `embed_model` of `server` gives; an empty name is none.
+@lru_cache(maxsize=32)
+def knowledge_of(home: Path, folder: ChromaFolder, project: str, embedder: Embedder) -> Knowledge:
+    """The documentation below `home`, with a project's vectors; hashed words are no meaning.
 
-    The last one made is kept, so that the tasks of a process share the connection to the model and its vectors.
+    Kept, so that the tasks of a process share what a question was answered.
     """
-    meaning = meaning_of(VectorStore(home / VECTORS), server, embed_model) if embed_model else None
+    meaning = meaning_of(VectorStore(folder, project, embedder.label), embedder) if embedder is not hashing else None
     return Knowledge(home / DOCS, meaning)

@@ -13,14 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
-from typing import Any
 
 from agents.context.vectors import Vector, VectorStore, hash_of, unit
-from agents.firewall.trifecta import is_outside
-from agents.llm.base import Cancelled, LLMError, Timeouts
-from agents.llm.registry import DEFAULT_PROVIDER, make_provider
-from agents.llm.runner import ModelRunner
-from agents.secrets.redaction import redact
+from agents.llm.base import Cancelled, LLMError
+from agents.memory.embedders import Embedder
 
 SECONDS = 10.0  # for the vectors of one question; a model that was not loaded yet takes a good part of it
 REST_S = 300.0  # before a model that did not answer is asked again, so that not every task waits for it
@@ -79,9 +75,9 @@ class Meaning:
                 return self._answers[key]
         by_name = dict(zip(names, shown, strict=True))
         known = self._store.get(by_name)
-        made, problem = 0, ""
+        made, problem = 0, self._store.folder.problem
         missing = [name for name in by_name if name not in known]
-        if missing:
+        if missing and not problem:
             made, problem = self._make(missing, by_name, known, end)
         question = known.get(names[0])
         alike = [_cosine(question, known.get(name)) for name in names[1:]]
@@ -91,6 +87,13 @@ class Meaning:
             while len(self._answers) > KEPT:
                 self._answers.popitem(last=False)
         return answer
+
+    def learn(self, texts: Sequence[str], seconds: float) -> tuple[int, str]:
+        """Make the vectors that these texts lack; how many are missing still, and why."""
+        by_name = {hash_of(self.model, text[:CHARS]): text[:CHARS] for text in texts}
+        missing = self._store.missing(by_name)
+        made, problem = self._make(missing, by_name, {}, self._clock() + seconds) if missing else (0, "")
+        return len(missing) - made, problem or self._store.folder.problem
 
     def _make(
         self, missing: Sequence[str], texts: Mapping[str, str], known: dict[str, Vector], end: float
@@ -161,17 +164,6 @@ def _cosine(one: Vector | None, other: Vector | None) -> float | None:
     return round(product, 6)
 
 
-def meaning_of(store: VectorStore, server: str, model: str, provider: str = DEFAULT_PROVIDER) -> Meaning:
-    """An embedding model on a model server; off this machine no secret goes along."""
-    runner = ModelRunner(attempts=1)
-    made: Any = make_provider(
-        provider, server=server, model=model, embed_model=model, timeouts=Timeouts(connect=2.0, first_token=SECONDS)
-    )
-    outside = is_outside(server)
-
-    def embed(texts: Sequence[str], seconds: float) -> list[list[float]]:
-        end = time.monotonic() + seconds
-        sent = [redact(text) if outside else text for text in texts]
-        return runner.embed(made, sent, cancelled=lambda: time.monotonic() > end)
-
-    return Meaning(model, embed, store, close=runner.close)
+def meaning_of(store: VectorStore, embedder: Embedder) -> Meaning:
+    """An embedder's vectors, kept in this store."""
+    return Meaning(embedder.name, embedder.embed, store, close=embedder.close)

@@ -35,8 +35,7 @@ _HEADINGS = {
     TESTS_NOW: "tests",
     "The new tests:": "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",
-    "Paragraphs that no requirement was read from, each with its line:": "document",
-    "The last plan:": "plan",
+    "The document:": "document",
     "The change:": "change",
     SUMMARY: "summary",
     NEWEST_RUN: "trace",
@@ -54,7 +53,7 @@ _OPEN = re.compile(r"(`{3,})[^`]*")
 
 # What a conversation is about: never shortened.
 PINNED = frozenset(
-    "system,house rules,task,requirements,people,tests,trace,findings,review,conflict,document,plan".split(",")
+    "system,house rules,task,requirements,people,tests,trace,findings,review,conflict,document".split(",")
 )
 
 

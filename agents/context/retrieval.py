@@ -18,20 +18,25 @@ from agents.languages.symbols import Symbols
 
 K1, B = 1.2, 0.6
 NAMED = 3  # a word in a name or path counts like so many in the code
+HEAD_LINES = 8  # they say what code is for: their words count twice
 CHUNK_CHARS = 3_000
 VALUE_CHARS = 400  # a table that is longer is found and left out like a function
 WORTH = 0.2  # of the best score; below it a piece shares a word by chance
 NEAREST = 20  # chunks that meaning alone may put forward
 LIKE = 0.2  # least cosine that counts; texts that have nothing in common lie below, or all alike
 FUSED = 60  # of reciprocal rank fusion, as its authors found best
+CODE, DOCUMENT, LIBRARY = "code", "document", "library"  # of the repository two, and what the operator provides
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
-# Words of every programming task, which tell no chunk from another.
+# Words of every programming task and question, which tell no chunk from another.
 _COMMON = frozenset(
     (
         "the and for with from that this are not return self def class import none true false function value test "
-        "should must shall file code given when then call"
+        "should must shall file code given when then call how does where which what who why can could was were has "
+        "have had its been being did done than there these those into out only they them their after before while "
+        "used use uses using"
     ).split()
 )
+_ENDINGS = ("ations", "ation", "ings", "ing", "edly", "ed", "ers", "er", "ors", "or", "ions", "ion", "es", "s", "ly")
 
 # Likeness of texts to a question, None where it is not known; asked for the likeliest by words first.
 Near = Callable[[str, Sequence[str]], Sequence[float | None]]
@@ -54,6 +59,7 @@ class Chunk:
 
     path: str
     piece: Piece
+    kind: str = CODE
 
     @property
     def name(self) -> str:
@@ -64,6 +70,11 @@ class Chunk:
     def text(self) -> str:
         """The code."""
         return self.piece.text
+
+    @property
+    def embedded(self) -> str:
+        """What its vector stands for."""
+        return f"{self.path} {self.name}\n{self.text}"
 
 
 def pieces_of(text: str, symbols: Symbols) -> tuple[Piece, ...]:
@@ -79,8 +90,33 @@ def pieces_of(text: str, symbols: Symbols) -> tuple[Piece, ...]:
             continue  # it comes with its class, or by its methods
         shown, name = shortened(body), definition.full_name
         # What a thing is called says more of it than a word inside.
-        words = Counter(terms(shown) + NAMED * terms(name))
+        words = Counter(terms(shown) + NAMED * terms(name) + terms(_head(shown)))
         made.append(Piece(name, definition.line, definition.end, shown, words))
+    return tuple(made)
+
+
+def _head(body: str) -> str:
+    return "\n".join(body.split("\n", HEAD_LINES)[:HEAD_LINES])
+
+
+def between(text: str, symbols: Symbols, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """What `pieces` leave of a file, with the name of the class that it is in: constants, heads of long classes."""
+    inside = {number for piece in pieces for number in range(piece.line, piece.end + 1)}
+    runs: list[list[tuple[int, str]]] = [[]]
+    for number, line in enumerate(text.split("\n"), 1):
+        if number in inside or (sum(len(each) for _, each in runs[-1]) > CHUNK_CHARS // 2 and not line.strip()):
+            runs.append([])
+        if number not in inside and (line.strip() or runs[-1]):
+            runs[-1].append((number, line))
+    made = []
+    for run in runs:
+        body = "\n".join(line for _, line in run).rstrip()
+        if words := Counter(terms(body)):
+            first, last = run[0][0], run[0][0] + body.count("\n")
+            within = [one for one in symbols.definitions if one.kind == "class" and one.line <= first <= one.end]
+            name = within[-1].full_name if within else ""
+            words.update(NAMED * terms(name))
+            made.append(Piece(name, first, last, shortened(body), words))
     return tuple(made)
 
 
@@ -99,8 +135,20 @@ def terms(text: str) -> list[str]:
     for word in _WORD.findall(text[:50_000]):
         low = word.lower()
         pieces = parts_of(word)
-        found.extend(each for each in {low, *pieces} if each not in _COMMON)
+        found.extend(_stem(each) for each in {low, *pieces} if each not in _COMMON)
     return found
+
+
+def _stem(word: str) -> str:
+    """Without its ending, so that "retries" and "retrying" are both met by "retry"."""
+    if word.endswith("ss"):
+        return word
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        return f"{word[:-3]}y"
+    short = next((word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) - len(end) > 2), word)
+    if short != word and short[-1] == short[-2] and short[-1] not in "lsz":
+        short = short[:-1]  # "stopping"
+    return short.rstrip("e") if len(short) > 3 else short
 
 
 def retrieve(
@@ -134,7 +182,7 @@ def nearest(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: 
     """
     if not chunks or not query.strip():
         return []
-    told = near(query, [f"{chunks[number].path} {chunks[number].name}\n{chunks[number].text}" for number in by_words])
+    told = near(query, [chunks[number].embedded for number in by_words])
     likeness = {number: like for number, like in zip(by_words, told, strict=True) if like is not None}
     if not likeness:
         return []
@@ -148,11 +196,17 @@ def nearest(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: 
 
 def fused(*orders: Sequence[int]) -> list[int]:
     """One order of several; what is high in one of them is high, what is high in two is higher."""
-    worth: dict[int, float] = {}
-    for order in orders:
-        for rank, number in enumerate(order, 1):
-            worth[number] = worth.get(number, 0.0) + 1 / (FUSED + rank)
+    worth = fusion(*((order, 1.0) for order in orders))
     return sorted(worth, key=lambda number: -round(worth[number], 12))
+
+
+def fusion(*orders: tuple[Sequence[int], float]) -> dict[int, float]:
+    """What each number is worth by several orders, each with its weight."""
+    worth: dict[int, float] = {}
+    for order, weight in orders:
+        for rank, number in enumerate(order, 1):
+            worth[number] = worth.get(number, 0.0) + weight / (FUSED + rank)
+    return worth
 
 
 def bm25(query: str, chunks: Sequence[Chunk]) -> list[float]:

@@ -1,25 +1,22 @@
-"""Vectors of an embedding model by the content they stand for, in one SQLite file.
+"""Vectors of a project's code and documents in Chroma, by the text they stand for; one collection for each embedding.
 
-Only an index: whoever deletes the file loses time and nothing else, and a file that cannot be read is begun anew.
+Only an index: the texts are in git. A row says where its text was when it was indexed: path, symbol, language, lines,
+commit. Rows without a path were made by a task, of a library's signatures or of code that is not merged.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import sqlite3
-import threading
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
-from datetime import date
-from pathlib import Path
-from typing import TypeAlias, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-KEPT = 40_000  # of 768 numbers each about 130 MB
-_AT_ONCE = 500  # host parameters of one question to SQLite
+from agents.memory.folder import ChromaFolder
 
-T = TypeVar("T")
+KEPT = 5_000  # rows that tasks made; beyond it they are made again when they are needed
+AT_ONCE = 1_000  # rows of one call
+
 Vector: TypeAlias = "array[float]"  # of 32-bit floats, of length 1
 
 
@@ -37,77 +34,127 @@ def unit(numbers: Sequence[float]) -> Vector | None:
 
 
 class VectorStore:
-    """At most `kept` vectors; those not asked for longest go first. Threads and processes may share a file."""
+    """The vectors of one project by one embedding; nothing while the folder has a problem."""
 
-    def __init__(
-        self, path: Path, kept: int = KEPT, today: Callable[[], int] = lambda: date.today().toordinal()
-    ) -> None:
-        self._path, self._kept, self._today = path, kept, today
-        self._lock = threading.Lock()
+    def __init__(self, folder: ChromaFolder, project: str, embedding: str) -> None:
+        self.folder = folder
+        self._prefix, self._embedding = f"code.{project}.", embedding
 
     def get(self, names: Iterable[str]) -> dict[str, Vector]:
-        """Those that are known; nothing while the file cannot be read."""
-        wanted, day = list(dict.fromkeys(names)), self._today()
+        """Those that are known."""
+        wanted = list(dict.fromkeys(names))
 
-        def read(base: sqlite3.Connection) -> dict[str, Vector]:
-            found: dict[str, Vector] = {}
-            old = []
-            for at in range(0, len(wanted), _AT_ONCE):
-                part = wanted[at : at + _AT_ONCE]
-                marks = ",".join("?" * len(part))
-                for name, seen, numbers in base.execute(
-                    f"SELECT name, seen, numbers FROM vectors WHERE name IN ({marks})",  # noqa: S608 - question marks
-                    part,
-                ):
-                    if len(numbers) % 4 == 0:
-                        found[name] = array("f", numbers)
-                    if seen != day:
-                        old.append((day, name))
-            base.executemany("UPDATE vectors SET seen = ? WHERE name = ?", old)
+        def read(client: Any) -> dict[str, Vector]:
+            rows, found = self._rows(client), dict[str, Vector]()
+            for part in _parts(wanted):
+                got = rows.get(ids=part, include=["embeddings"])
+                found.update((id, array("f", vector)) for id, vector in zip(got["ids"], got["embeddings"], strict=True))
             return found
 
-        return self._done(read, {})
+        return self.folder.attempt(read, {})
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """Those that have no vector; none while there is a problem."""
+        wanted = list(dict.fromkeys(names))
+
+        def read(client: Any) -> list[str]:
+            rows, known = self._rows(client), set[str]()
+            for part in _parts(wanted):
+                known.update(rows.get(ids=part, include=[])["ids"])
+            return [name for name in wanted if name not in known]
+
+        return self.folder.attempt(read, [])
 
     def put(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep these; while the disk refuses, they are not kept."""
-        rows = [(name, self._today(), vector.tobytes()) for name, vector in vectors.items()]
+        """Keep these."""
 
-        def write(base: sqlite3.Connection) -> None:
-            base.executemany("INSERT OR REPLACE INTO vectors (name, seen, numbers) VALUES (?, ?, ?)", rows)
-            (many,) = base.execute("SELECT COUNT(*) FROM vectors").fetchone()
-            if many > self._kept:
-                # A tenth more than needed, so that not every vector costs a search for the oldest.
-                base.execute(
-                    "DELETE FROM vectors WHERE name IN (SELECT name FROM vectors ORDER BY seen, rowid LIMIT ?)",
-                    (many - self._kept + self._kept // 10,),
-                )
+        def write(client: Any) -> None:
+            rows, length = self._rows(client), len(next(iter(vectors.values())))
+            if _length(rows) not in (0, length):
+                client.delete_collection(rows.name)  # another model goes by the same name now
+                rows = self._rows(client)
+            for part in _parts([name for name, vector in vectors.items() if len(vector) == length]):
+                rows.upsert(ids=part, embeddings=[vectors[name].tolist() for name in part])
 
-        self._done(write, None)
+        if vectors:
+            self.folder.attempt(write, None)
 
-    def _done(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        with self._lock:
-            try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                with closing(self._connected()) as base, base:
-                    return work(base)
-            except (sqlite3.Error, OSError):
-                return otherwise
+    def describe(self, places: Mapping[str, Mapping[str, str | int]]) -> None:
+        """Say what the rows are, all that the project has now; those of what is gone go, and other embeddings' too."""
 
-    def _connected(self) -> sqlite3.Connection:
-        try:
-            return _made(self._path)
-        except sqlite3.OperationalError:
-            raise  # busy, or the disk is full: the file itself may be sound
-        except sqlite3.DatabaseError:
-            self._path.unlink(missing_ok=True)
-            return _made(self._path)
+        def write(client: Any) -> None:
+            rows = self._rows(client)
+            got = rows.get(include=["metadatas"])
+            known = dict(zip(got["ids"], got["metadatas"], strict=True))
+            changed = [name for name, about in places.items() if name in known and _moved(known[name] or {}, about)]
+            for part in _parts(changed):
+                rows.update(ids=part, metadatas=[dict(places[name]) for name in part])
+            made_by_tasks = [name for name, about in known.items() if not about and name not in places]
+            gone = [name for name, about in known.items() if about and name not in places]
+            for part in _parts(gone + (made_by_tasks if len(made_by_tasks) > KEPT else [])):
+                rows.delete(ids=part)
+            for other in self._others(client):
+                client.delete_collection(other)
+
+        self.folder.attempt(write, None)
+
+    def nearest(self, vector: Vector, many: int) -> dict[str, float]:
+        """Cosine similarity of the nearest rows by name, nearest first."""
+
+        def read(client: Any) -> dict[str, float]:
+            rows = self._rows(client)
+            if _length(rows) != len(vector):
+                return {}
+            many_there = min(many, rows.count())
+            got = rows.query(query_embeddings=[vector.tolist()], n_results=many_there, include=["distances"])
+            return {id: 1.0 - float(distance) for id, distance in zip(got["ids"][0], got["distances"][0], strict=True)}
+
+        return self.folder.attempt(read, {})
+
+    def other_embedding(self) -> str:
+        """The embedding that the project was indexed with instead of this one; "" when that is not so."""
+
+        def read(client: Any) -> str:
+            return next((name.removeprefix(self._prefix) for name in self._others(client)), "")
+
+        return self.folder.attempt(read, "")
+
+    def _rows(self, client: Any) -> Any:
+        return client.get_or_create_collection(
+            f"{self._prefix}{self._embedding}", embedding_function=None, metadata={"hnsw:space": "cosine"}
+        )
+
+    def _others(self, client: Any) -> list[str]:
+        mine = {one.name for one in client.list_collections() if one.name.startswith(self._prefix)}
+        return sorted(mine - {f"{self._prefix}{self._embedding}"})
 
 
-def _made(path: Path) -> sqlite3.Connection:
-    base = sqlite3.connect(path, timeout=5.0)
-    try:
-        base.execute("CREATE TABLE IF NOT EXISTS vectors (name TEXT PRIMARY KEY, seen INTEGER, numbers BLOB)")
-    except sqlite3.Error:
-        base.close()
-        raise
-    return base
+def forget_projects(folder: ChromaFolder, gone: Collection[str]) -> None:
+    """Delete the vectors of these projects, from the files too."""
+
+    def remove(client: Any) -> None:
+        names = {f"code.{project}." for project in gone}
+        mine = [one for one in client.list_collections() if one.name[: one.name.find(".", 5) + 1] in names]
+        for one in mine:
+            client.delete_collection(one.name)
+        if mine:
+            folder.scrub(
+                "UPDATE embeddings_queue SET metadata = NULL WHERE topic LIKE ?", [f"%/{one.id}" for one in mine]
+            )
+
+    folder.attempt(remove, None)
+
+
+def _length(rows: Any) -> int:
+    """How many numbers its vectors have; 0 while it is empty."""
+    first = rows.get(limit=1, include=["embeddings"])["embeddings"]
+    return len(first[0]) if len(first) else 0
+
+
+def _moved(known: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether the place is another; the same text at the same place keeps the commit it was indexed at."""
+    return {**known, "commit": ""} != {**now, "commit": ""}
+
+
+def _parts(names: list[str]) -> Iterable[list[str]]:
+    return (names[at : at + AT_ONCE] for at in range(0, len(names), AT_ONCE))

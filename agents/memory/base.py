@@ -73,7 +73,10 @@ class LessonStore(Protocol):
     A store finds candidates. What is worth showing is decided in agents.memory.choosing, the same for every store.
     """
 
-    problem: str
+    @property
+    def problem(self) -> str:
+        """Why nothing is remembered; "" while it is."""
+        ...
 
     def add(self, lesson: Lesson) -> None:
         """Keep a lesson; the same id twice keeps one, with its first origin and with a person's decision about it."""

@@ -1,25 +1,17 @@
-"""Lessons in an embedded Chroma, owned by exactly one process.
-
-Two processes on one directory see different records without an error (measured), so a lock file decides who owns it;
-anybody else gets a store that remembers nothing and says why. So does whoever finds the folder damaged, or the disk
-full: memory makes work shorter and is never a reason for it to fail.
-"""
+"""Lessons in an embedded Chroma: every process but the owner of its folder remembers nothing and says so."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import logging
 import math
-import sqlite3
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from agents.memory.base import MANY, Lesson, Near, Showing, Track
 from agents.memory.embedding import EMBEDDER, embed
+from agents.memory.folder import ChromaFolder
 from agents.memory.meaning import LessonMeaning
 from agents.memory.rows import cleaned, lesson_of, plain
 from agents.memory.words import likeness
@@ -29,7 +21,6 @@ THRESHOLD = 0.65  # similarity; ACA-3 asks for 0.6 to 0.7
 PORTION = 500  # names in one question to Chroma
 COMPARED = 2_000  # lessons whose words are compared with a question
 
-log = logging.getLogger("aiswe.memory")
 T = TypeVar("T")
 
 
@@ -37,49 +28,28 @@ class ChromaLessons:
     """A LessonStore on Chroma; the collection is named after the embedder, because spaces must not be mixed."""
 
     def __init__(self, folder: Path, threshold: float = THRESHOLD, meaning: LessonMeaning | None = None) -> None:
-        self._folder, self._threshold, self._meaning = folder, threshold, meaning
-        self._client: Any = None
-        self._lock = threading.Lock()
+        self.folder = ChromaFolder(folder)
+        self._threshold, self._meaning = threshold, meaning
+        self._loading = threading.Lock()
         self._writing = threading.Lock()  # reading a row and writing it anew is one step
         self._collection: Any = None
         self._showings: Any = None
         # All rows, because nobody else writes them: Chroma takes 0.1 s to hand over 400.
         self._known: dict[str, Lesson] = {}
-        self._owner: IO[str] | None = None
         self._unreadable = 0
-        self.problem = ""
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is remembered; "" while it is."""
+        return self.folder.problem
 
     def _open(self) -> Any:
-        with self._lock:
-            if self._collection is not None or self.problem:
-                return self._collection
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                handle = (self._folder / "owner.lock").open("a")
-            except OSError as error:
-                self._give_up(error)
-                return None
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                handle.close()
-                self.problem = f"Another process owns the memory in {self._folder.name}; this one remembers nothing."
-                return None
-            self._owner = handle
-            try:
-                self._collection = self._load()
-            except BaseException as error:  # noqa: BLE001 - sorted out there
-                self._give_up(error)
-            return self._collection
+        with self._loading:
+            if self._collection is None:
+                self._collection = self.folder.attempt(self._load, None)
+            return None if self.problem else self._collection
 
-    def _load(self) -> Any:
-        # Imported here: 0.6 s and 60 MB that a command which remembers nothing need not pay.
-        import chromadb
-        from chromadb.config import Settings
-
-        self._client = client = chromadb.PersistentClient(
-            str(self._folder), settings=Settings(anonymized_telemetry=False)
-        )
+    def _load(self, client: Any) -> Any:
         self._showings = client.get_or_create_collection("showings", embedding_function=None)
         collection = client.get_or_create_collection(
             f"lessons.{EMBEDDER}", embedding_function=None, metadata={"hnsw:space": "cosine"}
@@ -93,28 +63,7 @@ class ChromaLessons:
     def _try(self, action: Callable[[Any], T], otherwise: T) -> T:
         """Do something with the collection; `otherwise` while there is none, and from the first failure on."""
         collection = self._open()
-        if collection is None:
-            return otherwise
-        try:
-            return action(collection)
-        except BaseException as error:  # noqa: BLE001 - sorted out there
-            self._give_up(error)
-            return otherwise
-
-    def _give_up(self, error: BaseException) -> None:
-        """Remember nothing more, and say why. What is no failure of the store (an interrupt) goes on its way."""
-        # Chroma's own core ends in a BaseException of this name when it meets a damaged file.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise error
-        log.error("the memory in %s cannot be used", self._folder, exc_info=error)
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        what = " ".join(str(said).split())[:200]
-        self._collection, self._known = None, {}
-        self.problem = (
-            f"The memory in {self._folder.name} cannot be used ({type(error).__name__}: {what}), so nothing is "
-            "remembered. Mend or move "
-            "the folder, then start aiswe again; what was learned is in the audit trail too."
-        )
+        return otherwise if collection is None else self.folder.attempt(lambda _: action(collection), otherwise)
 
     def add(self, lesson: Lesson) -> None:
         """Keep a lesson, redacted; one that was known keeps its origin and whether a person switched it off.
@@ -175,7 +124,7 @@ class ChromaLessons:
                 if lesson.id not in best or like > best[lesson.id].similarity:
                     best[lesson.id] = Near(lesson, like, "words")
         if self._meaning is not None:
-            for name, like in self._meaning.near(self._client, lessons, text).items():
+            for name, like in self._meaning.near(self.folder.client(), lessons, text).items():
                 if name in by_id and (name not in best or like > best[name].similarity):
                     best[name] = Near(by_id[name], like, "meaning")
         near = [one for one in best.values() if one.similarity >= self._threshold]
@@ -236,22 +185,18 @@ class ChromaLessons:
     def forget(self, projects: Collection[str]) -> None:
         """Delete what was learned in these projects, from the files too, with the counts and vectors of it."""
         if any(lesson.project in projects for lesson in self.all()):
-            self._try(lambda _: self._forget(sorted(projects)), None)
+            self.folder.attempt(lambda client: self._forget(client, sorted(projects)), None)
 
-    def _forget(self, projects: list[str]) -> None:
+    def _forget(self, client: Any, projects: list[str]) -> None:
         with self._writing:
             gone = [lesson.id for lesson in self._known.values() if lesson.project in projects]
             # Lessons last: what was cut short is done again while there are some.
-            for collection in sorted(self._client.list_collections(), key=lambda one: one.name.startswith("lessons.")):
+            for collection in sorted(client.list_collections(), key=lambda one: one.name.startswith("lessons.")):
                 for start in range(0, len(gone), PORTION):
                     collection.delete(where={"lesson": {"$in": gone[start : start + PORTION]}})
                 collection.delete(where={"project": {"$in": projects}})
             self._known = {name: lesson for name, lesson in self._known.items() if lesson.project not in projects}
-            # Chroma keeps what was written in a queue, and SQLite what was deleted in free pages: in each backup too.
-            with contextlib.closing(sqlite3.connect(self._folder / "chroma.sqlite3", timeout=30)) as file:
-                with file:
-                    file.executemany("UPDATE embeddings_queue SET metadata = NULL WHERE id = ?", [(id,) for id in gone])
-                file.execute("VACUUM")
+            self.folder.scrub("UPDATE embeddings_queue SET metadata = NULL WHERE id = ?", gone)
 
     @property
     def hint(self) -> str:
@@ -262,11 +207,9 @@ class ChromaLessons:
 
     def close(self) -> None:
         """Give the directory back."""
-        with self._lock:
-            self._collection = self._showings = self._client = None
+        with self._loading:
+            self._collection = self._showings = None
             self._known = {}
             if self._meaning is not None:
                 self._meaning.close()
-            if self._owner is not None:
-                self._owner.close()
-                self._owner = None
+            self.folder.close()

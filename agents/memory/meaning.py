@@ -11,10 +11,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agents.llm.base import LLMError, Timeouts
-from agents.llm.registry import DEFAULT_PROVIDER, make_provider
-from agents.llm.runner import ModelRunner
+from agents.llm.base import LLMError
 from agents.memory.base import Lesson
+from agents.memory.embedders import FIRST_S, Embedder, hashing
 
 CAUGHT_UP = 64  # lessons that get their vectors with one question
 ASKED = 50  # nearest vectors
@@ -74,10 +73,8 @@ class LessonMeaning:
             known.update(missing)
 
 
-def meaning_of(server: str, model: str, provider: str = DEFAULT_PROVIDER) -> LessonMeaning:
-    """An embedding model on a model server; one try for each question, since words are there to fall back to."""
-    runner = ModelRunner(attempts=1)
-    made: Any = make_provider(
-        provider, server=server, model=model, embed_model=model, timeouts=Timeouts(connect=2.0, first_token=20.0)
-    )
-    return LessonMeaning(model, lambda texts: runner.embed(made, list(texts)), runner.close)
+def meaning_of(embedder: Embedder) -> LessonMeaning | None:
+    """An embedder's vectors of lessons; None for hashed words, which the lessons have anyway."""
+    if embedder is hashing:
+        return None
+    return LessonMeaning(embedder.name, lambda texts: embedder.embed(texts, FIRST_S), embedder.close)

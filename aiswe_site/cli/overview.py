@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Show, check, edit and approve plans."),
     "run": ("run", "Start, watch and steer runs."),
     "approvals": ("approvals", "List, show and answer the questions that wait for a person."),
+    "ask": ("ask", "Ask where a project's code does something."),
     "history": ("history", "List past and present runs."),
     "bench": ("bench", "Measure models, or the loop itself, on tasks with known answers."),
     "tests": ("tests", "Write tests for a module until its branches are covered."),

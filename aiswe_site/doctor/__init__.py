@@ -12,7 +12,7 @@ CHECKS = (
     DoctorCheck("Disk", tools.disk, "everything"),
     DoctorCheck("Database", store.database, "everything"),
     DoctorCheck("Channel layer", store.channel_layer, "live pages"),
-    DoctorCheck("Memory", store.memory, "lessons from earlier runs", needed=False),
+    DoctorCheck("Memory", store.memory, "lessons from earlier runs, questions about code", needed=False),
     DoctorCheck("Static files", store.static_files, "pages"),
     DoctorCheck("git", tools.git, BUILDING),
     DoctorCheck("Sandbox", tools.sandbox, BUILDING),

@@ -12,6 +12,8 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.db import DatabaseError, connection, transaction
 
+from agents.memory import minilm
+from agents.memory.embedders import MINILM
 from aiswe_site.doctor.result import CheckVerdict
 
 PAGES_NEED = ("css/base.css", "css/tokens.css", "favicon.svg")
@@ -61,10 +63,16 @@ def channel_layer() -> CheckVerdict:
 
 
 def memory() -> CheckVerdict:
-    """The folder of lessons has one owner: this server, or nobody yet."""
+    """The memory can be written, and the embedding that the settings name is there."""
     folder = Path(settings.AISWE_HOME) / "chroma"
+    if settings.EMBEDDING == MINILM:
+        try:
+            minilm.folder()
+        except minilm.NotInstalled as missing:
+            return CheckVerdict(False, "AISWE_EMBEDDING names minilm, which is not installed", str(missing))
+    vectors = f"embedding {settings.EMBEDDING}"
     if not folder.exists():
-        return CheckVerdict(True, "Empty: lessons appear after the first repaired failure")
+        return CheckVerdict(True, f"Empty: it fills with the first import or lesson; {vectors}")
     try:
         probe = folder / f".doctor-{secrets.token_hex(4)}"
         probe.touch()
@@ -72,7 +80,7 @@ def memory() -> CheckVerdict:
     except OSError as error:
         return CheckVerdict(False, f"{folder} cannot be written: {error.strerror}", "Check the owner of the folder.")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    return CheckVerdict(True, f"{folder}: {size:.1f} MB")
+    return CheckVerdict(True, f"{folder}: {size:.1f} MB; {vectors}")
 
 
 def static_files() -> CheckVerdict:

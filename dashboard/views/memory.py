@@ -32,6 +32,7 @@ def index(request: AuthenticatedHttpRequest) -> HttpResponse:
         "rows": [row for row in found if _fits(row, q, slug)],
         "trouble": problem or lessons.hint(),
         "hinted": not problem,
+        "embedding": lessons.embedder().name,
         "state": state,
         "states": STATES,
         "q": q,

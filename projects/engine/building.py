@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from django.conf import settings
 
-from agents.context.knowledge import knowledge_at
+from agents.context.knowledge import knowledge_of
 from agents.engine.baseline import configured
 from agents.engine.contracts import TaskContext
 from agents.engine.graph import RECURSION_LIMIT, build_graph
@@ -17,21 +17,20 @@ from agents.engine.state import TaskState, start_state
 from agents.events.log import EventLog
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
-from agents.llm.registry import DEFAULT_PROVIDER
 from projects.engine.baseline import packages_of, test_setup_of
 from projects.engine.budgets import limits_of
 from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
 from projects.engine.packages import ProjectSupply
-from projects.engine.paths import ensure_repository, repository_of
+from projects.engine.paths import ensure_repository, home, repository_of
 from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.engine.task_store import DatabaseTaskStore
 from projects.models import Run, Task
 from projects.models.project import ASKS_AT_GATES
-from projects.services.insight.lessons import store
+from projects.services.insight.lessons import embedder, store
 from projects.services.planning import documents
 from sandbox.registry import open_backend
 
@@ -118,7 +117,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         task_store=DatabaseTaskStore(task, actor=actor, event_log=event_log),
         worktree_name=f"run-{run.pk}-{task.key}",
         lessons=lessons(),
-        knowledge=knowledge_at(settings.AISWE_HOME, settings.MODEL_URLS[DEFAULT_PROVIDER], settings.EMBED_MODEL),
+        knowledge=knowledge_of(home(), lessons().folder, project.slug, embedder()),
         asks_about_reach=project.autonomy in ASKS_AT_GATES,
         lessons_across_projects=settings.SHARE_LESSONS,
         switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),

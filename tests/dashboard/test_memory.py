@@ -133,7 +133,7 @@ def test_a_run_that_is_gone_is_no_link(story: Story, client: Client) -> None:
 
 
 def test_the_page_says_when_the_embedding_model_is_away(story: Story, client: Client, settings: Any) -> None:
-    settings.EMBED_MODEL = "embedder"
+    settings.EMBEDDING = "embedder"
     settings.MODEL_URLS = {**settings.MODEL_URLS, "ollama": "http://127.0.0.1:9"}
     lessons.store.cache_clear()
     learn(story)

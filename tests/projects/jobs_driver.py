@@ -15,6 +15,7 @@ NAMES = {
     "projects.jobs.schedule_run": jobs.schedule_run,
     "projects.jobs.run_task": jobs.run_task,
     "projects.jobs.sweep": jobs.sweep,
+    "projects.jobs.index_project": jobs.index_project,
 }
 
 

@@ -183,10 +183,11 @@ def _memory(folder: Path | None) -> Iterator[LessonStore]:
     from django.conf import settings
 
     from agents.memory.chroma import ChromaLessons
+    from agents.memory.embedders import embedder_of
     from agents.memory.meaning import meaning_of
 
-    meaning = meaning_of(settings.MODEL_URLS[DEFAULT_PROVIDER], settings.EMBED_MODEL) if settings.EMBED_MODEL else None
-    store = ChromaLessons(folder, settings.LESSON_THRESHOLD, meaning)
+    embedder = embedder_of(settings.EMBEDDING, settings.MODEL_URLS[DEFAULT_PROVIDER])
+    store = ChromaLessons(folder, settings.LESSON_THRESHOLD, meaning_of(embedder))
     try:
         known = len(store.all())
         if store.problem:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aiswe_site.cli import django, documents, output
-from aiswe_site.cli.commands import administration, delivery, importing
+from aiswe_site.cli.commands import administration, ask, delivery, importing
 from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def command() -> None:
     """Create projects from documents or from code, set them up, archive them, and take out what was built."""
 
 
-for _one in (importing.take_in, importing.measure, *administration.COMMANDS, *delivery.COMMANDS):
+for _one in (importing.take_in, importing.measure, ask.index, *administration.COMMANDS, *delivery.COMMANDS):
     command.add_command(_one)
 
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
+from agents.context.vectors import forget_projects
 from agents.llm.registry import DEFAULT_PROVIDER
 from agents.memory.base import Lesson, Track
 from agents.memory.chroma import ChromaLessons
+from agents.memory.embedders import Embedder, embedder_of
 from agents.memory.meaning import meaning_of
 from agents.memory.weighing import chance, state_of, weight
 from projects.errors import BadInput, IllegalMove
@@ -31,8 +33,12 @@ VERB = "run.control"  # whoever controls runs also decides what their prompts co
 @cache
 def store() -> ChromaLessons:
     """The memory of this process: the one in AISWE_HOME, if no other process has it."""
-    meaning = meaning_of(settings.MODEL_URLS[DEFAULT_PROVIDER], settings.EMBED_MODEL) if settings.EMBED_MODEL else None
-    return ChromaLessons(_folder(), settings.LESSON_THRESHOLD, meaning)
+    return ChromaLessons(_folder(), settings.LESSON_THRESHOLD, meaning_of(embedder()))
+
+
+def embedder() -> Embedder:
+    """What makes the vectors, as the settings say."""
+    return embedder_of(settings.EMBEDDING, settings.MODEL_URLS[DEFAULT_PROVIDER])
 
 
 def _folder() -> Path:
@@ -109,10 +115,11 @@ def find_lesson(user: Person, id: str) -> Lesson | None:
 
 
 def forget_deleted() -> None:
-    """Delete the lessons of deleted projects, if this process has the memory; else the sweep of its owner does."""
+    """Delete what is known of deleted projects, if this process has the memory; else the sweep of its owner does."""
     deleted = set(SiteEvent.objects.filter(action=DELETED).values_list("subject", flat=True))
     if deleted and _folder().exists():
         store().forget(deleted)
+        forget_projects(store().folder, deleted)
 
 
 def switch_lesson(lesson: Lesson, *, by: Person, off: bool, why: str = "") -> None:

@@ -23,6 +23,7 @@ from projects.services.audit.sitelog import note
 from projects.services.planning.documents import import_specifications
 from projects.services.planning.projects import create_project
 from projects.services.repositories.files import read_archive, read_folder
+from projects.services.work.queue import enqueue
 
 UPLOAD_MB = 200  # of an archive, unpacked
 
@@ -120,6 +121,7 @@ def import_project(
             if place.exists():
                 raise BadInput(f"There is a repository at {place} already: move it away, or choose another name.")
             incoming.rename(place)
+            enqueue("projects.jobs.index_project", project.pk)
     except GitError as refused:
         raise BadInput(str(refused)) from None
     finally:

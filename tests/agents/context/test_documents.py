@@ -11,6 +11,7 @@ from agents.context.meaning import Meaning
 from agents.context.parts import parts_of
 from agents.context.retrieval import CHUNK_CHARS
 from agents.context.vectors import VectorStore
+from agents.memory.folder import ChromaFolder
 from agents.prompts.provenance import Source
 from tests.agents.context.support import Embedder
 
@@ -149,7 +150,7 @@ def test_what_is_not_there_shows_nothing(tmp_path):
 
 
 def test_meaning_finds_the_section_whose_words_differ(docs, tmp_path):
-    meaning = Meaning("m", Embedder(), VectorStore(tmp_path / "vectors.sqlite3"))
+    meaning = Meaning("m", Embedder(), VectorStore(ChromaFolder(tmp_path / "chroma"), "shop", "m"))
     about = "hand the pay over again"
     assert "reimburse" not in documentation(docs, "shop", about).text
     found = documentation(docs, "shop", about, meaning)

@@ -7,6 +7,7 @@ from agents.context.files import FILES_CHARS, existing_files, nearness, outline
 from agents.context.meaning import Meaning
 from agents.context.vectors import VectorStore
 from agents.llm.base import ModelUnavailable
+from agents.memory.folder import ChromaFolder
 from tests.agents.context.support import SHOP, Embedder, commit, repository_of
 
 
@@ -48,7 +49,7 @@ def model():
 
 @pytest.fixture
 def meaning(tmp_path, model):
-    return Meaning("m", model, VectorStore(tmp_path / "vectors.sqlite3"))
+    return Meaning("m", model, VectorStore(ChromaFolder(tmp_path / "chroma"), "shop", "m"))
 
 
 def padded(number):

@@ -14,7 +14,7 @@ SYMBOLS = {path: read_symbols(text.encode(), grammar_of(path)) for path, text in
 def test_a_commit_costs_only_the_files_it_changed(tmp_path):
     repository, first = repository_of(tmp_path, SHOP)
     indexer = Indexer()
-    assert indexer.index(repository, first).read == len(SHOP)
+    assert indexer.index(repository, first).read == len(SHOP) + 1  # with the README
     assert indexer.index(repository, first).read == 0
     second = commit(repository, {"shop/weather.py": "def storm() -> bool:\n    return True\n"})
     after = indexer.index(repository, second)

@@ -5,6 +5,8 @@ import pytest
 from agents.context.meaning import CHARS, MOST, REST_S, Asking, Meaning, meaning_of
 from agents.context.vectors import VectorStore
 from agents.llm.base import Cancelled, ModelUnavailable, Timeouts
+from agents.memory.embedders import embedder_of
+from agents.memory.folder import ChromaFolder
 from tests.agents.context.support import Embedder
 from tests.agents.llm.fake_servers import FakeModelServer
 
@@ -13,7 +15,7 @@ TEXTS = ["def reimburse(order): ...", "def forecast(city): ...", "def login(user
 
 @pytest.fixture
 def store(tmp_path):
-    return VectorStore(tmp_path / "vectors.sqlite3")
+    return VectorStore(ChromaFolder(tmp_path / "chroma"), "shop", "m")
 
 
 @pytest.fixture
@@ -124,7 +126,7 @@ def server(tmp_path):
 
 
 def test_a_model_server_gives_the_vectors_over_its_own_protocol(store, server):
-    meaning = meaning_of(store, server, "embedder")
+    meaning = meaning_of(store, embedder_of("embedder", server))
     found = meaning.near("forecast city", TEXTS)
     meaning.close()
     assert (found.made, found.problem) == (4, "")
@@ -132,7 +134,7 @@ def test_a_model_server_gives_the_vectors_over_its_own_protocol(store, server):
 
 
 def test_a_server_that_is_not_there_costs_no_task(store):
-    meaning = meaning_of(store, "http://127.0.0.1:9", "embedder")
+    meaning = meaning_of(store, embedder_of("embedder", "http://127.0.0.1:9"))
     found = meaning.near("forecast", TEXTS)
     meaning.close()
     assert found.alike == [None, None, None]
@@ -152,9 +154,10 @@ def test_off_this_machine_no_secret_goes_along(store, monkeypatch, outside):
 
         async def aclose(self): ...
 
-    monkeypatch.setattr("agents.context.meaning.make_provider", lambda *_, **__: Provider())
+    monkeypatch.setattr("agents.memory.embedders.make_provider", lambda *_, **__: Provider())
     key = "AKIA" + "QWERTYUIOPASDFGH"
-    meaning = meaning_of(store, "https://models.example.org" if outside else "http://127.0.0.1:1", "embedder")
+    server = "https://models.example.org" if outside else "http://127.0.0.1:1"
+    meaning = meaning_of(store, embedder_of("a new one", server))
     found = meaning.near("log in", [f'key = "{key}"'])
     meaning.close()
     assert found.alike == [1.0]

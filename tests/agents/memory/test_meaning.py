@@ -5,6 +5,7 @@ import pytest
 from agents.llm.base import ModelUnavailable
 from agents.memory.base import Lesson
 from agents.memory.chroma import ChromaLessons
+from agents.memory.embedders import embedder_of
 from agents.memory.meaning import LessonMeaning, meaning_of
 from tests.agents.llm.fake_servers import FakeModelServer
 
@@ -71,7 +72,7 @@ def test_a_model_server_gives_the_vectors_over_its_own_protocol(tmp_path):
         'name = "t"\ntitle = "t"\ndescription = "d"\nmodel = "m"\nrecorded = true\n'
     )
     with FakeModelServer(scenario, tokens_per_s=0) as url:
-        store = ChromaLessons(tmp_path / "chroma", meaning=meaning_of(url, "embedder"))
+        store = ChromaLessons(tmp_path / "chroma", meaning=meaning_of(embedder_of("embedder", url)))
         store.add(lesson("a", "the path was wrong"))
         assert [near.lesson.id for near in store.similar("the path was wrong\nsee there")] == ["a"]
         assert store.hint == ""
@@ -79,7 +80,7 @@ def test_a_model_server_gives_the_vectors_over_its_own_protocol(tmp_path):
 
 
 def test_a_server_that_is_not_there_costs_no_lesson(tmp_path):
-    store = ChromaLessons(tmp_path / "chroma", meaning=meaning_of("http://127.0.0.1:9", "embedder"))
+    store = ChromaLessons(tmp_path / "chroma", meaning=meaning_of(embedder_of("embedder", "http://127.0.0.1:9")))
     store.add(lesson("a", "the path was wrong"))
     assert [near.lesson.id for near in store.similar("the path was wrong\nsee there")] == ["a"]
     assert "does not answer" in store.hint

@@ -8,6 +8,7 @@ from agents.context.meaning import Meaning
 from agents.context.vectors import VectorStore
 from agents.languages.registry import language
 from agents.llm.base import ModelUnavailable
+from agents.memory.folder import ChromaFolder
 from tests.agents.context.support import Embedder
 from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
 
@@ -87,7 +88,7 @@ def known(tmp_path, model):
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "sums.md").write_text("# Sums\n\nAdding numbers is done with add(a, b).\n\n# Money\n\nreimburse(order)\n")
-    return Knowledge(docs, Meaning("m", model, VectorStore(tmp_path / "vectors.sqlite3")))
+    return Knowledge(docs, Meaning("m", model, VectorStore(ChromaFolder(tmp_path / "chroma"), "shop", "m")))
 
 
 def test_the_coder_sees_the_documentation_that_fits_and_the_record_says_how_it_was_found(tmp_path, known):
