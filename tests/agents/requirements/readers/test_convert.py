@@ -77,6 +77,48 @@ def test_a_pdf_keeps_its_headings_lists_tables_code_and_pages(read: Read) -> Non
     assert found.notes == ("Page numbers, and lines repeated at the edge of most pages, are left out.",)
 
 
+def cells(y: float, *columns: tuple[float, list[str]]) -> list[tuple[float, float, float, str, str]]:
+    """A row as it is written: one cell after the other, each with its lines below each other."""
+    return [(x, y - 12 * at, 10, "body", text) for x, texts in columns for at, text in enumerate(texts)]
+
+
+@pytest.mark.bubblewrap
+def test_cells_that_are_wrapped_stay_in_their_row(read: Read) -> None:
+    """Columns are close to each other, an id is broken over two lines, a cell is empty."""
+    page = [
+        *lines("Requirements of the office", top=790),
+        *cells(760, (60, ["No."]), (84, ["Requirement"]), (380, ["Prio"]), (420, ["Remark"])),
+        *cells(
+            740, (60, ["A-", "01"]), (84, ["The system shall store each order with its", "parts."]), (380, ["must"])
+        ),
+        *cells(710, (60, ["A-", "02"]), (84, ["It shall print a label."]), (380, ["can"]), (420, ["QL-820,", "later"])),
+        *lines("Outside.", top=660),
+    ]
+    assert read(pdf([page]), "a.pdf").lines == (
+        *("Requirements of the office", ""),
+        *("| No. | Requirement | Prio | Remark |", "| --- | --- | --- | --- |"),
+        "| A-01 | The system shall store each order with its parts. | must |  |",
+        *("| A-02 | It shall print a label. | can | QL-820, later |", "", "Outside."),
+    )
+
+
+@pytest.mark.bubblewrap
+def test_paragraphs_that_begin_with_a_bold_id_are_no_table(read: Read) -> None:
+    page = []
+    for at, words in enumerate(
+        ("a thing for one whole day, at most", "a thing that is lent or broken and", "a fee for")
+    ):
+        top = 780 - 30 * at
+        page += [
+            (60, top, 10, "bold", f"FR-00{at}"),
+            (97, top, 10, "body", f"The system shall not lend {words} 28 days"),
+        ]
+        page += lines("ahead, and tell the person who asked for it.", top=top - 12)
+    found = read(pdf([page]), "a.pdf").lines
+    assert [line.split(" The")[0] for line in found if line] == ["FR-000", "FR-001", "FR-002"]
+    assert not any("|" in line for line in found)
+
+
 @pytest.mark.bubblewrap
 def test_a_page_without_text_is_named_and_a_scan_is_refused(read: Read) -> None:
     some = read(pdf([lines("The system shall start."), []]), "a.pdf")
