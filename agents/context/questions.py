@@ -87,8 +87,10 @@ def find_places(
         by_vectors = sorted(near, key=lambda one: -near[one] * parts[one])
         orders.append((by_vectors, embedder.weight))
     worth = fusion(*orders)
-    best = sorted(worth, key=lambda number: (-round(worth[number], 12), number))[:limit]
-    return [FoundPlace(chunks[one], round(worth[one], 6)) for one in best], problem
+    best: dict[tuple[str, str | int], int] = {}  # overloads and parts of one definition are one place
+    for number in sorted(worth, key=lambda number: (-round(worth[number], 12), number)):
+        best.setdefault((chunks[number].path, chunks[number].name or number), number)
+    return [FoundPlace(chunks[one], round(worth[one], 6)) for one in list(best.values())[:limit]], problem
 
 
 def _is_aside(chunk: Chunk) -> bool:

@@ -1,0 +1,60 @@
+"""The benchmark of questions: what counts as answered, and the ways to search side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.asking import BadQuestions, measure, read_questions
+
+QUESTIONS = """
+package = "shop"
+version = "1.0"
+
+[[questions]]
+question = "How is money paid back to a customer?"
+path = "shop/money.py"
+lines = [1, 3]
+
+[[questions]]
+question = "Where is the weather told?"
+path = "shop/weather.py"
+lines = "5-6"
+"""
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    folder = tmp_path / "sources" / "shop" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "money.py").write_text('def refund(customer):\n    """Pay money back."""\n    return customer.last()\n')
+    (folder / "weather.py").write_text('def forecast():\n    """Tell the weather."""\n    return "rain"\n\n\nx = 1\n')
+    (tmp_path / "shop.toml").write_text(QUESTIONS)
+    return tmp_path
+
+
+def test_lines_are_read_as_a_pair_or_as_words(sources: Path) -> None:
+    assert [one.lines for one in read_questions([sources / "shop.toml"])] == [(1, 3), (5, 6)]
+
+
+def test_the_ways_are_compared_side_by_side(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["questions", "--repositories", str(sources / "sources"), "--questions", str(sources / "shop.toml")]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["questions"] == 2
+    assert found["hit@5"]["words (BM25)"] == found["hit@5"]["words and hashing"] == 0.5
+
+
+@pytest.mark.parametrize("text", ["", "[[questions]]\npackage = 'shop'\n", "not toml ["])
+def test_a_file_without_questions_says_what_is_wrong(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    with pytest.raises(BadQuestions, match=r"bad\.toml"):
+        read_questions([tmp_path / "bad.toml"])
+
+
+def test_a_package_without_sources_is_named(sources: Path) -> None:
+    with pytest.raises(BadQuestions, match="sources of shop"):
+        measure(read_questions([sources / "shop.toml"]), sources / "elsewhere")
