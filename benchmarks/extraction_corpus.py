@@ -32,7 +32,7 @@ class Count:
 
     expected: int = 0
     found: int = 0
-    extracted: int = 0
+    extracted: int = 0  # as tasks; what is extracted as an exclusion is counted below
     invented: int = 0
     pieces: int = 0  # further extracted pieces of a requirement that is found already
     exclusions: int = 0
@@ -133,8 +133,8 @@ def count(wanted: Mapping[str, Sequence[Lines]], path: Path) -> Count:
     return Count(
         expected=len(wanted["requirement"]),
         found=len(pairs),
-        extracted=len(rows),
-        invented=sum(not _any(lines, known) for lines, _ in rows),
+        extracted=len(tasks),
+        invented=sum(not _any(lines, known) for lines in tasks),
         pieces=sum(i not in used and _any(lines, wanted["requirement"]) for i, lines in enumerate(tasks)),
         exclusions=len(wanted["exclusion"]),
         built=_violated(wanted["exclusion"], tasks, binding),

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.requirements import gherkin
 from agents.requirements.ids import IdMatch, defined_id
+from agents.requirements.mail import aside_lines
 from agents.requirements.sections import heading_number, heading_role, is_known_title, step_label
 from agents.requirements.sentences import is_modal, label_of
 from agents.requirements.tables import Table, flat_table, pipe_table
 
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"
 _ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)[\s#]*$")
-_ITEM = re.compile(r"^(\s*)([-*+•‣◦–]|\d{1,3}[.)]|[a-z][.)]|\([a-z0-9]{1,2}\))\s+(?:\[[ xX]\]\s+)?(\S.*)$")
+_ITEM = re.compile(
+    r"^(\s*)([-*+•‣◦–・]|\d{1,3}[.)、]|[a-zа-я][.)]|\([a-z0-9]{1,2}\)|[①-⑳])(?:\s+|(?<=[・、①-⑳]))"
+    r"(\[[ xX]\]\s+)?(\S.*)$"
+)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})([^`]*)$")
 _RULE = re.compile(r"^\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})\s*$")
 _QUOTE = re.compile(r"^\s{0,3}>\s?")
+# An id that starts a line of a list without bullets; in a fence it says that the fence only keeps the layout.
+_LISTED = re.compile(
+    r"^\s*(?:[A-ZА-Я]{1,10}(?:[-_][A-Z]{1,8})?|\?{1,3})[-_]?\d{1,4}(?:\.\d{1,3})*[:.)]?\s+[^\s=<>({\[]"
+)
+# "3.1.2. A text" begins a clause of its own.
+_CLAUSE = re.compile(r"^\d{1,2}(?:\.\d{1,3}){1,4}[.)]?\s+[^\W\d_]")
+# "3.1  The desk shall …", whose further lines hang below its text.
+_NUMBERED = re.compile(r"^\s*(?:\d+(?:\.\d+)*[.)]?|[A-Z]{1,8}[-_]?\d[\w.-]*:?)\s+\S")
 _GHERKIN = re.compile(r"^\s*(?:Scenario(?: Outline)?:|Given |When |Then |And |But |Examples:|Background:)")
 _WRAP = (40, 140)
 
@@ -26,7 +40,8 @@ class DocumentBlock:
     """One block: `kind` is heading, item, para, code or table; lines a to b, counted from 1.
 
     `level` is a heading's depth; `indent` the columns before an item or paragraph; `after_blank` whether a blank line
-    stands before it; `defines` the id that it begins by defining.
+    stands before it; `defines` the id that it begins by defining; `starts` where each of its lines begins in the text;
+    `aside` whether it is no part of what the author says (quoted mail); `ticked` whether its box is.
     """
 
     kind: str
@@ -39,11 +54,21 @@ class DocumentBlock:
     after_blank: bool = False
     table: Table | None = None
     defines: IdMatch | None = None
+    starts: tuple[int, ...] = ()
+    aside: bool = False
+    ticked: bool = False
+
+    def lines_of(self, first: int, last: int) -> tuple[int, int]:
+        """The lines that hold the text between two offsets."""
+        if not self.starts:
+            return self.a, self.b
+        within = [self.a + max(0, bisect_right(self.starts, at) - 1) for at in (first, last)]
+        return within[0], max(within)
 
 
 def parse_blocks(source: Sequence[str]) -> list[DocumentBlock]:
     """All blocks of the document in order."""
-    return _Parser([_clean(line) for line in source]).parse()
+    return _Parser([_clean(line) for line in source], aside_lines(source)).parse()
 
 
 def _clean(line: str) -> str:
@@ -55,21 +80,39 @@ def _clean(line: str) -> str:
 
 
 class _Parser:
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], aside: frozenset[int]) -> None:
         self.lines = lines
+        self.aside = aside
         self.blocks: list[DocumentBlock] = []
         self.fences = _closed_fences(lines)
+        self.markers = self._open_listing_fences()
         atx = sum(1 for line in lines if line.startswith("#") and _ATX.match(line))
         # One title line does not make a Markdown document.
         self.plain = atx <= 1
         self.width = _wrap_width(lines)
+        self.hanging = 0
         self.top_number = 0
         self.nested_numbers = False
 
+    def _open_listing_fences(self) -> frozenset[int]:
+        """Fences around lines with ids are opened: their lines are read like any other."""
+        opened: set[int] = set()
+        for start, end in list(self.fences.items()):
+            inside = [line for line in self.lines[start + 1 : end] if line.strip()]
+            left = min((len(line) - len(line.lstrip()) for line in inside), default=0)
+            flush = [line for line in inside if len(line) - len(line.lstrip()) == left]
+            if len(flush) > 0 and sum(1 for line in flush if _LISTED.match(line)) * 2 > len(flush):
+                del self.fences[start]
+                opened |= {start, end}
+        return frozenset(opened)
+
     def parse(self) -> list[DocumentBlock]:
+        if gherkin.is_feature(self.lines):
+            self._gherkin(0, len(self.lines))
+            return self.blocks
         at, blank = 0, True
         while at < len(self.lines):
-            if not self.lines[at].strip():
+            if not self.lines[at].strip() or at in self.markers:
                 at, blank = at + 1, True
                 continue
             before = len(self.blocks)
@@ -81,6 +124,9 @@ class _Parser:
 
     def _block(self, at: int, blank: bool) -> int:
         line = self.lines[at]
+        if at in self.aside:
+            self._add("para", at, at, line.strip(), aside=True)
+            return at + 1
         if at in self.fences:
             return self._code(at)
         atx = _ATX.match(line)
@@ -101,7 +147,7 @@ class _Parser:
             return at + 1
         return self._text(at)
 
-    def _add(self, kind: str, first: int, last: int, text: str, **more: int | str) -> None:
+    def _add(self, kind: str, first: int, last: int, text: str, **more: int | str | tuple[int, ...]) -> None:
         block = DocumentBlock(kind, first + 1, last + 1, text, **more)  # type: ignore[arg-type]  # fields of Block
         if kind != "code":
             block.defines = defined_id(text, kind=kind)
@@ -111,6 +157,9 @@ class _Parser:
         end = self.fences[at]
         inside = self.lines[at + 1 : end]
         indent = len(self.lines[at]) - len(self.lines[at].lstrip())
+        if gherkin.has_scenario(inside):
+            self._gherkin(at + 1, end)
+            return end + 1
         if any(_GHERKIN.match(line) for line in inside):
             for offset, line in enumerate(inside, at + 1):
                 if line.strip():
@@ -118,6 +167,11 @@ class _Parser:
             return end + 1
         self._add("code", at, end, "\n".join(inside), indent=indent)
         return end + 1
+
+    def _gherkin(self, first: int, stop: int) -> None:
+        for kind, a, b in gherkin.parts(self.lines, first, stop):
+            text = " ".join(line.strip() for line in self.lines[a : b + 1] if line.strip())
+            self._add("scenario" if kind == "scenario" else "para", a, b, text, aside=kind != "scenario")
 
     def _setext(self, at: int) -> bool:
         under = self.lines[at + 1].strip()
@@ -168,30 +222,40 @@ class _Parser:
     def _text(self, at: int) -> int:
         line = self.lines[at]
         item = _ITEM.match(line)
+        self.hanging = 0
         if item:
-            kind, indent, marker, text = "item", len(item[1]), item[2], item[3]
+            kind, indent, marker, text = "item", len(item[1]), item[2], item[4]
             inner = indent + len(marker) + 1
         else:
             kind, indent, marker, text = "para", len(line) - len(line.lstrip()), "", line.strip()
             inner = indent
-        parts, stop = [text], at + 1
+        parts, starts, stop = [text], [0], at + 1
         while stop < len(self.lines) and self._continues(stop, kind, inner):
+            starts.append(starts[-1] + len(parts[-1]) + 1)
             parts.append(self.lines[stop].strip())
             stop += 1
-        self._add(kind, at, stop - 1, " ".join(parts), indent=indent, marker=marker)
+        ticked = bool(item and item[3] and item[3].strip().lower() == "[x]")
+        text = " ".join(parts)
+        self._add(kind, at, stop - 1, text, indent=indent, marker=marker, starts=tuple(starts), ticked=ticked)
         return stop
 
     def _continues(self, at: int, kind: str, inner: int) -> bool:
         """Whether the line at `at` belongs to the paragraph that the line before it is part of."""
         line, before = self.lines[at], self.lines[at - 1]
         text = line.strip()
-        if not text or at in self.fences or _ITEM.match(line) or _ATX.match(line) or _RULE.match(line):
+        if not text or at in self.fences or at in self.markers or at in self.aside or _CLAUSE.match(text):
+            return False
+        if _ITEM.match(line) or _ATX.match(line) or _RULE.match(line):
             return False
         if "|" in line and pipe_table(self.lines, at):
             return False
         if defined_id(text) or self._plain_heading(at, False) or _GHERKIN.match(line):
             return False
         if kind == "item" and len(line) - len(text) >= inner > 0:
+            return True
+        if kind == "para" and len(line) - len(text) >= inner + 4 and _NUMBERED.match(self.lines[at - 1]):
+            self.hanging = len(line) - len(text)
+        if kind == "para" and self.hanging and len(line) - len(text) == self.hanging:
             return True
         ended = before.rstrip("\"”’')*_").endswith((".", "!", "?", ":", ";"))
         if label_of(text)[0] or (ended and is_modal(text[:80])):
@@ -208,7 +272,10 @@ def _is_title(line: str) -> bool:
     if len(line) > 100 or line[-1] in ".;,!?:" or is_modal(line):
         return False
     words = [w for w in re.findall(r"[A-Za-z][\w'/-]*", line) if len(w) > 3]
-    return not words or sum(w[0].isupper() for w in words) * 10 >= len(words) * 7
+    if line.isascii():
+        return not words or sum(w[0].isupper() for w in words) * 10 >= len(words) * 7
+    # Other languages write titles like sentences: only short lines are.
+    return len(line) <= 70 and line[-1] not in "。;:,、\uff0c\uff1a\uff1b"
 
 
 def _wrap_width(lines: Sequence[str]) -> int:

@@ -80,7 +80,7 @@ class Draft:
         """Whether nothing is left besides ids and words such as "covered by"."""
         if self.acceptance:
             return False
-        words = re.findall(r"[A-Za-z]{2,}", ID_WORD.sub(" ", f"{self.text} {self.title}"))
+        words = re.findall(r"[^\W\d_]{2,}", ID_WORD.sub(" ", f"{self.text} {self.title}"))
         return all(word.lower() in _MENTION_WORDS for word in words)
 
 

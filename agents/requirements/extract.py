@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 
 from agents.requirements.blocks import parse_blocks
+from agents.requirements.collector import question
 from agents.requirements.documents import Document
 from agents.requirements.drafts import Draft, assign_keys
 from agents.requirements.model import Extraction, Paragraph
 from agents.requirements.sentences import tidy
+from agents.requirements.verdicts import judge_draft
 from agents.requirements.walker import Walker
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -25,9 +27,12 @@ def extract(source: Document | str) -> Extraction:
     walker.walk()
     drafts: list[Draft] = []
     left: list[Paragraph] = list(walker.unmapped)
+    questions: list[Paragraph] = list(walker.questions)
     for draft in walker.drafts:
+        if draft.kind and judge_draft(draft):
+            questions.append(question(draft))
         draft.weak = draft.weak or (bool(draft.key) and draft.is_mention())
-        if draft.kind is None or not (draft.text or draft.acceptance):
+        if draft.kind is None or not (draft.text or draft.acceptance or draft.title):
             left += _paragraphs(draft)
         else:
             drafts.append(draft)
@@ -43,6 +48,7 @@ def extract(source: Document | str) -> Extraction:
     return Extraction(
         requirements=tuple(r for _, r in settled),
         unmapped=tuple(sorted(left + headings, key=lambda p: p.lines)),
+        questions=tuple(sorted(questions, key=lambda q: q.lines)),
         paragraphs=total,
     )
 

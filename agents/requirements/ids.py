@@ -9,9 +9,9 @@ from functools import cache
 from agents.requirements.model import KINDS, Kind
 from agents.requirements.rules import rules
 
-_ID = r"[A-Z][A-Za-z]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_. ]?\d{1,5}(?:[.\-]\d{1,3}){0,3}[a-z]?"
-_GROUP = re.compile(r"[A-Za-z]+")
-_LETTERS = re.compile(r"[A-Za-z]+(?:[-_][A-Z]+)*")
+_ID = r"[A-ZА-Я][A-Za-zА-Яа-я]{0,9}(?:[-_][A-Z]{1,8}){0,2}[-_. ]?\d{1,5}(?:[.\-]\d{1,3}){0,3}[a-z]?"
+_GROUP = re.compile(r"[A-Za-zА-Яа-я]+")
+_LETTERS = re.compile(r"[A-Za-zА-Яа-я]+(?:[-_][A-Z]+)*")
 _DIGIT = re.compile(r"\d")
 _ID_ONLY = re.compile(rf"^\W{{0,3}}({_ID})\W{{0,3}}$")
 # An id defines only when something sets it off from what follows; "FR-1 is covered by …" is a mention.
@@ -22,7 +22,9 @@ _DEFINITION = re.compile(
 )
 _BRACKETED = re.compile(rf"^\[({_ID})\]\s+")
 # "FR-01 The system shall …" or "FR-01 `list` prints …": no separator, but a new sentence.
-_BARE_START = re.compile(rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?=[A-Z\"“`])")
+_BARE_START = re.compile(rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?=[\"“„«`(*]|[^\W\d_a-zа-я])")
+# In a list without bullets the text is set off by a gap.
+_GAP = re.compile(rf"^{_ID}\s{{2,}}")
 # A list item that begins with an id defines it, unless it goes on to speak about it: "- FR-1 is covered by …".
 _ITEM_START = re.compile(
     rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?!(?:is|are|was|were|has|and|or|to|see|says|needs|covers?|depends)\b)(?=[\w\"“`(])"
@@ -81,7 +83,8 @@ def defined_id(text: str, *, kind: str = "para") -> IdMatch | None:
     bare = (_ITEM_START if kind == "item" else _BARE_START).match(text)
     if bare and " " not in bare[1]:
         match = _match(bare[1], "", text[bare.end() :])
-        if match and (match.certain or (kind == "item" and "-" in match.key)):
+        offset = "**" in text[: bare.end()] or _GAP.match(text)
+        if match and (match.certain or (kind == "item" and "-" in match.key) or (kind == "para" and offset)):
             return match
     if kind != "heading":
         return None

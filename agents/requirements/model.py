@@ -64,6 +64,7 @@ class Extraction:
     requirements: tuple[ExtractedRequirement, ...]
     unmapped: tuple[Paragraph, ...]
     paragraphs: int = 0
+    questions: tuple[Paragraph, ...] = ()
 
     @property
     def mapped_paragraphs(self) -> int:
@@ -71,8 +72,9 @@ class Extraction:
         return self.paragraphs - sum(1 for p in self.unmapped if p.kind != "heading")
 
     def to_json(self) -> dict[str, Any]:
-        """Two lists: `requirements` and `unmapped`."""
+        """Three lists: `requirements`, `unmapped` and `questions`."""
         return {
             "requirements": [r.to_json() for r in self.requirements],
             "unmapped": [p.to_json() for p in self.unmapped],
+            "questions": [{"text": q.text, "lines": list(q.lines)} for q in self.questions],
         }

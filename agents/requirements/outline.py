@@ -10,9 +10,14 @@ _KINDS = frozenset(KINDS)
 
 
 class Outline:
-    """The stack of open sections; `headings` keeps all that ever were."""
+    """The stack of open sections; `headings` keeps all that ever were.
 
-    def __init__(self, *, design: bool) -> None:
+    `title` is the line of the heading that names the document ("Requirements of the shop"), `parts` what its sections
+    are about unless they say so themselves.
+    """
+
+    def __init__(self, *, design: bool, title: int = 0, parts: Role | None = None) -> None:
+        self.title, self.parts = title, parts
         self.sections: list[DraftSection] = []
         self.headings: list[DraftSection] = []
         self.design = design
@@ -21,7 +26,9 @@ class Outline:
         """Open a section; the answer is the role of the section around it."""
         self._leave(title, level)
         above = self.role()
-        own = heading_role(title)
+        own: Role | None = "prose" if line == self.title else heading_role(title)
+        if own is None and len(self.sections) == 1 and self.sections[0].line == self.title:
+            own = self.parts
         if own == "design" and (not self.design or above in _KINDS):
             own = None
         if above in _KINDS and own in ("prose", "mute") and len(plain_title(title).split()) > 2:

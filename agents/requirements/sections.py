@@ -6,16 +6,19 @@ import re
 from functools import cache, lru_cache
 from typing import Literal
 
+from agents.requirements.languages import wording
 from agents.requirements.model import Kind
 from agents.requirements.rules import rules
 
+# question: what is open
 # prose: sentences with "shall" and the like count · mute: stories only · design: statements of an architecture
-Role = Kind | Literal["prose", "mute", "design"]
+Role = Kind | Literal["prose", "mute", "design", "question"]
 
 _NUMBER = re.compile(r"^(\d{1,3}(?:\.\d{1,3}){0,5})[.):]?\s+")
 _STEP = re.compile(
     r"^(step|phase|stage|part|release|milestone|iteration|sprint|epic|module)\s+(\d{1,3})\b", re.IGNORECASE
 )
+_AND = re.compile(r"\s*[·&,/]\s*|\s(?:and|und|et|y|e|en|i|и|ve)\s")
 _LETTERED = re.compile(r"^[A-Z][.)]\s")
 
 
@@ -39,6 +42,8 @@ def _role_of(title: str) -> Role | None:
         if pattern.search(title):
             return role
     words, about = set(re.findall(r"[a-z&]+", title)), rules("headings")["words"]
+    if all(wording("qualities").fullmatch(part) for part in _AND.split(title)):
+        return "non_functional"
     if words.intersection(about["qualities"]) and words <= {*about["qualities"], *about["fillers"]}:
         return "non_functional"
     return None
@@ -46,7 +51,16 @@ def _role_of(title: str) -> Role | None:
 
 @cache
 def _role_patterns() -> list[tuple[Role, re.Pattern[str]]]:
-    return [(role, re.compile("|".join(patterns))) for role, patterns in rules("headings")["roles"].items()]
+    # Of all languages; the first role that fits counts, and what is open or excluded is asked for first.
+    listed = rules("headings")["roles"]
+    order: list[Role] = ["question", *listed]
+    found = []
+    for role in order:
+        words = [*listed.get(role, ())]
+        for language in rules("languages").values():
+            words += language.get(role, ())
+        found.append((role, re.compile("|".join(f"(?:{word})" for word in words))))
+    return found
 
 
 @cache

@@ -5,49 +5,55 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-_MODAL = re.compile(
-    r"\b(?:shall|must|should|needs to|is required|are required|has to)\b|\bSHALL\b|\bMUST\b", re.IGNORECASE
+from agents.requirements.languages import wording
+
+_QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|„[^“”]{0,400}[“”]|«[^»]{0,400}»|「[^」]{0,400}」|`[^`]{0,200}`")
+_SENTENCE_END = re.compile(
+    r"[.!?][\"”’')\]*_]{0,3}\s(?=[\"“‘«„(\[*_`]{0,3}\S)|[。\uff01\uff1f][」』\uff09)”]{0,2}(?=.)"
 )
-_QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|`[^`]{0,200}`")
-_SENTENCE_END = re.compile(r"[.!?][\"”’')\]]{0,3}\s(?=[\"“‘(\[*_`]{0,3}[A-Z0-9])")
-_ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "fig.", "eg.", "ie.")
+_OPENING = '"“‘«„([*_`'
+_ABBREVIATIONS = (
+    *("e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "fig.", "eg.", "ie."),
+    *("rev.", "mr.", "mrs.", "dr.", "st."),
+    *("z.b.", "z. b.", "d.h.", "bzw.", "ca.", "nr.", "m.", "mme.", "p.ex.", "ej.", "г.", "т.е.", "др.", "руб."),
+)
+# A sentence that begins with one of these goes on about what the sentence before it asks for.
+_GOES_ON = re.compile(r"(?:It|They|This|These|Those|He|She|Its|Their) ")
 _WISH = re.compile(r"\bI(?:'d like| want| need| would like| can| wish| should| must)\b")
 _AS_A = re.compile(r"\bas (?:an? |the )", re.IGNORECASE)
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+)\*\*(?!\w)")
-_LABEL = re.compile(r"^[*_`]{0,3}([A-Z][^:.!?|]{0,60}?)[*_`]{0,3}:[*_`]{0,3}(?:\s+|$)")
+_LABEL = re.compile(
+    r"^[*_`]{0,3}([^\W\d_a-z][^:\uff1a.!?|。]{0,60}?)\s?[*_`]{0,3}(?::[*_`]{0,3}(?:\s+|$)|\uff1a[*_`]{0,3})"
+)
 
 
 def is_modal(text: str) -> bool:
     """Whether the text demands something outside its quotations, and is no question."""
-    return bool(_MODAL.search(text)) and not text.rstrip().endswith("?") and bool(_MODAL.search(_QUOTED.sub("", text)))
+    if text.rstrip().endswith(("?", "\uff1f")):
+        return False
+    demands = wording("modal")
+    return bool(demands.search(text.lower())) and bool(demands.search(_QUOTED.sub("", text).lower()))
 
 
-def modal_sentences(text: str) -> list[str]:
-    """The demanding sentences; neighbours stay together, so that "It must also …" keeps what "it" is."""
-    found: list[list[str]] = []
-    open_run = False
-    for sentence in split_sentences(text):
-        demanding = is_modal(sentence)
-        if demanding and open_run:
-            found[-1].append(sentence)
-        elif demanding:
-            found.append([sentence])
-        open_run = demanding
-    return [" ".join(run) for run in found]
+def goes_on(sentence: str) -> bool:
+    """Whether the sentence is only understood with the one before it."""
+    return bool(_GOES_ON.match(sentence))
 
 
 def split_sentences(text: str) -> list[str]:
-    """Sentences in order; joined by one space they are the text again."""
+    """Sentences in order; together they are the text again, but for the spaces between them."""
     text = " ".join(text.split())
     sentences, start = [], 0
     for end in _SENTENCE_END.finditer(text):
-        stop = end.end() - 1
+        stop = end.end() - (text[end.end() - 1] == " ")
         if text[max(start, stop - 8) : stop].lower().endswith(_ABBREVIATIONS):
             continue
-        sentences.append(text[start:stop])
-        start = stop + 1
-    if start < len(text):
-        sentences.append(text[start:])
+        if text[stop] == " " and text[stop + 1 : stop + 6].lstrip(_OPENING)[:1].islower():
+            continue
+        sentences.append(text[start:stop].strip())
+        start = stop
+    if text[start:].strip():
+        sentences.append(text[start:].strip())
     return sentences
 
 
@@ -60,7 +66,7 @@ def user_story(text: str) -> str:
         if openings:
             start = openings[-1].start()
             return _without_quotes(text, start)
-    return ""
+    return text if wording("as_a").search(text[:400].lower()) else ""
 
 
 def tidy(text: str) -> str:
@@ -71,7 +77,7 @@ def tidy(text: str) -> str:
 def label_of(text: str) -> tuple[str, str]:
     """`Label: rest` split in two, for a label of at most six words; otherwise two empty strings."""
     found = _LABEL.match(text)
-    if not found or len(found[1].split()) > 6:
+    if not found or found[1][0].islower() or len(found[1].split()) > 6:
         return "", ""
     return found[1].strip("*_` "), text[found.end() :].strip()
 

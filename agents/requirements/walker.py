@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from agents.requirements.blocks import DocumentBlock
-from agents.requirements.drafts import ID_WORD, Draft
+from agents.requirements.collector import Collector, as_kind, kind_of, question, span_of
+from agents.requirements.drafts import Draft
 from agents.requirements.ids import IdMatch, worded_id
-from agents.requirements.model import KINDS, Kind, Paragraph
-from agents.requirements.outline import Outline
+from agents.requirements.languages import ends_open, is_open, is_struck, says
+from agents.requirements.model import KINDS, Paragraph
 from agents.requirements.rows import ASIDE, table_drafts
 from agents.requirements.sections import Role, heading_role
-from agents.requirements.sentences import is_modal, label_of, modal_sentences, split_sentences, tidy, user_story
+from agents.requirements.sentences import is_modal, label_of, split_sentences, tidy, user_story
+from agents.requirements.survey import (
+    story_headings,
+    title_items,
+)
+from agents.requirements.verdicts import introduces, is_withdrawn, of_sentence
 
 _KINDS = frozenset(KINDS)
 _SCENARIO = re.compile(r"^(?:Scenario(?: Outline)?:|Given\s)")
@@ -20,61 +25,78 @@ _STEP_WORD = re.compile(r"^(?:Given|When|Then|And|But|Examples:)\b|^\|")
 _BELONGS = frozenset(
     "target example examples note notes rationale log-schema schema details default priority estimate status".split()
 )
-_ANNOUNCES = re.compile(r"\b(?:the following|as follows|listed below)\b", re.IGNORECASE)
+# "### Requirement: Login" of OpenSpec, which has names for ids.
+_NAMED = re.compile(r"^Requirement\s{0,2}[:\uff1a]\s*(?=\S)")
+# A criterion of EARS states behaviour of its own.
+_EARS = re.compile(r"^[*_]*(?:WHEN|IF|WHILE|WHERE|ONCE|AFTER|THE)\b.*\bSHALL\b", re.IGNORECASE)
 _ACTOR = re.compile(
     r"\b(?:systems?|agents?|applications?|apps?|tools?|loop|mechanism|services?|users?)\b", re.IGNORECASE
 )
 
 
-class Walker:
-    """Collects drafts and the paragraphs that became none."""
+class Walker(Collector):
+    """Decides block by block."""
 
     def __init__(self, blocks: list[DocumentBlock]) -> None:
-        self.blocks = blocks
-        self.drafts: list[Draft] = []
-        self.unmapped: list[Paragraph] = []
+        super().__init__(blocks)
         self.container: Draft | None = None
         self.container_level = 0
         self.open: Draft | None = None
-        self.criteria = False
+        self.criteria = self.told = False
         self.open_criteria = False
         self.scenario = False
         self.list_role: Role | None = None
-        self.families = _families(blocks)
-        self.known_ids = {block.defines.key for block in blocks if block.defines}
-        self.design = _is_design_document(blocks, self.families)
-        self.outline = Outline(design=self.design)
+        self.titles, self.stories = title_items(blocks), story_headings(blocks)
+        self.ticks = any(b.ticked for b in blocks) and any(b.kind == "item" and not b.ticked for b in blocks)
+        self.list_indent = -1
+        self.aside_next = False
 
     def walk(self) -> None:
         """Go through all blocks once."""
         for index, block in enumerate(self.blocks):
             following = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
+            aside, self.aside_next = self.aside_next, False
             if block.kind == "heading":
-                self._heading(block)
+                self._heading(block, card=index in self.stories)
+            elif block.aside or (aside and block.kind != "item"):
+                self._remark(block)
+            elif block.kind == "scenario":
+                self._scenario(block)
+            elif index in self.titles:
+                self._list_title(block)
+            elif block.ticked and self.ticks:
+                self._close()
+                self._leave_out(block)
             elif block.kind == "table":
                 self._table(block)
             elif block.kind == "code":
                 self._code(block)
             else:
                 self._text(block, following)
-            if block.kind != "item" and not block.text.endswith(":"):
-                self.list_role = None
+            if block.kind != "item" and not block.text.endswith((":", "\uff1a")):
+                self.list_role, self.list_indent = None, -1
         self._close()
 
     # --- headings
 
-    def _heading(self, block: DocumentBlock) -> None:
+    def _heading(self, block: DocumentBlock, *, card: bool) -> None:
         self._close()
         self.scenario = False
         found = self._id(block.defines)
-        if self.container and block.level > self.container_level and not found:
+        named = card or is_struck(block.text) or bool(_NAMED.match(block.text))
+        if self.container and block.level > self.container_level and not (found or named):
             self.criteria = heading_role(block.text) == "acceptance"
-            self.container.cover(_span(block))
+            self.container.cover(span_of(block))
             return
-        self.container, self.criteria = None, False
+        self.container, self.criteria, self.told = None, False, False
         above = self.outline.enter(block.text, block.level, block.a)
+        if named and not found and above != "mute":
+            draft = self._draft(block, "story" if card else kind_of(self.outline.role()))
+            draft.title, draft.parts, draft.source = _NAMED.sub("", block.text), [], "heading"
+            self.container, self.container_level = draft, block.level
+            self._keep(draft)
         if found and (above != "mute" or found.certain):
-            draft = self._draft(block, found.kind or _kind_of(self.outline.role()))
+            draft = self._draft(block, found.kind or kind_of(self.outline.role()))
             draft.key, draft.family, draft.title = found.key, found.prefix, found.title or found.rest
             draft.parts = [" ".join(filter(None, (found.title, found.rest)))]
             draft.weak = above == "mute"
@@ -82,11 +104,43 @@ class Walker:
             self.container, self.container_level = draft, block.level
             self._keep(draft)
 
+    # --- what stands between
+
+    def _remark(self, block: DocumentBlock) -> None:
+        """A quotation, a comment, an example: no requirement, but it may say what is open or dropped."""
+        self._close()
+        comment = block.text.startswith("#")
+        if comment and is_open(block.text):
+            self._ask(block)
+        elif comment and is_withdrawn(block.text):
+            self._keep(self._draft(block, "non_goal", block.text.lstrip("# ")))
+        elif self.container and not block.aside:
+            self.container.cover(span_of(block))
+        else:
+            self._leave_out(block)
+
+    def _list_title(self, block: DocumentBlock) -> None:
+        self._close()
+        role = heading_role(block.text)
+        if role in ("non_goal", "question", "acceptance"):
+            self.list_role, self.list_indent = role, block.indent
+        self._leave_out(block)
+
+    def _scenario(self, block: DocumentBlock) -> None:
+        host = self.container or (self.open if self.open and self.open.key else None)
+        if host:
+            host.add(block.text, span_of(block), criterion=True)
+        else:
+            self._close()
+            self._keep(self._draft(block, "functional"))
+
     # --- text
 
     def _text(self, block: DocumentBlock, following: DocumentBlock | None) -> None:
         if self._scenario_step(block, following):
             return
+        if block.kind == "item" and block.indent <= self.list_indent:
+            self.list_role, self.list_indent = None, -1
         found = self._id(block.defines or worded_id(block.text))
         if found and self._is_criterion(found, block):
             return
@@ -98,8 +152,20 @@ class Walker:
             return
         if self._criteria_label(block):
             return
+        label = label_of(block.text)[0]
+        if block.kind == "para" and (says("old", block.text) or (label and says("label_aside", label))):
+            self._close()
+            self.aside_next = block.text.rstrip("*_ ").endswith((":", "\uff1a"))
+            self._leave_out(block)
+            return
         self._close()
-        if self.container:
+        if self.container and block.kind == "item" and _EARS.match(block.text):
+            self._ears(self.container, block)
+            return
+        if self.container and is_struck(block.text):
+            self._keep(self._draft(block, "non_goal"))
+            return
+        if self.container and not (self.told and block.kind != "item"):
             self._attach(self.container, block, criterion=self.criteria)
             return
         story = user_story(block.text)
@@ -115,9 +181,9 @@ class Walker:
     def _define(self, block: DocumentBlock, found: IdMatch) -> None:
         self._close()
         role = (self.list_role if block.kind == "item" else None) or self.outline.role()
-        kind = found.kind or _kind_of(role)
+        kind = found.kind or kind_of(role)
         if role == "non_goal" or (role == "acceptance" and found.kind is None):
-            kind = _kind_of(role)
+            kind = kind_of(role)
         story = user_story(block.text)
         draft = self._draft(block, "story" if story and found.kind is None else kind)
         draft.key, draft.family, draft.title = found.key, found.prefix, found.title
@@ -130,10 +196,10 @@ class Walker:
         if found.prefix != "AC":
             return False
         if self.open and self.open.kind != "acceptance" and block.kind == "item" and block.indent > self.open.indent:
-            self.open.add(block.text, _span(block), criterion=True)
+            self.open.add(block.text, span_of(block), criterion=True)
             return True
         if self.container and self.container.kind != "acceptance":
-            self.container.add(block.text, _span(block), criterion=True)
+            self.container.add(block.text, span_of(block), criterion=True)
             return True
         return False
 
@@ -147,7 +213,7 @@ class Walker:
             introduced = draft.source == "para" and (draft.parts[-1].endswith(":") or adjacent)
             listed = draft.source == "para" and len(draft.blocks) > 1 and draft.blocks[-1][0] == "item"
             return (deeper and draft.source == "item") or introduced or (listed and not block.after_blank)
-        if deeper and draft.source == "item":
+        if deeper and (draft.source == "item" or draft.parts[-1].endswith((":", "\uff1a"))):
             return True
         label = label_of(block.text)[0].lower().replace(" ", "-")
         if block.after_blank:
@@ -162,16 +228,27 @@ class Walker:
                 self.criteria = True
             else:
                 self.open_criteria = True
-            draft.add(rest, _span(block), criterion=True)
+            draft.add(rest, span_of(block), criterion=True)
             return
         if label.lower() in ASIDE:
-            draft.cover(_span(block))
+            draft.cover(span_of(block))
             return
         story = user_story(block.text)
         if story and draft.family in ("R", "REQ", "US", "STORY", "F", "UC"):
             draft.kind = "story"
         text = rest if role == "story" and rest else block.text
-        draft.add(text, _span(block), criterion=criterion)
+        draft.add(text, span_of(block), criterion=criterion)
+
+    def _ears(self, container: Draft, block: DocumentBlock) -> None:
+        """A criterion that states behaviour is a requirement: 2.1 of `Requirement 2`, as its author refers to it."""
+        draft = self._draft(block, kind_of(self.outline.role()))
+        number = re.search(r"\d+$", container.key)
+        if number and block.marker[:-1].isdigit():
+            draft.key, draft.family = f"{number[0]}.{block.marker[:-1]}", container.key
+        if len(container.blocks) == 1:
+            container.kind = None  # its title alone asks for nothing
+        self.told = True
+        self._keep(draft)
 
     def _criteria_label(self, block: DocumentBlock) -> bool:
         """`Acceptance criteria:` right after a requirement: what follows are its criteria."""
@@ -180,11 +257,11 @@ class Walker:
             return False
         if self.container:
             self.criteria = True
-            self.container.add(rest, _span(block), criterion=True)
+            self.container.add(rest, span_of(block), criterion=True)
             return True
         if self.open is None or self.open.kind not in ("story", "functional", "non_functional"):
             return False
-        self.open.add(rest, _span(block), criterion=True)
+        self.open.add(rest, span_of(block), criterion=True)
         self.open_criteria = True
         return True
 
@@ -195,36 +272,46 @@ class Walker:
         if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story", "goal"):
             role = labelled or role
         if block.kind == "item":
+            if label and says("label_aside", label):
+                self._leave_out(block)
+                return
+            if self.letter and not self.listed and role == "prose" and len(split_sentences(block.text)) > 1:
+                self._prose(block)
+                return
             kind = "constraint" if role == "design" else role if role in _KINDS else None
-            draft = self._draft(block, _kind_of(role) if kind is None and role != "prose" else _as_kind(kind))
+            draft = self._draft(block, kind_of(role) if kind is None and role != "prose" else as_kind(kind))
             draft.source, draft.title = "item", label if rest else ""
             draft.weak = role == "mute"
+            if role == "question" or (role == "mute" and ends_open(block.text)):
+                self._ask(block)
+                return
+            if self.listed and role == "prose":
+                role = "functional"
             if role == "mute" or (role == "design" and label.lower().startswith("example")):
                 draft.kind = None
             self._open(draft)
             return
-        if block.text.startswith("<!--") or (block.kind == "para" and self._only_mentions(block.text)):
+        if block.text.startswith("<!--") or (block.kind == "para" and self.only_mentions(block.text)):
             self._leave_out(block)
-        elif _introduces(block.text) and not (role in _KINDS and rest):
+        elif introduces(block.text) and not (role in _KINDS and rest):
             intro = heading_role(block.text)
-            if intro in ("non_goal", "acceptance") or (len(block.text.split()) <= 6 and intro in _KINDS):
+            if intro in ("non_goal", "acceptance", "question") or (len(block.text.split()) <= 6 and intro in _KINDS):
                 self.list_role = intro
             self._leave_out(block)
-        elif role in _KINDS:
-            draft = self._draft(block, _kind_of(role))
+        elif role == "question":
+            self._ask(block)
+        elif role in _KINDS and role != "goal" and not self.is_remark(block, role):
+            draft = self._draft(block, kind_of(role))
             draft.title = label if rest else ""
             self._open(draft)
         elif role == "design" and (is_modal(block.text) or _ACTOR.search(block.text)):
             self._keep(self._draft(block, "functional"))
-        elif role != "mute" and is_modal(block.text):
-            for sentence in modal_sentences(tidy(block.text)):
-                self._keep(self._draft(block, "functional", sentence))
-        else:
+        elif role == "mute" and not ends_open(block.text):
             self._leave_out(block)
-
-    def _only_mentions(self, text: str) -> bool:
-        """A remark on requirements that are defined elsewhere is none itself."""
-        return any(key in self.known_ids for key in ID_WORD.findall(text)) and not is_modal(text)
+        elif role == "mute":
+            self._ask(block)
+        else:
+            self._prose(block)
 
     def _scenario_step(self, block: DocumentBlock, following: DocumentBlock | None) -> bool:
         """Gherkin: a scenario is one criterion, of the requirement around it or on its own."""
@@ -236,7 +323,7 @@ class Walker:
             self.scenario = True
             host = self.container or (self.open if self.open and self.open.key else None)
             if host:
-                host.add(text, _span(block), criterion=True)
+                host.add(text, span_of(block), criterion=True)
             else:
                 self._close()
                 draft = self._draft(block, "acceptance")
@@ -246,11 +333,11 @@ class Walker:
         if self.scenario and _STEP_WORD.match(text):
             host = self.container or self.open
             if host and host.acceptance:
-                host.cover(_span(block))
+                host.cover(span_of(block))
                 host.acceptance[-1] = f"{host.acceptance[-1]} {tidy(text)}"
                 return True
             if host:
-                host.add(text, _span(block))
+                host.add(text, span_of(block))
                 return True
         self.scenario = False
         return False
@@ -262,6 +349,12 @@ class Walker:
         if block.table is None:
             return
         role = self.list_role or self.outline.role()
+        if role == "question":
+            for row in block.table.rows:
+                text = tidy(" | ".join(" ".join(cell) for cell in row.cells))
+                if any(is_open(" ".join(cell)) for cell in row.cells) and "~~" not in text:
+                    self.questions.append(Paragraph(text, (row.a, row.b), "question", self.outline.place()[0]))
+            role = "mute"
         made = table_drafts(block.table, role, self.families, design=self.design)
         for draft in made:
             draft.section, draft.step = self.outline.place()
@@ -279,79 +372,23 @@ class Walker:
         host = self.open or self.container
         inside = host is not None and host.source == "item" and block.indent > host.indent
         if host and (inside or host is self.container or host.parts[-1].rstrip("*` ").endswith(":")):
-            host.add(block.text, _span(block))
+            host.add(block.text, span_of(block))
         else:
             self._close()
             self._leave_out(block)
 
     # --- drafts
 
-    def _draft(self, block: DocumentBlock, kind: Kind | None, text: str | None = None) -> Draft:
-        draft = Draft(block.a, block.b, kind, [block.text if text is None else text])
-        draft.section, draft.step = self.outline.place()
-        draft.indent, draft.source = block.indent, block.kind
-        draft.blocks = [_span(block)]
-        return draft
-
     def _open(self, draft: Draft) -> None:
         self.open, self.open_criteria = draft, False
         self._keep(draft)
 
-    def _keep(self, draft: Draft) -> None:
-        self.drafts.append(draft)
-        draft.under = self.outline.lines()
-
     def _close(self) -> None:
         """A candidate from prose becomes a requirement when it demands something."""
         draft, self.open, self.open_criteria = self.open, None, False
-        if draft and draft.kind is None and not draft.weak and is_modal(draft.text):
-            draft.kind = "functional"
-
-    def _leave_out(self, block: DocumentBlock) -> None:
-        kind = block.kind if block.kind in ("item", "code") else "text"
-        self.unmapped.append(Paragraph(tidy(block.text), (block.a, block.b), kind, self.outline.place()[0]))
-
-
-def _introduces(text: str) -> bool:
-    """Whether a paragraph only announces what comes after it."""
-    if text.startswith("**") and text.endswith("**") and text.count("**") == 2:
-        return True
-    text = text.rstrip("*_ ")
-    if text.endswith(":"):
-        return len(split_sentences(text)) == 1
-    return bool(_ANNOUNCES.search(text)) and len(split_sentences(text)) == 1 and not is_modal(text)
-
-
-def _span(block: DocumentBlock) -> tuple[str, int, int, str]:
-    return block.kind, block.a, block.b, block.text
-
-
-def _as_kind(role: str | None) -> Kind | None:
-    return role if role in _KINDS else None  # type: ignore[return-value]  # the test narrows it
-
-
-def _kind_of(role: Role | None) -> Kind:
-    return _as_kind(role) or "functional"
-
-
-def _families(blocks: list[DocumentBlock]) -> frozenset[str]:
-    """Unknown prefixes that define at least two different ids: PAY-1, PAY-2."""
-    found: Counter[str] = Counter()
-    for key, prefix in {(m.key, m.prefix) for b in blocks if (m := b.defines) and not m.known}:
-        if key:
-            found[prefix] += 1
-    return frozenset(prefix for prefix, count in found.items() if count > 1)
-
-
-def _is_design_document(blocks: list[DocumentBlock], families: frozenset[str]) -> bool:
-    """A specification with neither ids nor a section of requirements: its architecture is what it demands."""
-    headings = [b for b in blocks if b.kind == "heading"]
-    top = min((b.level for b in headings), default=0)
-    for block in blocks:
-        found = block.defines
-        if found and (found.certain or found.prefix in families):
-            return False
-        if block.table and block.table.id_column() >= 0:
-            return False
-    wanted = ("functional", "non_functional", "story", "acceptance")
-    return not any(heading_role(b.text) in wanted for b in headings if b.level <= top + 1 or b.level == 8)
+        if draft and draft.kind is None and not draft.weak:
+            verdict = of_sentence(draft.text, letter=self.letter)
+            if verdict == "question":
+                self.questions.append(question(draft))
+            else:
+                draft.kind = verdict

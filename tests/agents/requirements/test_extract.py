@@ -34,6 +34,7 @@ def test_the_answer_as_json_has_exactly_these_fields() -> None:
             {"text": "Background", "kind": "heading", "lines": [4, 4]},
             {"text": "We like notes.", "kind": "text", "lines": [5, 5]},
         ],
+        "questions": [],
     }
 
 
@@ -192,14 +193,25 @@ def test_a_flattened_table_without_ids_is_one_row_per_group() -> None:
 def test_a_requirement_heading_collects_story_and_criteria() -> None:
     found = by_key(
         "## Requirements\n\n### Requirement 1\n\n**User Story:** As a cook, I want fire, so that I can cook.\n\n"
-        "#### Acceptance Criteria\n\n1. WHEN lit THEN it SHALL burn\n2. IF wet THEN it SHALL not\n\n### "
-        "Requirement 2\n\nIt smells.\n"
+        "#### Acceptance Criteria\n\n1. hot\n2. round\n\n### Requirement 2\n\nIt smells.\n"
     )
     assert found["R1"].kind == "story"
     assert found["R1"].text == "As a cook, I want fire, so that I can cook."
-    assert found["R1"].acceptance == ("WHEN lit THEN it SHALL burn", "IF wet THEN it SHALL not")
+    assert found["R1"].acceptance == ("hot", "round")
     assert found["R1"].lines == (3, 10)
     assert found["R2"].text == "It smells."
+
+
+def test_criteria_that_state_behaviour_are_requirements_with_the_number_their_author_refers_to() -> None:
+    found = by_key(
+        "## Requirements\n\n### Requirement 2\n\n**User Story:** As a cook, I want fire.\n\n"
+        "#### Acceptance Criteria\n\n1. WHEN lit THEN it SHALL burn\n2. ~~IF wet THEN it SHALL burn~~\n"
+    )
+    assert [(key, r.kind, r.lines) for key, r in found.items()] == [
+        ("R2", "story", (3, 7)),
+        ("2.1", "functional", (9, 9)),
+        ("R3", "non_goal", (10, 10)),
+    ]
 
 
 def test_a_criteria_label_belongs_to_the_story_before_it() -> None:
@@ -244,7 +256,7 @@ def test_prose_under_a_feature_heading_is_a_requirement_per_paragraph() -> None:
 
 def test_sections_decide_the_kind_of_what_has_no_id() -> None:
     found = extract(
-        "# Product\n## Goals\nBe quick.\n## Features\n- Save\n## Non-functional requirements\n- Fast\n## "
+        "# Product\n## Goals\n- Be quick.\n## Features\n- Save\n## Non-functional requirements\n- Fast\n## "
         "Technical Constraints\n- Django\n"
         "## Acceptance Criteria\n- Tests pass\n## Out of scope\n- Video\n## Use cases\n- Cooking\n## "
         "Future enhancements\n- Sound\n"

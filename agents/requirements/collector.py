@@ -1,0 +1,107 @@
+"""What the walk over a document has collected, and how sentences are added to it."""
+
+from __future__ import annotations
+
+from agents.requirements.blocks import DocumentBlock
+from agents.requirements.drafts import ID_WORD, Draft
+from agents.requirements.model import KINDS, Kind, Paragraph
+from agents.requirements.outline import Outline
+from agents.requirements.sections import Role, heading_role
+from agents.requirements.sentences import goes_on, is_modal, label_of, split_sentences, tidy
+from agents.requirements.survey import has_ids, id_families, is_bare, is_design_document, is_talk, title_line
+from agents.requirements.verdicts import of_sentence
+
+_KINDS = frozenset(KINDS)
+
+
+class Collector:
+    """Drafts, questions and the paragraphs that became neither; and what holds for the whole document."""
+
+    def __init__(self, blocks: list[DocumentBlock]) -> None:
+        self.blocks = blocks
+        self.drafts: list[Draft] = []
+        self.questions: list[Paragraph] = []
+        self.unmapped: list[Paragraph] = []
+        self.families = id_families(blocks)
+        self.known_ids = {block.defines.key for block in blocks if block.defines}
+        self.numbered = has_ids(blocks, self.families)
+        self.design = not self.numbered and is_design_document(blocks)
+        talk, bare = is_talk(blocks), is_bare(blocks)
+        self.letter = talk or bare
+        self.listed = bare and not talk and not self.numbered
+        title = title_line(blocks)
+        named = next((heading_role(b.text) for b in blocks if b.a == title), None)
+        parts = named if named in ("functional", "non_functional") and not self.numbered else None
+        self.outline = Outline(design=self.design, title=title, parts=parts)
+
+    def _prose(self, block: DocumentBlock) -> None:
+        """Sentence by sentence: what is asked for, excluded, withdrawn or open; the rest is left over."""
+        at, before = 0, None
+        sentences = split_sentences(block.text)
+        spoken = self.letter and block.text[:1] in '"“„«「'  # what somebody asked to pass on
+        for number, sentence in enumerate(sentences, start=1):
+            start = max(at, block.text.find(sentence.split(" ", 1)[0], at))
+            at = start + max(1, len(sentence) - 2)
+            a, b = block.lines_of(start, start + len(sentence) - 1)
+            b = block.b if number == len(sentences) else b
+            piece = DocumentBlock("para", a, b, sentence)
+            verdict = of_sentence(sentence.strip('"“”„«»「」') if spoken else sentence, letter=self.letter)
+            if before and goes_on(sentence) and verdict in (None, "functional"):
+                before.add(sentence, span_of(piece))
+                continue
+            before = None
+            if verdict is None or sentence.endswith((":", "\uff1a")):
+                self._leave_out(piece)
+            elif verdict == "question":
+                self._ask(piece)
+            else:
+                draft = self._draft(piece, verdict, tidy(sentence))
+                before = draft if verdict == "functional" else None
+                self._keep(draft)
+
+    def _ask(self, block: DocumentBlock) -> None:
+        self.questions.append(Paragraph(tidy(block.text), (block.a, block.b), "question", self.outline.place()[0]))
+        self._leave_out(block)
+
+    def is_remark(self, block: DocumentBlock, role: Role) -> bool:
+        """A remark among requirements with ids."""
+        before = self.drafts[-1] if self.drafts else None
+        if before is None or role != "functional" or is_modal(block.text) or label_of(block.text)[0]:
+            return False
+        return bool(before.key) and before.section == self.outline.place()[0]
+
+    def only_mentions(self, text: str) -> bool:
+        """A remark on requirements that are defined elsewhere is none itself."""
+        return any(key in self.known_ids for key in ID_WORD.findall(text)) and not is_modal(text)
+
+    def _draft(self, block: DocumentBlock, kind: Kind | None, text: str | None = None) -> Draft:
+        draft = Draft(block.a, block.b, kind, [block.text if text is None else text])
+        draft.section, draft.step = self.outline.place()
+        draft.indent, draft.source = block.indent, block.kind
+        draft.blocks = [span_of(block)]
+        return draft
+
+    def _keep(self, draft: Draft) -> None:
+        self.drafts.append(draft)
+        draft.under = self.outline.lines()
+
+    def _leave_out(self, block: DocumentBlock) -> None:
+        kind = block.kind if block.kind in ("item", "code") else "text"
+        self.unmapped.append(Paragraph(tidy(block.text), (block.a, block.b), kind, self.outline.place()[0]))
+
+
+def question(draft: Draft) -> Paragraph:
+    """What a draft leaves open."""
+    return Paragraph(draft.text, (draft.a, draft.b), "question", draft.section)
+
+
+def span_of(block: DocumentBlock) -> tuple[str, int, int, str]:
+    return block.kind, block.a, block.b, block.text
+
+
+def as_kind(role: str | None) -> Kind | None:
+    return role if role in _KINDS else None  # type: ignore[return-value]  # the test narrows it
+
+
+def kind_of(role: Role | None) -> Kind:
+    return as_kind(role) or "functional"

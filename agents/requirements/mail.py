@@ -1,0 +1,34 @@
+"""Mail as text: which lines are headers, quotations, signatures and older mails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_HEADER = re.compile(
+    r"^(?:from|to|cc|bcc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|envoyé|para|asunto|enviado|assunto|da|a|"
+    r"oggetto|inviato|aan|onderwerp|verzonden|od|do|dw|temat|dotyczy|dnia|wysłano|от|кому|тема|дата|kimden|kime|konu|"
+    r"发件人|收件人|主题|日期|抄送|差出人|宛先|件名|日時|보낸 ?사람|받는 ?사람|제목|날짜)\s{0,2}[:\uff1a]\s?",
+    re.IGNORECASE,
+)
+_OLDER = re.compile(
+    r"^(?:-{2,}\s*\S.{0,60}\S\s*-{2,}|(?:on|am|le|el|il|em|op|w dniu)\s.{0,120}"
+    r"(?:wrote|schrieb|écrit|escribió|scritto|escreveu|schreef|napisał\w*)\s?\S{0,40}\s?:)$",
+    re.IGNORECASE,
+)
+_SIGNATURE = re.compile(r"^--\s*$")
+
+
+def aside_lines(lines: Sequence[str]) -> frozenset[int]:
+    """Indexes of the lines that are not what the writer says in this mail; none when the text is no mail."""
+    top = [at for at, line in enumerate(lines[:30]) if line.strip()][:12]
+    headers = [at for at in top if _HEADER.match(lines[at])]
+    if len(headers) < 2:
+        return frozenset()
+    aside, older, signed = set(headers), False, False
+    for at, line in enumerate(lines):
+        older = older or bool(at > headers[-1] and _OLDER.match(line.strip()))
+        signed = signed or bool(_SIGNATURE.match(line))
+        if older or signed or line.lstrip().startswith(">"):
+            aside.add(at)
+    return frozenset(aside)
