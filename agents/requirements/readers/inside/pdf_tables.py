@@ -146,7 +146,9 @@ def _end(rows: Sequence[_Row], at: int) -> int:
         end += 1
     if end - at == 2:
         return end if len(rows[at].cells) == len(rows[at + 1].cells) > 2 else at
-    second = rows[at + 1].others() if end > at + 1 else []
+    if end - at < 2:
+        return at
+    second = rows[at + 1].others()
     return end if any(_alike(row, second) for row in rows[at:end] if row is not rows[at + 1]) else at
 
 

@@ -103,6 +103,13 @@ def test_cells_that_are_wrapped_stay_in_their_row(read: Read) -> None:
 
 
 @pytest.mark.bubblewrap
+def test_texts_beside_each_other_at_the_end_of_a_page_are_one_line(read: Read) -> None:
+    """It was refused as damaged: the search for tables looked behind the last row."""
+    page = [*lines("The system shall start.", top=790), (60, 60, 10, "body", "Signed:"), (300, 60, 10, "body", "Date:")]
+    assert read(pdf([page]), "a.pdf").lines == ("The system shall start.", "", "Signed: Date:")
+
+
+@pytest.mark.bubblewrap
 def test_paragraphs_that_begin_with_a_bold_id_are_no_table(read: Read) -> None:
     page = []
     for at, words in enumerate(
