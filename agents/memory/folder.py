@@ -132,4 +132,5 @@ def copied(path: Path) -> Iterator[ChromaFolder]:
         try:
             yield folder
         finally:
+            folder.attempt(lambda client: client.close(), None)  # Chroma keeps what it opened, by its path, until then
             folder.close()

@@ -19,6 +19,7 @@ INLINE: dict[str, tuple[str, ...]] = {
     "task.refused": ("model",),
     "task.unreadable": ("model",),
     "plan.again": ("model",),
+    "question": ("person",),
 }
 
 

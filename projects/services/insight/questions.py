@@ -30,7 +30,7 @@ from projects.models import Project
 from projects.services.accounts import rights
 from projects.services.accounts.rights import Person
 from projects.services.delivery.downloads import branches
-from projects.services.insight.lessons import embedder, store, trouble
+from projects.services.insight.lessons import embedder, store
 from projects.services.work.queue import enqueue
 
 LONGEST = 200  # characters of a question
@@ -74,8 +74,6 @@ def index_project(project: Project, commit: str = "", *, again: bool = False, se
 
     What another embedding has indexed is replaced only with `again`. Raises GitError.
     """
-    if problem := trouble():
-        return problem
     made, at = VectorStore(store().folder, project.slug, embedder().label), commit or _newest(project)
     if not at:
         return ""
@@ -146,14 +144,12 @@ def _place(found: FoundPlace) -> CodePlace:
 @contextmanager
 def _vectors(project: Project) -> Iterator[tuple[VectorStore | None, str]]:
     """The vectors of a project, its own or a copy; or why there are none."""
-    if problem := (trouble() if settings.REDIS_URL else ""):
-        yield None, problem
-        return
     folder: ChromaFolder = store().folder
-    folder.client()
-    if not folder.taken:
-        yield VectorStore(folder, project.slug, embedder().label), folder.problem
-        return
+    if not settings.REDIS_URL:  # else the workers own it: a page that took it would leave them without memory
+        folder.client()
+        if not folder.taken:
+            yield VectorStore(folder, project.slug, embedder().label), folder.problem
+            return
     try:
         with copied(folder.path) as copy:
             yield VectorStore(copy, project.slug, embedder().label), ""

@@ -13,6 +13,7 @@ import pytest
 from agents.context.vectors import VectorStore
 from agents.llm.base import LLMError
 from agents.memory.embedders import Embedder
+from agents.memory.folder import ChromaFolder
 from projects import jobs
 from projects.engine.paths import repository_of
 from projects.errors import BadInput, NotFound
@@ -134,6 +135,20 @@ def test_a_process_that_does_not_own_the_memory_searches_a_copy_of_it(project: A
         assert "Another process owns the memory" in questions.index_project(project)
     finally:
         owner.close()
+
+
+def test_with_workers_of_their_own_a_page_takes_a_copy_and_leaves_the_memory_to_them(
+    project: Any, settings: Any
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    assert "cannot be read" in questions.search(project, "discount of customers").notes[0]
+    assert not lessons.store().folder.path.exists()
+    jobs.index_project(project.pk)  # a worker
+    lessons.store().close()
+    lessons.store.cache_clear()
+    found = questions.search(project, "discount of customers")
+    assert (found.places[0].path, found.notes) == ("shop/basket.py", [])
+    assert ChromaFolder(lessons.store().folder.path).client() is not None
 
 
 def test_a_deleted_project_leaves_no_vectors(project: Any, django_user_model: Any) -> None:
