@@ -35,7 +35,8 @@ _HEADINGS = {
     TESTS_NOW: "tests",
     "The new tests:": "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",
-    "The document:": "document",
+    "Paragraphs that no requirement was read from, each with its line:": "document",
+    "The last plan:": "plan",
     "The change:": "change",
     SUMMARY: "summary",
     NEWEST_RUN: "trace",
@@ -53,7 +54,7 @@ _OPEN = re.compile(r"(`{3,})[^`]*")
 
 # What a conversation is about: never shortened.
 PINNED = frozenset(
-    "system,house rules,task,requirements,people,tests,trace,findings,review,conflict,document".split(",")
+    "system,house rules,task,requirements,people,tests,trace,findings,review,conflict,document,plan".split(",")
 )
 
 

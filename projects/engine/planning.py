@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.context.files import outline
-from agents.engine.planner_graph import PlanContext, PlanState, build_plan_graph
+from agents.engine.planner_context import PlanContext
+from agents.engine.planner_graph import PlanState, build_plan_graph
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
@@ -22,7 +24,7 @@ MOST_STEPS = 50
 
 
 class DatabasePlanStore:
-    """Implements agents.engine.planner_graph.PlanStore."""
+    """Implements agents.engine.planner_context.PlanStore."""
 
     def __init__(self, run: Run, event_log: DatabaseEventLog) -> None:
         self._run, self._event_log = run, event_log
@@ -39,9 +41,10 @@ class DatabasePlanStore:
     def any_found(self) -> bool:
         return self._document.requirements.wanted().exists()
 
-    def confirm_if_waived(self) -> None:
-        if self._run.project.autonomy in NO_APPROVAL and not self.confirmed() and self.any_found():
-            self._event_log.fenced(lambda: documents.confirm_requirements(self._document, by=None))
+    def confirm_if_waived(self, *, small: bool) -> None:
+        waived = small or self._run.project.autonomy in NO_APPROVAL
+        if waived and not self.confirmed() and self.any_found():
+            self._event_log.fenced(lambda: documents.confirm_requirements(self._document, by=None, small=small))
 
     def _accepted(self) -> Any:
         return self._document.requirements.filter(status=Requirement.Status.ACCEPTED).order_by("ordinal")
@@ -74,14 +77,16 @@ def plan(run: Run, *, actor: str, token: int) -> None:
     event_log = DatabaseEventLog(run, actor=actor, token=token)
     announce(run, event_log)
     project = run.project
-    rejected = Plan.objects.filter(project=project, status=Plan.Status.REJECTED).order_by("-version").first()
     document = run.document
     assert document is not None  # noqa: S101
+    last = plans.newest_plan(document)
+    rejected = last if last is not None and last.status == Plan.Status.REJECTED else None
     context = PlanContext(
         project=project.slug,
         text=document.text,
         house_rules=rules_of(project),
         comment=rejected.comment if rejected else "",
+        last_plan=json.dumps(rejected.content, ensure_ascii=False) if rejected else "",
         code=_code(project, document.text),
         background=reading.background_of(document),
         event_log=event_log,

@@ -12,7 +12,9 @@ from agents.engine.contracts import TaskContext, TaskLimits
 from agents.engine.nodes import coder, reviewer, tester
 from agents.engine.nodes.common import opening, request_files
 from agents.engine.nodes.verify import syntax_errors
-from agents.engine.planner_graph import PlanContext, _inferred, structure
+from agents.engine.planner_context import PlanContext
+from agents.engine.planner_graph import structure
+from agents.engine.planner_suggestions import inferred
 from agents.languages.python.packages import imported_modules
 from agents.languages.registry import language
 from agents.llm.base import Completion, TokenUsage
@@ -293,10 +295,10 @@ def test_a_planner_may_say_anything_and_only_a_valid_plan_has_no_problems(name):
         {"key": "FR-01", "text": "add", "kind": "functional"},
         {"key": "INF-01", "text": "taken", "kind": "functional"},
     ]
-    for added in _inferred(ctx, rows):
+    for added in inferred(ctx, rows, []):
         assert added["key"] not in ("FR-01", "INF-01")
         assert added["text"]
-    state = {"messages": [{"role": "user", "content": "x"}], "rounds": 0, "problems": [], "step": 3}
+    state = {"messages": [{"role": "user", "content": "x"}], "rounds": 0, "problems": [], "step": 3, "opening": ""}
     found = structure(state, SimpleNamespace(context=ctx))
     assert found["problems"]
     assert found["verdict"] == "again"

@@ -1,5 +1,6 @@
 """From an uploaded document to merged code through the real jobs, and what happens when parts of it die."""
 
+import json
 import subprocess
 from datetime import timedelta
 
@@ -11,7 +12,7 @@ from projects.engine import building, paths
 from projects.engine import model_clients as engine_models
 from projects.engine.owners import is_alive, this_worker
 from projects.jobs import run_task, sweep
-from projects.models import Event, Plan, Run, Task
+from projects.models import Approval, Event, Plan, Run, Task
 from projects.services.audit import chain, events
 from projects.services.planning import documents, plans
 from projects.services.work import approvals, leases, runs, tasks
@@ -84,6 +85,37 @@ def test_planning_waits_for_the_architect_and_goes_on_by_itself(tmp_path, driver
     assert Plan.objects.get(project=project).status == Plan.Status.PROPOSED
 
 
+SMALL = "FR-01: add(a, b) shall give the sum of two numbers.\n"
+
+
+def test_small_work_takes_one_call_and_one_approval_before_its_tests(tmp_path, driver):
+    plan = json.dumps({"tasks": [json.loads(small_plan("T-01"))["tasks"][0] | {"requirements": ["FR-01"]}]})
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", {"plan/planner-structure": plan}))
+    document = documents.upload_document(project, SMALL.encode(), "ask.md", by=owner_of(project))
+    run = runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    run.refresh_from_db()
+    assert (run.status, run.why) == (Run.Status.FINISHED, "plan proposed")
+    asked = Event.objects.filter(run=run, type="thought", role="planner")
+    assert [event.payload["step"] for event in asked] == ["structure"]
+    assert Approval.objects.get(project=project, status="pending").kind == "plan"
+
+
+def test_what_a_model_reads_in_a_paragraph_left_over_is_a_suggestion_with_its_line(tmp_path, driver):
+    text = PRD.rstrip() + "\n\n## Background\n\nWe once lost a cent.\n"
+    line = text.split("\n").index("We once lost a cent.") + 1
+    found = {"text": "Sums are exact.", "kind": "constraint", "reason": "It is said.", "line": line}
+    replies = small_replies("T-01") | {"plan/planner-infer": json.dumps({"requirements": [found]})}
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", replies))
+    document = documents.upload_document(project, text.encode(), "prd.md", by=owner_of(project))
+    run = runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    asked = Event.objects.filter(run=run, type="thought", role="planner").first()
+    assert f"{line}: We once lost a cent." in events.event_blobs(asked)["prompt"][-1]
+    suggested = document.requirements.get(origin="inferred")
+    assert (suggested.line_start, suggested.status) == (line, "proposed")
+
+
 def test_requirements_may_be_confirmed_while_the_model_still_reads_the_document(tmp_path, driver, monkeypatch):
     project, document, run = upload(tmp_path, small_replies("T-01"))
 
@@ -91,7 +123,7 @@ def test_requirements_may_be_confirmed_while_the_model_still_reads_the_document(
         documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
         return [{"key": "INF-01", "text": "Too late.", "kind": "functional"}]
 
-    monkeypatch.setattr(planner_graph, "_inferred", confirm)
+    monkeypatch.setattr(planner_graph, "inferred", confirm)
     driver.work()
     run.refresh_from_db()
     assert (run.status, run.why) == (Run.Status.FINISHED, "plan proposed")
@@ -172,7 +204,9 @@ def test_asked_for_changes_the_planner_is_told_them_and_proposes_again(tmp_path,
     newest = Plan.objects.filter(project=project).order_by("-version").first()
     assert (newest.version, newest.status) == (2, Plan.Status.PROPOSED)
     again = Event.objects.filter(run__project=project, type="thought", payload__step="plan").order_by("pk").last()
-    assert "One task less, please." in events.event_blobs(again)["prompt"][-1]
+    prompt = events.event_blobs(again)["prompt"][-1]
+    assert "One task less, please." in prompt
+    assert '"title": "Part T-01"' in prompt  # the plan that it speaks of
 
 
 def test_a_corrected_plan_is_taken(tmp_path, driver):

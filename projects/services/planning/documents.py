@@ -193,15 +193,16 @@ def fail_document(document: RequirementDocument, problem: str) -> None:
     document.refresh_from_db()
 
 
-def confirm_requirements(document: RequirementDocument, *, by: User | None) -> RequirementDocument:
+def confirm_requirements(document: RequirementDocument, *, by: User | None, small: bool = False) -> RequirementDocument:
     """Confirm the list for planning: what the document says is accepted; suggestions stay suggestions.
 
-    `by` is None when the engine goes on by itself, which only a project without plan approval allows. Confirming twice
+    `by` is None when the engine goes on by itself: in a project without plan approval, or when the document is `small`,
+    a single requirement that whoever approves the plan sees there. Confirming twice
     changes nothing. Raises NotAllowed, IllegalMove (nothing extracted yet) and BadInput (nothing accepted).
     """
     if by is not None:
         require(by, document.project, "requirement.edit")
-    elif document.project.autonomy not in NO_APPROVAL:
+    elif not small and document.project.autonomy not in NO_APPROVAL:
         raise NotAllowed(f"In {document.project.name} a person confirms the requirements.")
     with transaction.atomic():
         lock_project(document.project_id)

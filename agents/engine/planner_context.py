@@ -1,0 +1,67 @@
+"""What the planning steps work with: rows, clients, and one way to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agents.engine.ask import ask, question_of
+from agents.engine.contracts import ModelContext
+from agents.llm.base import Message
+from agents.personas import PLANNER
+from agents.prompts.provenance import as_turn, render
+
+
+class PlanStore(Protocol):
+    """The rows that planning writes and reads."""
+
+    def record(self, requirements: Sequence[Mapping[str, Any]], unmapped: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what was found; a second call replaces the first."""
+        ...
+
+    def confirmed(self) -> bool:
+        """True once the architect confirmed the requirements."""
+        ...
+
+    def any_found(self) -> bool:
+        """True when the document has at least one requirement that was not rejected."""
+        ...
+
+    def confirm_if_waived(self, *, small: bool) -> None:
+        """Confirm in the engine's name where the project asks for no approval, or approving a small plan is enough."""
+        ...
+
+    def requirements(self) -> list[dict[str, Any]]:
+        """The accepted requirements: key, text, kind, acceptance."""
+        ...
+
+    def problems_of(self, plan: Mapping[str, Any]) -> list[str]:
+        """What is wrong with a plan; empty when it can be proposed."""
+        ...
+
+    def propose(self, plan: Mapping[str, Any]) -> None:
+        """Put the plan before a person, with whatever problems it still has."""
+        ...
+
+
+@dataclass(kw_only=True)
+class PlanContext(ModelContext):
+    """Clients and doors of the planning steps."""
+
+    text: str
+    comment: str  # on the last plan of this document, which the architect did not accept
+    last_plan: str = ""  # as JSON
+    code: str = ""  # of the repository that the plan builds on; a Material
+    background: str = ""  # what the document says beside its requirements
+    task_store: PlanStore
+
+
+def say(ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None) -> str:
+    """The model's reply to one step of planning."""
+    return ask(question_of(ctx, PLANNER, messages, step=step, key=key, schema=schema)).text
+
+
+def system_turn(ctx: PlanContext) -> Message:
+    """The turn that every conversation of the planner begins with."""
+    return as_turn("system", render("system.planner", house_rules=ctx.house_rules), persona=PLANNER.name)
