@@ -42,15 +42,17 @@ SCHEMA: dict[str, Any] = {
 def inferred(ctx: PlanContext, rows: list[dict[str, Any]], left: Sequence[Paragraph]) -> list[dict[str, Any]]:
     """The model's additions to `rows`; `left` are the paragraphs that no requirement was read from.
 
-    A model that is down or answers nonsense costs only these, and the event log says so.
+    Without such paragraphs the model is not asked: rules have named what the list implies. A model that is down or
+    answers nonsense costs only these, and the event log says so.
     """
+    if not left:
+        return []
     prompt = render(
         "plan.infer",
         project=ctx.project,
-        requirements=label(requirements_text(rows), Source.DOCUMENT),
-        left=label(clip("\n".join(f"{one.lines[0]}: {one.text}" for one in left), LEFT_CHARS), Source.DOCUMENT)
-        if left
-        else "",
+        requirements=label(requirements_text(row for row in rows if row["origin"] == "explicit"), Source.DOCUMENT),
+        suggested=[row["text"] for row in rows if row["origin"] != "explicit"],
+        left=label(clip("\n".join(f"{one.lines[0]}: {one.text}" for one in left), LEFT_CHARS), Source.DOCUMENT),
     )
     try:
         output = ask_structured(
