@@ -117,7 +117,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         task_store=DatabaseTaskStore(task, actor=actor, event_log=event_log),
         worktree_name=f"run-{run.pk}-{task.key}",
         lessons=lessons(),
-        knowledge=knowledge_of(home(), lessons().folder, project.slug, embedder()),
+        knowledge=knowledge_of(home(), store().folder, project.slug, embedder()),
         asks_about_reach=project.autonomy in ASKS_AT_GATES,
         lessons_across_projects=settings.SHARE_LESSONS,
         switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),
