@@ -45,6 +45,7 @@ WITH_CODE = {
     "result": "/runs/{run}/result",
     "folder": "/p/{project}/files/main",
     "file": "/p/{project}/files/main/app/todos.py",
+    "ask": "/p/{project}/ask?q=todos",
     "merged task": "/tasks/{done}",
 }
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
