@@ -23,8 +23,11 @@ _TOLD = ("Cause:", "Hypothesis:", "Plan:", "E  ")
 _GIVEN_UP = (
     "map",
     "retrieved",
+    "other files",
     "documentation",
     "libraries",
+    "imports",
+    "existing tests",
     "lessons",
     "failed before",
     "change",

@@ -10,23 +10,34 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from agents.context.documents import sections_of
 from agents.context.excerpt import excerpt
-from agents.context.index import shared
-from agents.context.map import repository_map
+from agents.context.index import Index, shared
+from agents.context.map import MAP_TOKENS, repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.ranking import ranked, words_of
-from agents.context.retrieval import Chunk, retrieve
+from agents.context.retrieval import Chunk, retrieve, shortened
 from agents.languages.registry import language, language_of
+from agents.languages.symbols import Symbols
 from agents.prompts.provenance import Material, Source, joined, label
+from agents.replies.licence import without_licence
 from agents.workspace.repository import GitBlob, Repository
 
+STEP_TOKENS = 25_000  # most of one prompt: what is left of a 32k window is for the answer
+CHARS_PER_TOKEN = 3  # of code, on the safe side
 FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context beats a large one for a 7B model
 CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
 NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
+LEAST_CHARS = 2_000  # of an own file, however little room there is
+TESTS, TESTS_CHARS = 3, 6_000  # existing tests of a task's files
+IMPORTS_TOKENS = 400
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 LISTED = 80  # names of files that are not shown
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
+_PAGES = (".md", ".markdown")
+LICENCE_LEFT_OUT = "Licence header left out, it stays in the file:"
+NONE: Mapping[str, str] = MappingProxyType({})
 _ASIDE = re.compile(r"^docs?/|\.egg-info/")  # what is written about the code, or made of it: named, not shown
 
 
@@ -38,7 +49,7 @@ class Shown:
     nearness: Nearness | None = None
 
 
-_Key = tuple[str, str, tuple[str, ...], str, str]
+_Key = tuple[str, str, tuple[str, ...], str, str, tuple[str, ...], int]
 _known: OrderedDict[_Key, Shown] = OrderedDict()
 _lock = threading.Lock()
 
@@ -64,15 +75,22 @@ def files_text(files: Mapping[str, str], source: Source = Source.MODEL) -> Mater
 
 
 def existing_files(
-    repository: Repository, sha: str, own: Sequence[str], about: str = "", meaning: Meaning | None = None
+    repository: Repository,
+    sha: str,
+    own: Sequence[str],
+    about: str = "",
+    meaning: Meaning | None = None,
+    *,
+    beside: Sequence[str] = (),
+    tokens: int = STEP_TOKENS,
 ) -> Material:
-    """What a task is shown of the repository: all of it while it fits, else its own files whole, then what fits the
-    task.
+    """What a task is shown of the repository in at most about so many tokens, the most useful first.
 
-    `about` is the task in words. Of a repository that does not fit, the pieces of code that share the most words with
-    the task come after the files, then a map of the rest; what is not even on the map is named.
+    Its own files come first, whole or in parts, whatever their kind; then tests of them that exist (`beside`), and
+    then the rest while it fits, or else signatures of what the own files import, files and pieces of code that fit the
+    task, and a map. What is not even on the map is named. `about` is the task in words.
     """
-    return _shown(repository, sha, own, about, meaning).text
+    return _shown(repository, sha, own, about, meaning, beside, tokens).text
 
 
 def outline(repository: Repository, sha: str, about: str) -> Material | str:
@@ -88,22 +106,37 @@ def outline(repository: Repository, sha: str, about: str) -> Material | str:
     }
     drawn = repository_map(symbols, (), words_of(about))
     others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
-    return _blocks({}, drawn, (), others) if drawn else ""
+    return _blocks({}, drawn=drawn, left_out=others) if drawn else ""
 
 
 def nearness(
-    repository: Repository, sha: str, own: Sequence[str], about: str = "", meaning: Meaning | None = None
+    repository: Repository,
+    sha: str,
+    own: Sequence[str],
+    about: str = "",
+    meaning: Meaning | None = None,
+    *,
+    beside: Sequence[str] = (),
+    tokens: int = STEP_TOKENS,
 ) -> Nearness | None:
     """What the embedding model had to do with `existing_files`; None when it was not asked."""
-    return _shown(repository, sha, own, about, meaning).nearness
+    return _shown(repository, sha, own, about, meaning, beside, tokens).nearness
 
 
-def _shown(repository: Repository, sha: str, own: Sequence[str], about: str, meaning: Meaning | None) -> Shown:
-    key = (str(repository.root), sha, tuple(own), about, meaning.model if meaning else "")
+def _shown(
+    repository: Repository,
+    sha: str,
+    own: Sequence[str],
+    about: str,
+    meaning: Meaning | None,
+    beside: Sequence[str],
+    tokens: int,
+) -> Shown:
+    key = (str(repository.root), sha, tuple(own), about, meaning.model if meaning else "", tuple(beside), tokens)
     with _lock:
         if key in _known:
             return _known[key]
-    made = _existing(repository, sha, own, about, meaning)
+    made = _existing(repository, sha, own, about, meaning, beside, tokens)
     # Kept even if the model was away: the prompts of a task go on beginning with the same bytes.
     with _lock:
         _known[key] = made
@@ -112,67 +145,134 @@ def _shown(repository: Repository, sha: str, own: Sequence[str], about: str, mea
     return made
 
 
-def _existing(repository: Repository, sha: str, own: Sequence[str], about: str, meaning: Meaning | None) -> Shown:
+def _existing(
+    repository: Repository,
+    sha: str,
+    own: Sequence[str],
+    about: str,
+    meaning: Meaning | None,
+    beside: Sequence[str],
+    tokens: int,
+) -> Shown:
     blobs = repository.blobs(sha)
     paths = [path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rsplit("/", 1)[-1] in _NAMES]
+    first = _texts(repository, blobs, [path for path in dict.fromkeys(own) if path in blobs])
+    near = _texts(repository, blobs, [path for path in dict.fromkeys(beside) if path in blobs and path not in own])
     tests = {path for path in paths if (language_of(path) or language()).is_test(path)}
-    quiet = {
-        path
-        for path in paths
-        if path not in own and (path in tests or path in (".gitignore", "README.md") or _ASIDE.search(path))
-    }
-    order = sorted(set(paths) - quiet, key=lambda path: (path not in own, path.count("/"), path))
-    if sum(blobs[path].size for path in order) <= FILES_CHARS:
-        return Shown(_blocks(_texts(repository, blobs, order), "", (), sorted(quiet)))
-    words = words_of(about)
+    quiet = {path for path in paths if path in tests or path in (".gitignore", "README.md") or _ASIDE.search(path)}
+    order = sorted(set(paths) - quiet - set(own) - near.keys(), key=lambda path: (path.count("/"), path))
+    unseen = quiet - set(own) - near.keys()
+    left = [path for path in own if path in blobs and path not in first]  # no text
+    chars = max(0, min(FILES_CHARS, (tokens - MAP_TOKENS) * CHARS_PER_TOKEN))
+    if sum(map(len, (*first.values(), *near.values()))) + sum(blobs[path].size for path in order) <= chars:
+        others = _texts(repository, blobs, order)
+        return Shown(_blocks(first, beside=near, others=others, left_out=sorted({*unseen, *left})))
     index = shared.index(repository, sha)
-    symbols = {path: index.symbols[path] for path in sorted(set(order) & index.symbols.keys())}
-    chosen, parts, used = list[str](), dict[str, str](), 0
-    for path in [path for path in order if path in own]:
-        if used + blobs[path].size <= FILES_CHARS:
-            chosen.append(path)
-            used += blobs[path].size
-        elif (
-            path in symbols
-            and (room := FILES_CHARS - CHUNKS_CHARS - used) > 0
-            and (text := _texts(repository, blobs, [path]).get(path))
-        ):
-            parts[path] = excerpt(path, text, symbols[path], index.pieces[path], about, room)
-            used += len(parts[path])
+    whole, parts = _own(first, index, about, chars)
+    used = sum(map(len, (*whole.values(), *parts.values())))
+    tested = {}
+    for path, text in list(near.items())[:TESTS]:
+        room = min(TESTS_CHARS // len(near), chars - used)
+        if part := text if len(text) <= min(TESTS_CHARS, chars - used) else _part(path, text, index, about, room):
+            tested[path] = part
+            used += len(part)
+    words = words_of(about)
+    symbols = {path: index.symbols[path] for path in sorted({*order, *first} & index.symbols.keys())}
+    imported = _imported(symbols, own, index)
+    spare = min(IMPORTS_TOKENS, (chars - used) // CHARS_PER_TOKEN)
+    imports = repository_map(
+        imported, (), {word.lower() for path in own for word in _mentions(index, path)}, tokens=spare
+    )
+    used += len(imports)
+    chosen = list[str]()
     # Of no use while the task's own files are not whole.
     for path in [] if parts else [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]:
-        if used + blobs[path].size <= FILES_CHARS - CHUNKS_CHARS:
+        if used + blobs[path].size <= chars - CHUNKS_CHARS:
             chosen.append(path)
             used += blobs[path].size
-    parts = {path: part for path, part in parts.items() if part}
     chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
     asked = Asking(meaning) if meaning is not None else None
-    pieces = retrieve(about, chunks, chars=max(0, min(CHUNKS_CHARS, FILES_CHARS - used)), near=asked)
-    pieces = [one for one in pieces if one.path not in parts]  # there they stand in their place already
-    drawn = repository_map(symbols, own, words, without=[*chosen, *parts])
+    pieces = retrieve(about, chunks, chars=max(0, min(CHUNKS_CHARS, chars - used)), near=asked)
+    pieces = [one for one in pieces if one.path not in first]  # there they stand in their place already
+    room = min(MAP_TOKENS, max(0, tokens - used // CHARS_PER_TOKEN))
+    drawn = repository_map(symbols, own, words, tokens=room, without=[*chosen, *first])
     on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
-    left_out = sorted((set(order) - set(chosen) - parts.keys() - on_map) | quiet)
-    text = _blocks(_texts(repository, blobs, chosen), drawn, pieces, left_out, parts)
+    left_out = sorted((set(order) - set(chosen) - on_map) | unseen | (near.keys() - tested.keys()) | set(left))
+    text = _blocks(whole, parts, first, tested, imports, _texts(repository, blobs, chosen), pieces, drawn, left_out)
     return Shown(text, asked.found if asked is not None else None)
 
 
-def _texts(repository: Repository, blobs: Mapping[str, GitBlob], paths: Sequence[str]) -> dict[str, str]:
-    found = repository.contents(sorted({blobs[path].hash for path in paths}))
-    return {
-        path: text.decode("utf-8", "replace") for path in paths if (text := found.get(blobs[path].hash)) is not None
+def _own(files: Mapping[str, str], index: Index, about: str, chars: int) -> tuple[dict[str, str], dict[str, str]]:
+    """The task's files that are shown whole, and the parts of the others: all have their share of the room."""
+    whole, parts, waiting = {}, {}, len(files)
+    for path, text in sorted(files.items(), key=lambda item: len(item[1])):
+        waiting -= 1
+        if len(text) <= max(chars - LEAST_CHARS * waiting, LEAST_CHARS):
+            whole[path] = text
+        else:
+            share = chars // (waiting + 1)
+            parts[path] = _part(path, text, index, about, max(LEAST_CHARS, share - min(CHUNKS_CHARS, share // 4)))
+        chars -= len(whole.get(path) or parts[path])
+    return {path: whole[path] for path in files if path in whole}, {
+        path: parts[path] for path in files if path in parts
     }
 
 
+def _part(path: str, text: str, index: Index, about: str, room: int) -> str:
+    """Of a long file what fits the task, in its place: definitions, sections, or else its first and last lines."""
+    pieces = sections_of(text) if path.endswith(_PAGES) else index.pieces.get(path, ())
+    made = excerpt(path, text, index.symbols.get(path, Symbols()), pieces, about, room) if pieces else ""
+    return made or (shortened(text, room) if room >= LEAST_CHARS // 2 else "")
+
+
+def _mentions(index: Index, path: str) -> Mapping[str, int]:
+    return index.symbols[path].mentions if path in index.symbols else {}
+
+
+def _imported(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index) -> dict[str, Symbols]:
+    """Of the files that the task's own import, the definitions that these mention and what belongs to them."""
+    found = {}
+    for path in symbols.keys() - set(own):
+        written = language_of(path)
+        word = written.import_word(path) if written else ""
+        used = {name for one in own if word in _mentions(index, one) for name in _mentions(index, one)}
+        kept = tuple(one for one in symbols[path].definitions if {one.name, one.inside} & used)
+        if word and kept:
+            found[path] = Symbols(kept)
+    return found
+
+
+def _texts(repository: Repository, blobs: Mapping[str, GitBlob], paths: Sequence[str]) -> dict[str, str]:
+    """The files that hold text."""
+    found = repository.contents(sorted({blobs[path].hash for path in paths}))
+    texts = {path: text for path in paths if (text := found.get(blobs[path].hash)) is not None and b"\0" not in text}
+    return {path: text.decode("utf-8", "replace") for path, text in texts.items()}
+
+
 def _blocks(
-    shown: Mapping[str, str],
-    drawn: str,
-    pieces: Sequence[Chunk],
-    left_out: Sequence[str],
-    parts: Mapping[str, str] = MappingProxyType({}),
+    own: Mapping[str, str],
+    parts: Mapping[str, str] = NONE,
+    texts: Mapping[str, str] = NONE,
+    beside: Mapping[str, str] = NONE,
+    imports: str = "",
+    others: Mapping[str, str] = NONE,
+    pieces: Sequence[Chunk] = (),
+    drawn: str = "",
+    left_out: Sequence[str] = (),
 ) -> Material:
-    blocks: list[str] = [files_text(shown, Source.REPOSITORY)] if shown else []
+    """All of it under headings; `texts` are the files that `parts` are of."""
+    named = [path for path, text in {**own, **texts, **beside, **others}.items() if without_licence(text) != text]
+    blocks: list[str] = [f"{LICENCE_LEFT_OUT} {', '.join(named)}"] if named else []
+    blocks += _files(own)
     for path, text in parts.items():
-        blocks += [f"What fits the task of {path}, a long file:", label(text, Source.REPOSITORY, f"path={path}")]
+        lines = len(texts[path].splitlines())
+        blocks += [f"Parts of {path}, a file of {lines} lines; … marks what is not shown:", *_files({path: text})]
+    if beside:
+        blocks += ["Existing tests of these files:", *_files(beside)]
+    if imports:
+        blocks += ["What these files import (signatures):", label(imports, Source.REPOSITORY)]
+    if others:
+        blocks += [*(["Other files:"] if own or parts or beside else []), *_files(others)]
     if pieces:
         blocks.append("Code of other files that fits the task:")
         blocks.extend(
@@ -180,10 +280,14 @@ def _blocks(
             for one in pieces
         )
     if drawn:
-        blocks += ["Map of the rest (signatures):" if shown else "Map (signatures):", label(drawn, Source.REPOSITORY)]
+        blocks += ["Map of the rest (signatures):" if own else "Map (signatures):", label(drawn, Source.REPOSITORY)]
     if left_out:
         blocks += [label("Also there: " + ", ".join(_listed(left_out)[:LISTED]), Source.REPOSITORY)]
     return joined(blocks)
+
+
+def _files(files: Mapping[str, str]) -> list[Material]:
+    return [label(without_licence(text) or " \n", Source.REPOSITORY, f"path={path}") for path, text in files.items()]
 
 
 def _listed(paths: Sequence[str]) -> list[str]:

@@ -120,12 +120,12 @@ def between(text: str, symbols: Symbols, pieces: Sequence[Piece]) -> tuple[Piece
     return tuple(made)
 
 
-def shortened(body: str) -> str:
+def shortened(body: str, chars: int = CHUNK_CHARS) -> str:
     """The text; of a long one the first and the last lines."""
-    if len(body) <= CHUNK_CHARS:
+    if len(body) <= chars:
         return body
-    head = body[: CHUNK_CHARS // 2].rpartition("\n")[0] or body[: CHUNK_CHARS // 2]
-    tail = body[-CHUNK_CHARS // 2 :].partition("\n")[2]
+    head = body[: chars // 2].rpartition("\n")[0] or body[: chars // 2]
+    tail = body[-chars // 2 :].partition("\n")[2]
     return f"{head}\n… {body.count(chr(10)) - head.count(chr(10)) - tail.count(chr(10)) - 1} lines not shown …\n{tail}"
 
 

@@ -12,6 +12,7 @@ _GUIDES = re.compile(r"^E +\?[ +^-]*\n", re.M)
 # Frames of the test runner and of the interpreter in the stacks of a run that was stopped.
 _RUNNERS = re.compile(r'^ *File "(?!/workspace/)[^"\n]+", line \d+ in .*\n?', re.M)
 SAME = 3  # traces of one error message that are shown
+MOST = 30  # traces of different errors
 TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
 
 
@@ -47,8 +48,8 @@ def trace_text(report: Mapping[str, Any]) -> str:
             alike.append(str(failure.get("nodeid")))
         else:
             shown.append(failure)
-    del shown[12:]
-    share = max(600, TRACE_CHARS // max(1, len(shown)))
+    del shown[MOST:]
+    share = TRACE_CHARS // max(1, len(shown))
     for failure in shown:
         text = str(failure.get("traceback") or failure.get("message") or "")
         nodeid = str(failure.get("nodeid") or "collection")
@@ -57,7 +58,7 @@ def trace_text(report: Mapping[str, Any]) -> str:
         blocks.append(trace if f"def {name}(" in trace and f"{path}:" in trace else f"{nodeid}\n{trace}")
     total = max(len(failures), int(report.get("failed") or 0) + int(report.get("errors") or 0))
     if total > len(shown):
-        same = f"; with errors shown above: {', '.join(alike[:5])} …" if alike else ""
+        same = f"; with errors shown above: {', '.join(alike[:MOST])} …" if alike else ""
         blocks.append(f"… and {total - len(shown)} more failures{same}")
     if report.get("problem"):
         blocks.insert(0, f"There is no valid result: {report['problem']}.")

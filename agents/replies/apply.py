@@ -10,6 +10,7 @@ from functools import partial
 
 from agents.replies.edit import EditRefused, apply_edit
 from agents.replies.keeping import DropsDefinitions, Keeping
+from agents.replies.licence import with_licence
 from agents.replies.paths import BadPath, check_path
 from agents.replies.placeholders import find_placeholder
 from agents.replies.types import EditBlock, FileBlock, Reply
@@ -81,7 +82,7 @@ def _content(
             if before and before.strip() and not part.content.strip():
                 raise _Refused("The block is empty and would wipe the file: send the whole file.")
             content = keep(before, part.content) if keep and before else part.content
-            content = _in_style_of(before or "", content)
+            content = _in_style_of(before or "", with_licence(before or "", content))
         else:
             content = apply_edit(content, part)
     content = content or ""

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from agents.engine.contracts import TaskContext, TaskLimits
 from agents.engine.nodes import coder, reviewer, tester
-from agents.engine.nodes.common import opening, request_files
+from agents.engine.nodes.common import request_files
+from agents.engine.nodes.opening import opening
 from agents.engine.nodes.verify import syntax_errors
 from agents.engine.planner_context import PlanContext
 from agents.engine.planner_graph import structure

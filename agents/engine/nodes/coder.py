@@ -16,12 +16,12 @@ from agents.engine.nodes.common import (
     lessons_text,
     near_the_limit,
     one_line,
-    opening,
     own_files,
     request_files,
 )
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
+from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import paths_of, tests_of
 from agents.engine.nodes.verify import write_candidate
 from agents.engine.state import TaskState, key_of, updated
@@ -149,7 +149,7 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     prompt = render(
         "task.repair",
         lessons=hints,
-        counts=counts_text(report),
+        counts=joined([Material(counts_text(report), ()), _not_written(state, ctx)], " "),
         trace=label(where, Source.TESTS) if told else "",
         repeated=len(signatures) > 1 and signatures[-1] == signatures[-2],
         unfounded=told and state["candidate"]["unfounded"],
@@ -168,6 +168,13 @@ def repair(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         "counters": {"repairs": used["repairs"] + 1, "repairs_here": used["repairs_here"] + 1},
     }
     return updated(updated(back, changed), tried)
+
+
+def _not_written(state: TaskState, ctx: TaskContext) -> Material:
+    """Which files of the task neither the repository nor the candidate has; tests are not the coder's."""
+    is_test, there = tests_of(state, ctx), {*ctx.repository.files(state["base"]), *state["candidate"]["files"]}
+    left = [path for path in state["task"].get("files", []) if path not in there and not is_test(path)]
+    return Material(f"Files of this task that you have not written: {', '.join(left)}." if left else "", {Source.MODEL})
 
 
 def _taken_back(state: TaskState, ctx: TaskContext) -> TaskState:

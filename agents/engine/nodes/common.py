@@ -1,28 +1,24 @@
-"""What nodes share: the opening of a conversation, requests for files, reading messages from people."""
+"""What nodes share: requests for files, reading messages from people."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from agents.context import existing_files, files_text, requirements_text
+from agents.context import files_text
 from agents.context.parts import PERSON_SAYS, TESTS_NOW
 from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
-from agents.engine.nodes.libraries import absent, offered
+from agents.engine.nodes.libraries import absent
 from agents.engine.nodes.removals import (
     base_files,
     names_definition,
     only_added,
     paths_of,
     removal_words,
-    tests_folder,
-    tests_like,
-    tests_of,
     unknown_imports,
     where_tests_run,
 )
@@ -44,41 +40,6 @@ LONG = 300  # lines of a file that is not sent whole
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
 
-def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **more: Any) -> list[Message]:
-    """System prompt and first message of a conversation: byte-stable, so that the model's cache is reused."""
-    task = state["task"]
-    files, long, more_to_know = list(task.get("files", [])), list[str](), Material("", ())
-    if persona.name == "coder":  # the tests come to it under a heading of their own, read-only
-        files = [path for path in files if not tests_of(state, ctx)(path)]
-        own = base_files(state, ctx, files)[0]
-        more_to_know = offered(state, ctx, about_of(task), own)
-        long = [path for path, text in own.items() if is_long(text)]
-    shown = [*files, *tests_like(state, ctx, files)] if persona.name == "tester" else files
-    existing = existing_files(ctx.repository, state["base"], shown, about_of(task), ctx.knowledge.meaning)
-    first = render(
-        "task.head",
-        project=ctx.project,
-        key=task["key"],
-        title=task["title"],
-        description=label(task.get("description", ""), Source.MODEL),
-        expects=label(task.get("expects", ""), Source.MODEL),
-        files=files,
-        tests_go=tests_folder(state, ctx) if persona.name == "tester" else "",
-        installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
-        requirements=label(requirements_text(task["requirements"]), Source.DOCUMENT)
-        if task.get("requirements")
-        else "",
-        note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
-        lessons=lessons_text(state["memory"]["lessons"]),
-        existing=joined([existing, more_to_know]),
-        long=long,
-        tests=more.get("tests", ""),
-        avoid=label(more.get("avoid", ""), Source.TESTS),
-    )
-    turn = as_turn("user", first, task=task["key"], approach=state["counters"]["approach"], step=step)
-    return [system_turn(persona, ctx, task), turn]
-
-
 def is_long(text: str) -> bool:
     """True for a file that is neither sent nor asked for whole."""
     return text.count("\n") > LONG
@@ -94,12 +55,6 @@ def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> 
 def own_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:
     """Text of the task's files as they stand at its base; those that are not there yet are left out."""
     return base_files(state, ctx, state["task"].get("files", []))[0]
-
-
-def about_of(task: Mapping[str, Any]) -> str:
-    """The task in words, for finding code that fits it."""
-    wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
-    return f"{task['title']}\n{task.get('description', '')}\n{task.get('expects', '')}\n{wanted}"
 
 
 def lessons_text(lessons: list[dict[str, Any]]) -> Material:

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from agents.context import apis
 from agents.context import libraries as offers
 from agents.context.documents import documentation
-from agents.context.files import nearness
 from agents.context.meaning import Asking, Nearness
 from agents.engine.contracts import TaskContext
-from agents.engine.nodes.removals import as_imported, tests_of
+from agents.engine.nodes.removals import as_imported
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import SystemNotice
 from agents.languages.registry import language_of_task
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.replies.apply import Applied
 from sandbox.base import SandboxError
+
+OFFERED_TOKENS = 2_000  # of documentation and signatures together
 
 
 def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
@@ -44,10 +45,13 @@ def absent(state: TaskState, ctx: TaskContext, applied: Applied) -> list[str]:
     return found
 
 
-def offered(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, str]) -> Material:
+def offered(
+    state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, str], near_code: Nearness | None = None
+) -> Material:
     """Documentation that fits the task, and signatures of what its libraries offer, each under its heading.
 
-    `own` are the files that the task changes; what its tests use counts too. How it was found goes on the record.
+    `own` are the files that the task changes; what its tests use counts too. How it was found, and how code was
+    (`near_code`), goes on the record.
     """
     task, known = state["task"], ctx.knowledge
     docs = Material("", ())
@@ -59,11 +63,7 @@ def offered(state: TaskState, ctx: TaskContext, about: str, own: Mapping[str, st
     asked = Asking(known.meaning) if known.meaning is not None else None
     signatures = _signatures(state, ctx, about, own, asked)
     if known.meaning is not None:
-        own_paths = [path for path in task.get("files", []) if not tests_of(state, ctx)(path)]
-        near += [
-            asked.found if asked else None,
-            nearness(ctx.repository, state["base"], own_paths, about, known.meaning),
-        ]
+        near += [asked.found if asked else None, near_code]
         _record(state, ctx, known.meaning.model, [each for each in near if each is not None])
     return joined([docs, signatures])
 

@@ -103,14 +103,6 @@ def tests_folder(state: TaskState, ctx: TaskContext) -> str:
     return next((path for path, _ in folders.most_common(1)), next((one for one in told if one not in there), "tests"))
 
 
-def tests_like(state: TaskState, ctx: TaskContext, paths: Iterable[str]) -> list[str]:
-    """Test files that are called like one of these files: they show how it is tested here."""
-    language, is_test = language_of_task(state["task"]), tests_of(state, ctx)
-    words = {language.import_word(path) for path in paths if language.owns(path) and not is_test(path)}
-    tests = [path for path in ctx.repository.files(state["base"]) if language.owns(path) and is_test(path)]
-    return [path for path in tests if re.sub(r"^test_|_test$", "", language.import_word(path)) in words]
-
-
 def where_tests_run(reply: Reply, state: TaskState, ctx: TaskContext) -> Reply:
     """A tester's reply with its new files in a folder that the runner is told; elsewhere they would never run."""
     told, there, folder = told_paths(ctx), ctx.repository.files(state["base"]), tests_folder(state, ctx)

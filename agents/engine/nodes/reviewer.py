@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from agents.context import requirements_text
+from agents.context.files import CHARS_PER_TOKEN
 from agents.engine.ask import ask, question_of
 from agents.engine.best_try import objected
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
 from agents.engine.nodes.consent import consent
+from agents.engine.nodes.opening import room_beside
 from agents.engine.nodes.removals import base_files, mentions, removed_names
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.engine.state import TaskState, files_of, key_of, updated
@@ -20,8 +24,8 @@ from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
 from agents.gates.base import GateReport
 from agents.gates.feedback import feedback_text, gate_judged
-from agents.languages.registry import language_of_task
-from agents.llm.base import ReplyTooLong
+from agents.languages.registry import language_of_task, languages
+from agents.llm.base import Message, ReplyTooLong
 from agents.personas import REVIEWER
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip, counts_text
@@ -30,7 +34,8 @@ from agents.workspace.inside import write_inside
 
 GATE_ROUNDS = 2  # chances for the coder before a person is asked
 REVIEW_ROUNDS = 2
-DIFF_CHARS = 24_000
+PART_CHARS = 36_000  # of a change in one call
+LEAST_CHARS = 4_000
 REMOVED = 60  # names in the reviewer's prompt
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -137,37 +142,51 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     tree = write_candidate(state, ctx)
     task, tests, refused = state["task"], state["candidate"]["tests"], state["history"].get("refused", {})
     changes = tree.changes(state["base"])
-    new_tests = clip("".join(change.diff for change in changes if change.path in tests), DIFF_CHARS // 2)
-    code = "".join(change.diff for change in changes if change.path not in tests)
-    diff = new_tests + code
+    # Tests first: the requirement is fresh in mind.
+    changes = [one for one in changes if one.path in tests] + [one for one in changes if one.path not in tests]
+    diff = "".join(change.diff for change in changes)
     removed = [f"{path}: {name}" for path, names in removed_names(state, ctx).items() for name in names][:REMOVED]
-    messages: Any = [
-        as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name),
-        as_turn(
-            "user",
-            render(
-                "task.review",
-                project=ctx.project,
-                key=task["key"],
-                title=task["title"],
-                counts=" ".join(_about_tests(state)),
-                requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
-                removed=label("\n".join(removed), Source.MODEL) if removed else "",
-                tests=label(new_tests, Source.MODEL, "diff"),
-                diff=label(clip(code, DIFF_CHARS - len(new_tests)), Source.MODEL, "diff"),
-                refused=label("\n".join(refused.get("reasons", ())), Source.MODEL),
-                same=diff == refused.get("diff"),
-                answer=label(refused.get("answer", ""), Source.MODEL),
-                of_tests=refused.get("of_tests", False),
-            ),
-            task=task["key"],
-            step="review",
-        ),
-    ]
-    verdict, problems = _verdict(state, ctx, messages)
-    if verdict is None:
-        # Sending the coder off to change something would be a guess: nobody said what.
-        return {"verdict": "escalate", "escalation": f"The reviewer's verdict could not be read: {problems[0]}"}
+    named = {*task.get("files", []), *tests, *(one.lock for one in languages()), *(one.manifest for one in languages())}
+    about = partial(
+        render,
+        "task.review",
+        project=ctx.project,
+        key=task["key"],
+        title=task["title"],
+        description=label(task.get("description", ""), Source.MODEL),
+        expects=label(task.get("expects", ""), Source.MODEL),
+        files=task.get("files", []),
+        beyond=[change.path for change in changes if change.path not in named][:REMOVED],
+        counts=" ".join(_about_tests(state)),
+        requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
+        removed=label("\n".join(removed), Source.MODEL) if removed else "",
+        refused=label("\n".join(refused.get("reasons", ())), Source.MODEL),
+        same=diff == refused.get("diff"),
+        answer=label(refused.get("answer", ""), Source.MODEL),
+        of_tests=refused.get("of_tests", False),
+    )
+    system = as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name)
+    bare = as_turn("user", about(tests="tests", diff="diff", part=1, parts=2, shown=[]))
+    room = CHARS_PER_TOKEN * room_beside(ctx, REVIEWER, [system, bare])
+    parts = parts_of_change([(one.path, one.diff) for one in changes], max(LEAST_CHARS, min(PART_CHARS, room)))
+    verdict: dict[str, Any] = {"approved": True, "reasons": [], "wrong_tests": []}
+    for number, part in enumerate(parts, 1):
+        prompt = about(
+            tests=label("".join(text for path, text in part if path in tests), Source.MODEL, "diff"),
+            diff=label("".join(text for path, text in part if path not in tests), Source.MODEL, "diff"),
+            part=number,
+            parts=len(parts),
+            shown=list(dict.fromkeys(path for path, _ in part)),
+        )
+        messages = [system, as_turn("user", prompt, task=task["key"], step="review")]
+        one, problems = _verdict(state, ctx, messages, "review" if number == 1 else f"review/part{number}")
+        if one is None:
+            # Sending the coder off to change something would be a guess: nobody said what.
+            return {"verdict": "escalate", "escalation": f"The reviewer's verdict could not be read: {problems[0]}"}
+        verdict["approved"] = verdict["approved"] and one["approved"]
+        verdict["wrong_tests"] += one.get("wrong_tests", ())
+        if len(parts) == 1 or not one["approved"]:  # why a part was accepted is no objection to another one
+            verdict["reasons"] += one["reasons"]
     reasons = [str(reason) for reason in verdict["reasons"]][:8]
     wrong = _of_tests(state, [*map(str, verdict.get("wrong_tests", ())), *(reasons if not verdict["approved"] else ())])
     approved = verdict["approved"] and not wrong
@@ -210,11 +229,40 @@ def _of_tests(state: TaskState, objections: Sequence[str]) -> list[str]:
     return [said for said in dict.fromkeys(objections) if any(mentions(said, name) for name in names)]
 
 
-def _verdict(state: TaskState, ctx: TaskContext, messages: Any) -> tuple[dict[str, Any] | None, list[str]]:
+def parts_of_change(changes: Sequence[tuple[str, str]], chars: int) -> list[list[tuple[str, str]]]:
+    """Paths and diffs in parts of at most `chars`, at least one: each file whole where it fits, else cut at hunks."""
+    parts: list[list[tuple[str, str]]] = [[]]
+    used = 0
+    for path, diff in changes:
+        for piece in [diff] if len(diff) <= chars else _cut(diff, chars):
+            if parts[-1] and used + len(piece) > chars:
+                parts.append([])
+                used = 0
+            parts[-1].append((path, piece))
+            used += len(piece)
+    return parts
+
+
+def _cut(diff: str, chars: int) -> list[str]:
+    """A long diff at its hunks, and a long hunk between its lines, each piece below the diff's own heading."""
+    head, *hunks = re.split(r"^(?=@@ )", diff, flags=re.MULTILINE)
+    room = chars - len(head)
+    rows = [[hunk] if len(hunk) <= room else hunk.splitlines(keepends=True) for hunk in hunks]
+    pieces = [head]
+    for text in (text for row in rows for text in row):
+        if pieces[-1] != head and len(pieces[-1]) + len(text) > chars:
+            pieces.append(head)
+        pieces[-1] += clip(text, room)
+    return pieces
+
+
+def _verdict(
+    state: TaskState, ctx: TaskContext, messages: list[Message], named: str = "review"
+) -> tuple[dict[str, Any] | None, list[str]]:
     """Ask until the answer is a verdict of the schema, at most ASK_AGAIN times more; None and why when it never is."""
     problems: list[str] = []
     for turn in range(ASK_AGAIN + 1):
-        name = "review" if not turn else f"review/{turn}"
+        name = named if not turn else f"{named}/{turn}"
         try:
             key, attempt = key_of(state, name), state["counters"]["attempt"]
             question = question_of(

@@ -13,8 +13,9 @@ from typing import Any
 from agents.context import files_text
 from agents.engine.ask import Question, ask_together
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import opening, own_files, question, request_files
+from agents.engine.nodes.common import own_files, question, request_files
 from agents.engine.nodes.lessons import ids
+from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
 from agents.engine.nodes.verify import run_tests, write_candidate
 from agents.engine.policy import left_of, prices

@@ -10,10 +10,10 @@ from agents.engine.nodes.common import (
     is_long,
     near_the_limit,
     one_line,
-    opening,
     own_files,
     request_files,
 )
+from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
 from agents.engine.nodes.verify import command_ran, write_candidate
 from agents.engine.state import TaskState, key_of, updated

@@ -1,5 +1,7 @@
 """What a task is shown of the repository."""
 
+from itertools import pairwise
+
 import pytest
 
 from agents.context import files
@@ -119,9 +121,8 @@ def test_of_an_own_file_that_is_too_long_what_the_task_names_is_shown_in_its_pla
     long = "\n\n".join(['"""Shop."""\n\nRATE = 3\n', *classes])
     repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
     shown = existing_files(repository, sha, ["shop/long.py"], "Count what is on the Shelf")
-    assert (
-        'What fits the task of shop/long.py, a long file:\n\n```path=shop/long.py from=repository\n"""Shop."""' in shown
-    )
+    assert "Parts of shop/long.py, a file of 288 lines; … marks what is not shown:" in shown
+    assert '```path=shop/long.py from=repository\n"""Shop."""' in shown
     assert shown.count("y" * 300) == 30
     assert "… not shown: Till …" in shown
     assert "RATE = 3" in shown
@@ -164,3 +165,93 @@ def test_a_folder_of_data_hides_no_other_file(tmp_path):
     assert "tests/data/case_0/ (50 files), " in shown
     assert "tests/test_money.py, zz/last.txt" in shown
     assert "case_0/1.toml" not in shown
+
+
+LICENCE = "# Copyright 2020 The Shop\n# Licensed under the Apache License, Version 2.0.\n# See LICENSE.\n"
+
+
+def test_the_own_files_come_before_all_others_whatever_their_kind(tmp_path):
+    repository, sha = repository_of(tmp_path, SHOP | {"zz/prices.sql": "SELECT 1;\n", "zz/logo.png": "\0\0"})
+    shown = existing_files(repository, sha, ["zz/prices.sql", "zz/logo.png"], "prices")
+    own, others = shown.index("SELECT 1;"), shown.index("class Basket")
+    assert own < shown.index("Other files:") < others
+    assert "\0" not in shown
+
+
+def test_an_own_file_without_definitions_that_is_too_long_is_shown_by_its_ends_and_called_a_part(tmp_path):
+    rows = "".join(f"row {number}: {'y' * 60}\n" for number in range(600))
+    repository, sha = repository_of(tmp_path, SHOP | {"rows.yaml": rows})
+    shown = existing_files(repository, sha, ["rows.yaml"], "the rows")
+    assert "Parts of rows.yaml, a file of 600 lines; … marks what is not shown:" in shown
+    assert "row 0: " in shown
+    assert "row 599: " in shown
+    assert " lines not shown …" in shown
+
+
+def test_two_own_files_that_are_too_long_share_the_room(tmp_path):
+    long = "".join(f"def f{number}(x):\n    return '{'y' * 1_000}'\n\n\n" for number in range(40))
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/a.py": long, "shop/b.py": long.replace("def f", "def g")})
+    shown = existing_files(repository, sha, ["shop/a.py", "shop/b.py"], "`f33` calls `g39`")
+    assert "def f33(x)" in shown
+    assert "def g39(x)" in shown
+    assert "… not shown: f0, f1" in shown
+    assert "… not shown: g0, g1" in shown
+
+
+def test_of_a_document_that_is_too_long_the_sections_that_fit_the_task_are_shown(tmp_path):
+    filling = "".join(f"## Chapter {number}\n\n{'word ' * 200}\n\n" for number in range(40))
+    page = f"# Manual\n\n{filling}## Refunds\n\nMoney goes back within a week.\n"
+    repository, sha = repository_of(tmp_path, SHOP | {"docs/manual.md": page})
+    shown = existing_files(repository, sha, ["docs/manual.md"], "Refunds are paid back within a day")
+    assert "# Manual" in shown
+    assert "Money goes back within a week." in shown
+    assert shown.count("word " * 200) < 20
+
+
+def test_licence_headers_are_left_out_and_it_says_so(tmp_path):
+    text = f"{LICENCE}\n{SHOP['shop/money.py']}"
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/money.py": text})
+    shown = existing_files(repository, sha, ["shop/money.py"], "money")
+    assert "Copyright" not in shown
+    assert shown.startswith("Licence header left out, it stays in the file: shop/money.py\n")
+    assert "```path=shop/money.py from=repository\nclass Money:" in shown
+
+
+def test_the_existing_tests_and_what_own_files_import_come_before_other_files(tmp_path):
+    tests = "def test_total():\n    assert Basket().total().cents == 1\n"
+    padding = "".join(f"def extra_{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(20))
+    there = SHOP | {"tests/test_basket.py": tests, "shop/money.py": SHOP["shop/money.py"] + padding}
+    there |= {f"pad/filler_{number:02}.py": filler(number) for number in range(20)}
+    repository, sha = repository_of(tmp_path, there)
+    shown = existing_files(repository, sha, ["shop/basket.py"], "filler_3", beside=["tests/test_basket.py"])
+    places = [
+        shown.index(part)
+        for part in (
+            "class Basket:",
+            "Existing tests of these files:",
+            "def test_total():",
+            "What these files import (signatures):",
+            "class Money",
+            "Other files:",
+            "def filler_",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_when_the_room_is_short_the_most_useful_part_stays(tmp_path):
+    tests = "def test_total():\n    assert Basket().total().cents == 1\n"
+    there = SHOP | {"tests/test_basket.py": tests} | {f"pad/filler_{n:02}.py": filler(n) for n in range(20)}
+    repository, sha = repository_of(tmp_path, there)
+    parts = ["class Basket:", "def test_total():", "What these files import", "Other files:"]
+    seen = []
+    for tokens in (9_000, 1_400, 1_230, 1_000):
+        shown = existing_files(
+            repository, sha, ["shop/basket.py"], "filler_3", beside=["tests/test_basket.py"], tokens=tokens
+        )
+        seen.append([part in shown for part in parts])
+    assert seen[0] == [True, True, True, True]
+    assert seen[-1] == [True, False, False, False]
+    for more, less in pairwise(seen):
+        assert sum(more) >= sum(less)
+    assert all(row == sorted(row, reverse=True) for row in seen)

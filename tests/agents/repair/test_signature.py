@@ -86,6 +86,15 @@ def test_of_many_failures_with_one_error_three_are_shown_and_all_are_counted():
     assert "213 more failures; with errors shown above: t.py::test_3, " in text
 
 
+def test_every_different_error_is_shown():
+    failures = [
+        {"nodeid": f"t.py::test_{n}", "message": f"error {n}", "traceback": f"E  error {n}\n" * 100} for n in range(30)
+    ]
+    text = trace_text({"failures": failures, "failed": 30, "errors": 0})
+    assert all(f"E  error {n}\n" in text for n in range(30))
+    assert len(text) < 13_000
+
+
 def test_what_the_program_wrote_does_not_name_the_error() -> None:
     trace = "    def test_a():\n>       shop['x']\nE       KeyError: 'x'\n\nshop.py:3: KeyError\n"
     wrote = "------------------------------ Captured log call -------------------------------\nValueError: handled\n"

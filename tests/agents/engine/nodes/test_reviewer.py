@@ -138,3 +138,44 @@ def test_a_coder_who_disagrees_is_heard_once_by_the_reviewer_then_by_a_person(ju
     assert list(bench.task_store.attempts) == [1]
     if verdict == "escalated":
         assert "The coder disagrees: FR-01 asks for a sum" in final["escalation"]
+
+
+def test_the_reviewer_sees_the_task_and_what_was_changed_beside_its_files(judged, monkeypatch):
+    more = code("calc.py", ADD) + code("helper.py", "HELP = 1")
+    bench, _ = judged(monkeypatch, APPROVED, **{"coder-code": more})
+    (prompt,) = prompts_of(bench, "review")
+    assert "add(a, b) returns the sum" in prompt
+    assert "Expected result:\n```from=model\nsums\n```" in prompt
+    assert "Files of this task: calc.py\nAlso changed, though the task does not name them: helper.py\n" in prompt
+    assert "The change is long" not in prompt
+
+
+def test_a_long_change_is_judged_in_parts_that_leave_nothing_out(judged, monkeypatch):
+    rows = [f"ROW_{number} = {number}  # {'one more ' * 7}" for number in range(160)]
+    monkeypatch.setattr(reviewer, "PART_CHARS", 6_000)
+    bench, final = judged(
+        monkeypatch,
+        APPROVED,
+        OTHER,
+        APPROVED,
+        APPROVED,
+        **{"coder-code": code("calc.py", ADD + "\n".join(["", *rows])), "coder-rejected": code("calc.py", ADD)},
+    )
+    prompts = prompts_of(bench, "review")
+    assert "The change is long: this is part 2 of 4, all of calc.py." in prompts[1]
+    shown = "\n".join(prompts[:4])
+    assert all(row in shown for row in rows)
+    assert "characters left out" not in shown
+    assert "subtract instead" in prompts_of(bench, "rejected")[0]
+    assert final["verdict"] == "merged"
+
+
+def test_parts_of_a_change_hold_files_whole_where_they_fit_and_long_ones_by_hunks():
+    head = "--- a/long\n+++ b/long\n"
+    hunks = [f"@@ -{number} +{number} @@\n+{'y' * 300}\n" for number in range(1, 5)]
+    changes = [("a", "a" * 500), ("b", "b" * 300), ("c", "c" * 300), ("long", head + "".join(hunks))]
+    parts = reviewer.parts_of_change(changes, 800)
+    assert [[path for path, _ in part] for part in parts] == [["a", "b"], ["c"], ["long"], ["long"]]
+    assert parts[2] == [("long", head + hunks[0] + hunks[1])]
+    assert parts[3] == [("long", head + hunks[2] + hunks[3])]
+    assert reviewer.parts_of_change([], 800) == [[]]

@@ -1,0 +1,110 @@
+"""The opening of a conversation: the task, and of the repository what is most useful for it, within a budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from agents.context import existing_files, requirements_text
+from agents.context.compaction import COMPACT_AT
+from agents.context.files import STEP_TOKENS, nearness
+from agents.context.index import shared
+from agents.engine.contracts import TaskContext
+from agents.engine.nodes.common import is_long, lessons_text, system_turn
+from agents.engine.nodes.libraries import OFFERED_TOKENS, offered
+from agents.engine.nodes.removals import base_files, tests_folder, tests_of
+from agents.engine.state import TaskState
+from agents.languages.registry import language_of_task
+from agents.llm.base import Message
+from agents.llm.tokens import count_messages
+from agents.personas import Persona
+from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
+
+_PAGES = re.compile(r"^docs?/|\.(?:md|markdown|rst|adoc|txt)$", re.IGNORECASE)
+_README = re.compile(r"readme(?:\.\w+)?", re.IGNORECASE)
+
+
+def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **more: Any) -> list[Message]:
+    """System prompt and first message of a conversation: byte-stable, so that the model's cache is reused."""
+    task, is_test, about = state["task"], tests_of(state, ctx), about_of(state["task"])
+    is_coder = persona.name == "coder"
+    # The coder's tests come to it under a heading of their own, read-only.
+    files = [path for path in task.get("files", []) if not (is_coder and is_test(path))]
+    own = base_files(state, ctx, files)[0] if is_coder else {}
+    message = partial(
+        render,
+        "task.head",
+        project=ctx.project,
+        key=task["key"],
+        title=task["title"],
+        description=label(task.get("description", ""), Source.MODEL),
+        expects=label(task.get("expects", ""), Source.MODEL),
+        files=files,
+        tests_go="" if is_coder else tests_folder(state, ctx),
+        installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
+        requirements=label(requirements_text(task["requirements"]), Source.DOCUMENT)
+        if task.get("requirements")
+        else "",
+        note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
+        lessons=lessons_text(state["memory"]["lessons"]),
+        long=[path for path, text in own.items() if is_long(text)],
+        tests=more.get("tests", ""),
+        avoid=label(more.get("avoid", ""), Source.TESTS),
+    )
+    system = system_turn(persona, ctx, task)
+    left = room_beside(ctx, persona, [system, as_turn("user", message(existing=""))]) - OFFERED_TOKENS * is_coder
+    shown = partial(
+        existing_files,
+        ctx.repository,
+        state["base"],
+        [*files, *_readme(state, ctx)],
+        about,
+        ctx.knowledge.meaning,
+        beside=[path for path in nearest_tests(state, ctx, files) if path not in state["candidate"]["tests"]],
+        tokens=left,
+    )
+    existing = [shown()]
+    if is_coder:
+        near = nearness(*shown.args, **shown.keywords) if ctx.knowledge.meaning is not None else None
+        existing.append(offered(state, ctx, about, own, near))
+    labels = {"task": task["key"], "approach": state["counters"]["approach"], "step": step}
+    return [system, as_turn("user", message(existing=joined(existing)), **labels)]
+
+
+def about_of(task: Mapping[str, Any]) -> str:
+    """The task in words, for finding code that fits it."""
+    wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
+    return f"{task['title']}\n{task.get('description', '')}\n{task.get('expects', '')}\n{wanted}"
+
+
+def room_beside(ctx: TaskContext, persona: Persona, messages: Sequence[Message]) -> int:
+    """Tokens that one call of this persona may take beside these messages and its answer."""
+    window = ctx.provider(persona.name).window
+    return min(STEP_TOKENS, int(COMPACT_AT * window), window - persona.max_tokens) - count_messages(messages)
+
+
+def _readme(state: TaskState, ctx: TaskContext) -> list[str]:
+    """The page that a repository begins with, for a task about documentation."""
+    task = state["task"]
+    if task.get("kind") != "docs" and not any(map(_PAGES.search, task.get("files", []))):
+        return []
+    return [path for path in ctx.repository.files(state["base"]) if _README.fullmatch(path)][:1]
+
+
+def nearest_tests(state: TaskState, ctx: TaskContext, paths: Sequence[str]) -> list[str]:
+    """Existing test files that are called like one of these files or mention it, the nearest first."""
+    language, is_test = language_of_task(state["task"]), tests_of(state, ctx)
+    words = {language.import_word(path) for path in paths if language.owns(path) and not is_test(path)} - {""}
+    if not words:
+        return []
+    index = shared.index(ctx.repository, state["base"])
+    near = {}
+    for path in ctx.repository.files(state["base"]):
+        if language.owns(path) and is_test(path) and path not in paths:
+            alike = re.sub(r"^test_|[._-](?:test|spec)$|_test$", "", language.import_word(path)) in words
+            mentions = index.symbols[path].mentions if path in index.symbols else {}
+            if alike or words & mentions.keys():
+                near[path] = (not alike, -sum(mentions.get(word, 0) for word in words), path)
+    return sorted(near, key=lambda path: near[path])

@@ -1,0 +1,74 @@
+"""What tester and coder see when they begin."""
+
+import pytest
+
+from agents.context.files import STEP_TOKENS
+from agents.llm.tokens import count_messages
+from tests.agents.context.support import commit
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+
+pytestmark = pytest.mark.bubblewrap
+TESTS = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5"
+ADD = "def add(a: int, b: int) -> int:\n    return a + b"
+OLD = "from calc import ZERO\n\n\ndef test_zero_is_nothing():\n    assert ZERO == 0\n"
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """Run a task on these files; gives the first messages to tester and coder."""
+
+    def run(there, **changes):
+        replies = {"tester-tests": code("tests/test_sums.py", TESTS), "coder-code": code("calc.py", ADD)}
+        bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(**changes))
+        commit_to(bench, there)
+        bench.run()
+        thoughts = bench.event_log.of("thought")
+        return {row["payload"]["step"]: row["blobs"]["prompt"][:2] for row in reversed(thoughts)}
+
+    return run
+
+
+def commit_to(bench, files):
+    bench.repository.ensure("Test")
+    commit(bench.repository, files)
+
+
+def test_tester_and_coder_see_the_existing_tests_of_the_tasks_modules(begun):
+    files = {"calc.py": "ZERO = 0\n", "tests/test_old.py": OLD, "tests/test_far.py": "def test_far():\n    pass\n"}
+    seen = begun(files)
+    for step in ("tests", "code"):
+        first = seen[step][1]
+        assert first.index("ZERO = 0\n") < first.index("Existing tests of these files:") < first.index("def test_zero")
+        assert "def test_far" not in first
+
+
+def test_a_task_about_documentation_sees_the_page_that_the_repository_begins_with(begun):
+    files = {"calc.py": "ZERO = 0\n", "README.md": "# Sums\n\nAs it is.\n", "docs/use.md": "# Use\n"}
+    assert "As it is." in begun(files, files=["docs/use.md", "calc.py"])["code"][1]
+
+
+def test_other_tasks_do_not_see_it(begun):
+    assert "As it is." not in begun({"calc.py": "ZERO = 0\n", "README.md": "# Sums\n\nAs it is.\n"})["code"][1]
+
+
+def test_a_step_takes_no_more_than_its_budget_whatever_there_is_to_show(begun):
+    rows = "".join(f"def f{number}(x):\n    return {[number] * 60}\n\n\n" for number in range(400))
+    files = dict.fromkeys(("calc.py", "more.py", "tests/test_calc.py", "far/calc.py"), rows)
+    seen = begun(files, files=["calc.py", "more.py"], description="f3 " + "and so on " * 6_000)
+    for prompt in seen.values():
+        messages = [{"role": role, "content": text} for role, text in zip(("system", "user"), prompt, strict=True)]
+        assert count_messages(messages) < STEP_TOKENS
+
+
+def test_a_repair_says_which_file_of_the_task_was_not_written(tmp_path):
+    replies = {
+        "tester-tests": code("tests/test_sums.py", TESTS),
+        "coder-code": code("calc.py", "def add(a, b):\n    return 0"),
+        "coder-repair": DIAGNOSIS.format(cause="nothing is added") + code("calc.py", ADD),
+    }
+    bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(files=["calc.py", "more.py"]))
+    bench.run()
+    (prompt,) = [
+        row["blobs"]["prompt"][-1] for row in bench.event_log.of("thought") if row["payload"]["step"] == "repair"
+    ]
+    assert "Tests: 1 failed. Files of this task that you have not written: more.py.\n" in prompt
