@@ -17,6 +17,7 @@ from projects.models import Requirement
 from projects.models.project import Autonomy, Role
 from projects.services.accounts.api_tokens import LONGEST, SCOPES
 from projects.services.planning import reading
+from projects.services.planning.documents import ADDS, REPLACES
 from projects.services.planning.projects import LIMITS, MAX_RULES, SANDBOXES
 
 RETRIES = LIMITS["max_retries"]
@@ -151,6 +152,21 @@ class SettingsForm(AutonomyForm):
         max_length=MAX_RULES,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="Patterns every task must obey, in Markdown.",
+    )
+
+
+class NextDocumentForm(DocumentForm):
+    """A further document of a project, and what it is to the earlier ones."""
+
+    relation = forms.ChoiceField(
+        required=False,
+        label="What it is to the earlier documents",
+        choices=[
+            ("", "Decide by its file name: the same name replaces, another one adds"),
+            (REPLACES, "It replaces one: the one of its name, else the newest"),
+            (ADDS, "It adds to them"),
+        ],
+        help_text="A document that replaces another one shows what it adds, alters and removes.",
     )
 
 

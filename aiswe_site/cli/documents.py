@@ -33,16 +33,19 @@ def read_given(path: str) -> list[Specification]:
     return read_folder(path) if Path(path).is_dir() else [Specification("", read_file(path, _sandbox), "")]
 
 
-def store_and_plan(project: Project, found: list[Specification], by: User) -> tuple[dict[str, Any], str]:
+def store_and_plan(
+    project: Project, found: list[Specification], by: User, relation: str = ""
+) -> tuple[dict[str, Any], str]:
     """Make documents of them and start their planning; what a command answers, and its sentence."""
     from projects.services.planning import documents
     from projects.services.work import runs
 
     rows, words = [], []
     for one in found:
-        stored = documents.store_document(project, one.document, one.place, one.background, by=by)
+        stored = documents.store_document(project, one.document, one.place, one.background, by=by, relation=relation)
         run = runs.start_planning(stored, by=by)
-        rows.append({"document": stored.pk, "run": run.pk, "name": one.document.name})
+        replaces = stored.replaces.version if stored.replaces else None
+        rows.append({"document": stored.pk, "run": run.pk, "name": one.document.name, "replaces": replaces})
         words.append(f"run {run.pk} reads {one.document.name} and plans")
     result = {"project": project.pk, "slug": project.slug, "document": rows[-1]["document"], "run": rows[-1]["run"]}
     return {**result, "documents": rows}, f"{'; '.join(words)}."

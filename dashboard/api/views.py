@@ -56,7 +56,11 @@ def project_detail(request: AuthenticatedHttpRequest, project: Project) -> Answe
 def upload(request: AuthenticatedHttpRequest, project: Project, body: Body) -> Answer:
     data = text(body, "text", most=5 * 1024 * 1024).encode("utf-8", "replace")
     name = text(body, "filename", most=200, default="api.md")
-    document = documents.extract_written(documents.upload_document(project, data, name, by=request.user))
+    relation = text(body, "relation", most=20, default="")
+    if relation not in ("", documents.REPLACES, documents.ADDS):
+        raise BadInput(f'\'relation\' is "{documents.REPLACES}" or "{documents.ADDS}".')
+    made = documents.upload_document(project, data, name, by=request.user, relation=relation)
+    document = documents.extract_written(made)
     return JsonResponse({"document": document.pk, "status": document.status}, status=201)
 
 

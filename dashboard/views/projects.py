@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from dashboard import access
-from dashboard.forms import DocumentForm, MemberForm, ProjectForm, SettingsForm
+from dashboard.forms import DocumentForm, MemberForm, NextDocumentForm, ProjectForm, SettingsForm
 from dashboard.pages import page, show
 from dashboard.refusals import status_of
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -204,10 +204,11 @@ def remove_member(request: AuthenticatedHttpRequest, project: Project) -> HttpRe
 
 @page("POST", Project)
 def upload(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
-    """A new version of the document."""
-    form = DocumentForm(request.POST, request.FILES)
+    """A further document, in the place of an earlier one or beside them."""
+    form = NextDocumentForm(request.POST, request.FILES)
     if not form.is_valid():
         raise BadInput(" ".join(str(problem) for problem in form.non_field_errors()) or "The form could not be read.")
-    data, filename = form.document()
-    documents.extract_written(documents.upload_document(project, data, filename, by=request.user))
+    relation = form.cleaned_data["relation"]
+    made = documents.upload_document(project, *form.document(), by=request.user, relation=relation)
+    documents.extract_written(made)
     return redirect("requirements", project.pk)

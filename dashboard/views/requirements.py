@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +12,14 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 
-from dashboard.forms import DocumentForm, RequirementForm
+from dashboard.forms import NextDocumentForm, RequirementForm
 from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.text import plain
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument
 from projects.services.planning import documents, reading
+from projects.services.planning.progress import differences
 from projects.services.work import runs
 
 PAGE_LINES = 2_000
@@ -66,13 +68,14 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The newest version (or ?v=) of a project's document, and the requirements in it."""
     versions = project.documents.all()
     document = version_of(request, versions)
-    context: dict[str, Any] = {"document": document, "upload_form": DocumentForm()}
+    context: dict[str, Any] = {"document": document, "upload_form": NextDocumentForm(auto_id="upload_%s")}
     if document is not None:
         first = max(1, number(request.GET, "from", digits=8) or 1)
         found = list(document.requirements.all())
         lines, count = _lines(document, found, first)
-        newest = versions.filter(place=document.place).first()
-        places = dict(versions.order_by("version").values_list("place", "version"))
+        newest = next((one for one in versions if document in one.replaced()), document)
+        in_force = versions.filter(replaced_by=None)
+        changed = {(one.after or one.before): one for one in differences(document) if one.change != "same"}
         shown = found if count <= PAGE_LINES else [r for r in found if not r.line_start or r.line_start >= first]
         context |= {
             "versions": versions.values_list("version", flat=True),
@@ -80,7 +83,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "line_count": count,
             "first_line": first,
             "next_line": first + PAGE_LINES if first + PAGE_LINES <= count else None,
-            "cards": shown[:PAGE_CARDS],
+            "cards": [(one, changed.get(one)) for one in shown[:PAGE_CARDS]],
             "more_cards": max(0, len(shown) - PAGE_CARDS),
             "found": found,
             "coverage": documents.coverage(document),
@@ -91,7 +94,9 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             },
             "newest": newest,
             "is_newest": document == newest,
-            "specifications": versions.filter(version__in=places.values()) if len(places) > 1 else (),
+            "in_force": in_force if len(in_force) > 1 else (),
+            "removed": [one.before for one in changed.values() if one.change == "removed"],
+            "changes": Counter(one.change for one in changed.values()),
             "add_form": RequirementForm(auto_id="add_%s"),
             "planned": document.plans.exists(),
             "planning": project.runs.filter(document=document, kind="plan").order_by("-pk").first(),

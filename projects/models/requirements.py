@@ -21,7 +21,7 @@ class OriginalFile(models.Model):
 
 
 class RequirementDocument(models.Model):
-    """A PRD as text; a new upload is a new version, never a change.
+    """A PRD as text; a new upload is a new version, never a change: it replaces an earlier one or adds to them.
 
     Specifications of a folder (Spec Kit, OpenSpec, Kiro) are documents side by side: `place` tells which one it is.
     """
@@ -44,6 +44,9 @@ class RequirementDocument(models.Model):
     diagrams = models.JSONField(default=list, help_text="Components and links (agents.requirements.readers.diagrams).")
     place = models.CharField(max_length=400, blank=True, help_text="The file of a specification in its repository.")
     background = models.TextField(blank=True, help_text="What stands beside a specification: its design and tasks.")
+    replaces = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, related_name="replaced_by", null=True, help_text="None: it adds to them."
+    )
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.UPLOADED)
     problem = models.TextField(blank=True)
     # [{"lines": [a, b], "text": …}]: paragraphs no requirement was made from.
@@ -57,6 +60,10 @@ class RequirementDocument(models.Model):
 
     def __str__(self) -> str:
         return f"{self.filename} v{self.version}"
+
+    def replaced(self) -> list[RequirementDocument]:
+        """The documents whose place it takes, directly and through others, newest first."""
+        return [self.replaces, *self.replaces.replaced()] if self.replaces is not None else []
 
     def page_of(self, line: int) -> int:
         """The page that a line stands on; 0 when it has no pages."""

@@ -69,6 +69,31 @@ def test_uploading_gives_a_project_its_next_document_and_plans_it(
     assert "no project 'nope'" in refused(capsys, "requirements", "upload", "nope", str(file))
 
 
+def test_a_document_that_replaces_another_is_shown_with_what_it_changes(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file := tmp_path / "todo.md").write_text("FR-01: The list shall be sorted.\n\nFR-02: The list shall be short.\n")
+    assert "Leave out --replaces" in refused(capsys, "requirements", "upload", "todo", str(file), "--replaces")
+    said(capsys, "requirements", "upload", "todo", str(file), "--adds")
+    said(capsys, "requirements", "confirm", "todo")
+    file.write_text("FR-01: The list shall be sorted by date.\n")
+    made = said(capsys, "requirements", "upload", "todo", str(file))["documents"][0]
+    assert made["replaces"] == 1
+    found = said(capsys, "requirements", "show", "todo")
+    assert found["replaces"] == 1
+    assert found["difference"] == [
+        {
+            "change": "altered",
+            "key": "R1",
+            "before": "The list shall be sorted.",
+            "after": "The list shall be sorted by date.",
+        },
+        {"change": "removed", "key": "R2", "before": "The list shall be short.", "after": ""},
+    ]
+    file.write_text("FR-03: The list shall be printed.\n")
+    assert said(capsys, "requirements", "upload", "todo", str(file), "--adds")["documents"][0]["replaces"] is None
+
+
 def test_each_specification_of_a_folder_becomes_a_document_that_is_named_by_its_path(
     project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

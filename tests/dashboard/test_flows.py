@@ -83,6 +83,29 @@ def test_an_uploaded_pdf_is_shown_with_its_pages_and_can_be_downloaded(
     assert "it is a scan" in refused.content.decode()
 
 
+def test_a_document_that_replaces_another_shows_what_it_changes(client: Client, story: Story) -> None:
+    client.force_login(story.owner)
+    pages = [reverse(name, args=[story.project.pk]) for name in ("project-upload", "requirements")]
+    for words, relation in (
+        ("FR-1 It shall add.\n\nFR-2 It shall sort.", "adds"),
+        ("FR-1 It shall add <b>dates</b>.", "replaces"),
+    ):
+        assert client.post(pages[0], {"text": words, "relation": relation}).status_code == 302
+        document = story.project.documents.first()
+        assert document is not None
+        documents.confirm_requirements(document, by=story.owner)
+    page = " ".join(client.get(pages[1]).content.decode().split())
+    assert "0 requirements added, 1 altered, 1 removed" in page
+    assert "<del>It shall add.</del>" in page
+    assert "It shall add &lt;b&gt;dates&lt;/b&gt;." in page
+    assert "<del>It shall sort.</del>" in page
+    assert f"Superseded by version {document.version}" in page
+    earlier = client.get(pages[1], {"v": document.version - 1}).content.decode()
+    assert "a newer one exists" in earlier
+    refused = client.post(pages[0], {"text": "FR-9 It shall.", "relation": "hides"})
+    assert refused.status_code == 422
+
+
 def test_diagrams_and_background_are_shown_as_text(client: Client, story: Story) -> None:
     client.force_login(story.owner)
     text = '# S\n\nFR-1 It shall start.\n\n```mermaid\nflowchart LR\n  a["<b>Web</b>"] -->|reads| db\n```\n'

@@ -79,10 +79,14 @@ def _list(document: Document, found: Extraction) -> None:
 @command.command()
 @click.argument("project", type=django.named_project)
 @click.argument("file", type=documents.GIVEN)
+@click.option("--replaces", "relation", flag_value="replaces", help="It replaces the one of its name, else the newest.")
+@click.option("--adds", "relation", flag_value="adds", help="It adds to the earlier ones, whatever its name.")
 @django.as_option
 @output.json_option
-def upload(project: Project, file: str, user: str) -> None:
+def upload(project: Project, file: str, relation: str | None, user: str) -> None:
     """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned.
+
+    It replaces the document of the same file name, and adds to the project where there is none.
 
     FILE is Markdown, text, reStructuredText, HTML, DOCX or PDF, or a folder of Spec Kit, OpenSpec or Kiro: a document
     for each of its specifications.
@@ -90,9 +94,14 @@ def upload(project: Project, file: str, user: str) -> None:
     found = documents.read_given(file)
     from django.db import transaction
 
+    from projects.errors import BadInput
+
     by = django.acting_user(user)
     with transaction.atomic():
-        result, words = documents.store_and_plan(project, found, by)
+        try:
+            result, words = documents.store_and_plan(project, found, by, relation or "")
+        except BadInput as refused:
+            raise WrongUse(str(refused), "Leave out --replaces.") from refused
     output.answer(result, f"{words[:1].upper()}{words[1:]}\nNext: aiswe run watch {result['run']}")
     django.tell_worker()
 
@@ -105,11 +114,16 @@ spec_option = click.option("--spec", default="", metavar="PATH", help="A specifi
 @spec_option
 @output.json_option
 def show(project: Project, spec: str) -> None:
-    """Show what the newest document of PROJECT (its short name) asks for, and what a rule or a model suggests."""
+    """Show what the newest document of PROJECT (its short name) asks for, and what a rule or a model suggests.
+
+    Of one that replaces another it shows what was added, altered and removed.
+    """
     from projects.services.planning.documents import extract_written
+    from projects.services.planning.progress import differences
 
     document = extract_written(_document(project, spec))
     found = list(document.requirements.values("key", "author_key", "origin", "status", "text", "reason"))
+    difference = [one.to_json() for one in differences(document)]
 
     def people() -> None:
         rows = [
@@ -119,11 +133,16 @@ def show(project: Project, spec: str) -> None:
         output.table(
             ("Key", "In the document", "Origin", "Status", "Text and reason"), rows, nothing="No requirement was found."
         )
+        for one in difference:
+            if one["change"] != "same":
+                output.say(f"{one['change'].capitalize()}: {one['key']} {one['after'] or one['before']}")
         for left in document.unmapped:
             output.say(f"No requirement: {left['text']}")
         output.say(f"Next: aiswe requirements confirm {project.slug}, with --accept KEY for each suggestion to take")
 
-    output.answer({"project": project.slug, "document": document.pk, "requirements": found}, people)
+    result = {"project": project.slug, "document": document.pk, "version": document.version, "requirements": found}
+    replaces = document.replaces.version if document.replaces else None
+    output.answer({**result, "replaces": replaces, "difference": difference}, people)
 
 
 def _document(project: Project, spec: str) -> RequirementDocument:

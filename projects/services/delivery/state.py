@@ -1,8 +1,7 @@
-"""What became of the requirements: done, in work, left out or not planned; and what a build amounts to."""
+"""What became of the requirements of a project, with its tests and commits; and what a build amounts to."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -15,9 +14,10 @@ from projects.errors import NotFound
 from projects.models import Project, Requirement, RequirementDocument, Run, Task
 from projects.services.delivery.downloads import RESULTS, branches, git_dir_of, result_of
 from projects.services.delivery.start import StartWords, how_to_start
+from projects.services.planning.progress import DONE, LEFT_OUT, NOT_PLANNED, Progress, progress_of
 from projects.services.work import runs
 
-DONE, IN_WORK, LEFT_OUT, NOT_PLANNED = STATES = ("done", "in_work", "left_out", "not_planned")
+__all__ = ["LEFT_OUT", "RequirementState", "RunResult", "project_state", "requirement_states", "result"]
 
 
 @dataclass(frozen=True)
@@ -40,51 +40,25 @@ def _document(project: Project) -> RequirementDocument | None:
 def requirement_states(project: Project, run: Run | None = None) -> list[RequirementState]:
     """Every requirement of the newest confirmed document in its order, then what was planned of earlier documents.
 
-    With `run`, as it stood with that run. Documents may use the same keys: only the same key with the same words is the
-    same requirement. The newest build with tasks for it decides: it is done when all of them are merged.
+    With `run`, as it stood with that run.
     """
     document = run.document if run is not None else _document(project)
     if document is None:
         return []
-    tasks = Task.objects.filter(run__project=project, run__kind=Run.Kind.BUILD).select_related("run")
-    if run is not None:
-        tasks = tasks.filter(run__pk__lte=run.pk)
-    by_words: dict[tuple[str, str], list[Task]] = defaultdict(list)
-    rows = tasks.order_by("run", "ordinal").values_list("pk", "requirements__key", "requirements__text")
-    known = {task.pk: task for task in tasks}
-    for pk, key, text in rows:
-        by_words[key, text].append(known[pk])
-    wanted = Requirement.objects.filter(document__project=project, document__version__lte=document.version)
-    wanted = wanted.wanted().exclude(kind=Requirement.Kind.NON_GOAL)
-    found = list[tuple[Requirement, list[Task]]]()
-    for row in wanted.select_related("document").order_by("-document__version", "ordinal"):
-        its = by_words.pop((row.key, row.text), [])  # once: an earlier document may say the same
-        if its or row.document_id == document.pk:
-            found.append((row, _newest(its)))
-    commits = {task.commit for _, its in found for task in its if task.commit}
+    rows = progress_of(project, document, run)
+    found = [one for one in rows if one.tasks or one.requirement.document_id == document.pk]
+    commits = {task.commit for one in found for task in one.tasks if task.commit}
     try:
         tests = changes.tests_added(git_dir_of(project), commits)
     except (NotFound, GitError):
         tests = {}
-    return [_state_of(row, its, tests) for row, its in found]
+    return [_with_tests(one, tests) for one in found]
 
 
-def _newest(tasks: list[Task]) -> list[Task]:
-    newest = max((task.run_id for task in tasks), default=0)
-    return [task for task in tasks if task.run_id == newest]
-
-
-def _state_of(row: Requirement, tasks: list[Task], tests: dict[str, int]) -> RequirementState:
-    if not tasks:
-        return RequirementState(row, NOT_PLANNED)
-    if all(task.status == Task.Status.MERGED for task in tasks):
-        state = DONE
-    elif tasks[0].run.status in Run.OVER or any(task.status in runs.LEFT_OUT for task in tasks):
-        state = LEFT_OUT
-    else:
-        state = IN_WORK
-    commits = [task.commit for task in tasks if task.commit]
-    return RequirementState(row, state, sum(tests.get(sha, 0) for sha in dict.fromkeys(commits)), commits, tasks)
+def _with_tests(one: Progress, tests: dict[str, int]) -> RequirementState:
+    commits = [task.commit for task in one.tasks if task.commit]
+    number = sum(tests.get(sha, 0) for sha in dict.fromkeys(commits))
+    return RequirementState(one.requirement, one.state, number, commits, one.tasks)
 
 
 def project_state(project: Project, url: str = "") -> dict[str, Any]:

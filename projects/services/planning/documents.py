@@ -24,12 +24,13 @@ from projects.models import Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
-from projects.services.planning.keys import manual_key, number_on
+from projects.services.planning.keys import manual_key, number_on, said_of
 from projects.services.planning.reading import fields_of, read_bytes
 from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
 
 MAX_REQUIREMENTS = 2_000
+REPLACES, ADDS = "replaces", "adds"  # what a new document is to the earlier ones
 
 
 def preview(data: bytes, filename: str) -> dict[str, Any]:
@@ -63,33 +64,46 @@ def extract_written(document: RequirementDocument) -> RequirementDocument:
     return record_extraction(document, rows, found["unmapped"])
 
 
-def upload_document(project: Project, data: bytes, filename: str, *, by: User) -> RequirementDocument:
-    """Store a PRD as the project's next version; the same bytes as the newest version return that version.
+def upload_document(
+    project: Project, data: bytes, filename: str, *, by: User, relation: str = ""
+) -> RequirementDocument:
+    """Store a PRD as the project's next version; the same bytes as a document in force return that one.
 
     Raises NotAllowed, and BadInput (empty, binary, too large, unreadable) with what to do about it.
     """
     require(by, project, "document.upload")
-    return store_document(project, read_bytes(data, filename), by=by)
+    return store_document(project, read_bytes(data, filename), by=by, relation=relation)
 
 
 def store_document(
-    project: Project, document: Document, place: str = "", background: str = "", *, by: User
+    project: Project, document: Document, place: str = "", background: str = "", *, by: User, relation: str = ""
 ) -> RequirementDocument:
     """Store what was read as the project's next version; of a specification its place and what stands beside it.
 
-    Raises NotAllowed.
+    `relation` is REPLACES (the document in force of the same name, else the newest one), ADDS, or "": REPLACES where a
+    document in force has its name. A specification's name is its place. Raises NotAllowed, and BadInput when there is
+    nothing to replace.
     """
     require(by, project, "document.upload")
     place, background = clean_line(place, 400), clean_text(str(redact(background)))
     with transaction.atomic():
         lock_project(project.pk)
-        newest = project.documents.filter(place=place).first()
-        if newest is not None and (newest.sha256, newest.background) == (document.sha256, background):
-            return newest
-        last = project.documents.aggregate(last=Max("version"))["last"] or 0
+        in_force = project.documents.filter(replaced_by=None, place=place)
+        if (same := in_force.filter(sha256=document.sha256, background=background).first()) is not None:
+            return same
         fields = fields_of(document)
+        named = in_force.filter(**({} if place else {"filename": fields["filename"]})).first()
+        if relation == REPLACES and not (named := named or in_force.first()):
+            raise BadInput(f"{project.name} has no document that this one could replace.")
+        last = project.documents.aggregate(last=Max("version"))["last"] or 0
         return RequirementDocument.objects.create(
-            project=project, version=last + 1, place=place, background=background, created_by=by, **fields
+            project=project,
+            version=last + 1,
+            place=place,
+            background=background,
+            replaces=None if relation == ADDS else named,
+            created_by=by,
+            **fields,
         )
 
 
@@ -137,12 +151,31 @@ def record_extraction(
         kept = set(document.requirements.exclude(pk__in=untouched).values_list("key", flat=True))
         untouched.delete()
         number_on(rows, document)
+        rows += _decided_before(rows, document)
         Requirement.objects.bulk_create([row for row in rows if row.key not in kept])
         document.unmapped = clean_json(redact(clean_json(list(unmapped))))
         document.status = RequirementDocument.Status.EXTRACTED
         document.problem = ""
         document.save(update_fields=["unmapped", "status", "problem"])
     return document
+
+
+def _decided_before(rows: Sequence[Requirement], document: RequirementDocument) -> list[Requirement]:
+    """Apply to the rows what people decided in the document that this one replaces; what they added or accepted there
+    beyond its own words, as further rows."""
+    if document.replaces is None:
+        return []
+    by_key, more = {row.key: row for row in rows}, list[Requirement]()
+    for old in document.replaces.requirements.exclude(status=Requirement.Status.PROPOSED):
+        row = by_key.get(old.key)
+        if row is not None and said_of(row).words == said_of(old).words:
+            if old.status == Requirement.Status.REJECTED or old.origin in Requirement.SUGGESTED:
+                row.status = old.status
+        elif row is None and old.origin != Requirement.Origin.EXPLICIT:
+            old.pk, old.document, old.line_start, old.line_end = None, document, 0, 0
+            old.ordinal = len(rows) + len(more) + 1
+            more.append(old)
+    return more
 
 
 def _row(document: RequirementDocument, ordinal: int, item: Mapping[str, Any]) -> Requirement:

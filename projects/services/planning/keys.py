@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from agents.requirements.changes import Said, normalized, partners
 from projects.models import Project, Requirement, RequirementDocument
 
 _NUMBERED = re.compile(r"\b(R|INF-)(\d+)\b")  # counted inside a document; IMP- keys name their rule
@@ -21,19 +22,23 @@ def manual_key(project: Project) -> str:
 def number_on(rows: Sequence[Requirement], document: RequirementDocument) -> None:
     """Give rows that were counted inside their document keys of the project.
 
-    What another document of the project says in the same words keeps its key; what is new takes the next free number.
+    What the document it replaces asks for too keeps its key, also in other words, as does what any document of the
+    project says in the same words; what is new takes the next free number.
     """
     others = Requirement.objects.filter(document__project=document.project_id).exclude(document=document)
     known: dict[str, str] = {}
     last: dict[str, int] = defaultdict(int)
     for key, text in others.order_by("document__version", "ordinal").values_list("key", "text"):
         if found := _NUMBERED.fullmatch(key):
-            known[_words(text)] = key
+            known[normalized(text)] = key
             last[found[1]] = max(last[found[1]], int(found[2]))
+    kept = _kept(rows, document)
+    for key in kept.values():
+        known = {words: other for words, other in known.items() if other != key}
     changed: dict[str, str] = {}
     for row in rows if known else ():
         if found := _NUMBERED.fullmatch(row.key):
-            key = known.pop(_words(row.text), "")
+            key = kept.get(id(row)) or known.pop(normalized(row.text), "")
             if not key:
                 last[found[1]] += 1
                 key = f"{found[1]}{last[found[1]]:0{len(found[2])}}"
@@ -42,8 +47,27 @@ def number_on(rows: Sequence[Requirement], document: RequirementDocument) -> Non
         row.reason = _NUMBERED.sub(lambda found: changed.get(found[0], found[0]), row.reason)
 
 
-def _words(text: str) -> str:
-    return " ".join(text.casefold().split())
+def said_of(row: Requirement) -> Said:
+    """A requirement as it is compared with that of another document."""
+    return Said(row.text, row.author_key, tuple(map(str, row.acceptance)))
+
+
+def _kept(rows: Sequence[Requirement], document: RequirementDocument) -> dict[int, str]:
+    """By the identity of a row the key that it has in the document which this one replaces."""
+    if document.replaces is None:
+        return {}
+    found: dict[int, str] = {}
+    for prefix in ("R", "INF-"):
+        old = [row for row in document.replaces.requirements.order_by("ordinal") if _prefix(row.key) == prefix]
+        new = [row for row in rows if _prefix(row.key) == prefix]
+        pairs = partners([said_of(row) for row in old], [said_of(row) for row in new])
+        found |= {id(new[at]): old[before].key for at, before in pairs.items()}
+    return found
+
+
+def _prefix(key: str) -> str:
+    found = _NUMBERED.fullmatch(key)
+    return found[1] if found else ""
 
 
 def names_of(document: RequirementDocument) -> dict[str, str]:

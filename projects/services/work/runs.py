@@ -120,7 +120,9 @@ def _make_tasks(run: Run, plan: Plan) -> int:
     specs = _in_order(plan.content.get("tasks") or [])
     tasks = Task.objects.bulk_create([_task_of(run, number, spec) for number, spec in enumerate(specs, start=1)])
     by_key = {task.key: task for task in tasks}
-    wanted = dict(Requirement.objects.filter(document=plan.document).values_list("key", "pk"))
+    documents = [plan.document, *plan.document.replaced()]  # a task that names what is no longer wanted removes it
+    rows = Requirement.objects.filter(document__in=documents).order_by("document__version")
+    wanted = dict(rows.values_list("key", "pk"))
     Task.needs.through.objects.bulk_create(
         [
             Task.needs.through(from_task_id=by_key[spec["key"]].pk, to_task_id=by_key[need].pk)

@@ -18,7 +18,10 @@ SECOND = b"# More\n\nFR-1: The user shall divide numbers.\n\nFR-2: The user shal
 def _keys(*documents: bytes) -> list[dict[str, str]]:
     project = make_project()
     user = project.created_by
-    read = [extract_written(upload_document(project, data, "prd.md", by=user)) for data in documents]
+    read = [
+        extract_written(upload_document(project, data, f"prd{number}.md", by=user))
+        for number, data in enumerate(documents)
+    ]
     return [dict(one.requirements.filter(origin="explicit").values_list("author_key", "key")) for one in read]
 
 
