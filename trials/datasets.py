@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FORMATS = ("humaneval", "mbpp", "folder")
+from agents.languages.registry import language_of
+
+FORMATS = ("humaneval", "mbpp", "folder", "exercism")
 SOLUTION, TESTS = "solution.py", "tests/test_solution.py"
 MAX_FILE = 1_000_000
 TITLE = 120  # characters
@@ -40,7 +42,7 @@ class TrialTask:
 
 def load_tasks(path: Path, format_: str, limit: int | None = None) -> list[TrialTask]:
     """Read a dataset in file order; raises BadDataset."""
-    readers = {"humaneval": _functions, "mbpp": _mbpp, "folder": _folders}
+    readers = {"humaneval": _functions, "mbpp": _mbpp, "folder": _folders, "exercism": _exercises}
     if format_ not in readers:
         raise BadDataset(f"unknown format {format_!r}; known: {', '.join(FORMATS)}")
     try:
@@ -166,6 +168,33 @@ def _folders(path: Path) -> Iterator[TrialTask]:
         first = next((line.lstrip("# ") for line in text.splitlines() if line.strip()), "")
         title = _title(f"{folder.name}: {first}")
         yield TrialTask(folder.name, text, tests, reference, _tree(folder / "start"), title)
+
+
+def _exercises(path: Path) -> Iterator[TrialTask]:
+    """Exercises as Exercism and Aider's polyglot benchmark lay them out: `.meta/config.json` names the files."""
+    for config in sorted(path.rglob(".meta/config.json")):
+        folder = config.parent.parent
+        try:
+            named = json.loads(config.read_text(encoding="utf-8"))["files"]
+            solution, example = list(map(str, named["solution"])), list(map(str, named["example"]))
+            there, tests = _tree(folder), list(map(str, named["test"]))
+            files = {name: there[name] for name in (*solution, *tests, *example)}
+        except (ValueError, KeyError, TypeError) as missing:
+            raise BadDataset(f"{config}: solution, test or example is not named, or not there: {missing}") from None
+        spoken = language_of(solution[0])
+        if spoken is None or not spoken.runs_tasks:
+            title = spoken.title if spoken else "another language"
+            raise BadDataset(f"{folder} is in {title}: the product cannot build tasks in it yet")
+        told = [folder / ".docs" / f"{name}.md" for name in ("introduction", "instructions", "instructions.append")]
+        text = "\n\n".join(place.read_text(encoding="utf-8").strip() for place in told if place.is_file())
+        yield TrialTask(
+            folder.name,
+            f"{text}\n\nWrite {', '.join(solution)}; keep the names that are given.",
+            {name: files[name] for name in tests},
+            {name: files[given] for name, given in zip(solution, example, strict=False)},
+            {name: files[name] for name in solution},
+            _title(folder.name),
+        )
 
 
 def _tree(folder: Path) -> dict[str, str]:

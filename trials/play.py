@@ -25,7 +25,7 @@ from trials.datasets import TrialTask
 from trials.in_memory import MemoryEventLog, MemoryTaskStore
 from trials.notebook import Notebook, remember
 
-STRATEGIES = ("single", "retry", "best", "loop")
+STRATEGIES = ("single", "twice", "retry", "best", "loop")
 OFF = ("diagnosis", "diversity", "best", "selection", "memory", "mutation", "apis")  # parts that a trial can do without
 MAX_SHOTS = 60  # of plain retry, however large its budget
 UNLIMITED = 4_000_000
@@ -199,10 +199,12 @@ def _shoot(
         repository.fast_forward(tree.commit(base, "Files as given", "", {}))
         repository.remove("start")
     timed: Any = _Timed(backend, outcome)
+    # Twice: the tests are seen when one has failed, and then once more.
+    twice = settings.strategy == "twice"
     many, samples = settings.strategy == "loop", settings.samples if settings.strategy in ("best", "loop") else 1
     limits = TaskLimits(
-        max_retries=8 if many else 0,
-        max_iterations=15 if many else samples,
+        max_retries=8 if many else int(twice),
+        max_iterations=15 if many else samples + twice,
         samples=samples,
         run_tokens=UNLIMITED,
         task_tokens=_ceiling(settings, counted.first_call) if counted.first_call else budget,
@@ -225,7 +227,7 @@ def _shoot(
         lessons=lessons,
         gates=gates or (lambda root, paths, dispositions: GateReport("pass", (), {}, ())),
         needs_review=False,
-        switched_off=settings.off,
+        switched_off=settings.off | ({"tests"} if twice else set()),
     )
 
     def known(first_call: int) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from sandbox.base import SandboxUnavailable
 from trials.counting import quantile, wilson
 from trials.datasets import TrialTask
 from trials.play import TrialOutcome
@@ -32,6 +33,7 @@ class Session:
     settings: dict[str, Any]
     done: dict[str, TrialOutcome] = field(default_factory=dict)
     name: str = ""
+    _before: str = ""  # what the newest trial failed with that is none of its own
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,7 +59,7 @@ class Session:
     def keep(self, outcome: TrialOutcome) -> None:
         """Write an outcome down."""
         with self._lock:
-            self.done[outcome.id] = outcome
+            self.done[outcome.id], self._before = outcome, ""
             with (self.folder / RESULTS).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(outcome.to_json()) + "\n")
 
@@ -70,8 +72,9 @@ class Session:
         tell: Callable[[TrialOutcome, int, int], None] = lambda outcome, done, of: None,
         after: Callable[[TrialOutcome], None] = lambda outcome: None,
     ) -> list[TrialOutcome]:
-        """Play what is not yet played; outcomes in the order of the tasks. The first error ends it, what was played
-        stays.
+        """Play what is not yet played; outcomes in the order of the tasks. An error ends it, what was played stays.
+
+        A sandbox that broke once makes an outcome; when the next one breaks in the same way, it ends.
 
         `after` is called with each outcome that is written down, first of all with those of an earlier call.
         """
@@ -80,9 +83,13 @@ class Session:
         todo = [task for task in tasks if task.id not in self.done]
 
         def work(task: TrialTask) -> None:
-            outcome = one(task)
-            self.keep(outcome)
-            after(outcome)
+            try:
+                outcome = one(task)
+            except SandboxUnavailable as broken:
+                outcome = self._failed(task, broken)
+            else:
+                self.keep(outcome)
+                after(outcome)
             tell(outcome, len(self.done), len(tasks))
 
         with ThreadPoolExecutor(max_workers=max(1, parallel), thread_name_prefix="trial") as pool:
@@ -94,6 +101,18 @@ class Session:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
         return [self.done[task.id] for task in tasks]
+
+    def _failed(self, task: TrialTask, broken: SandboxUnavailable) -> TrialOutcome:
+        """An outcome that is not written down, so the trial is played when the session goes on.
+
+        Raises the error for the second time in a row that it is the same.
+        """
+        outcome = TrialOutcome(task.id, verdict="error", problem=str(broken))
+        with self._lock:
+            if self._before == outcome.problem:
+                raise broken
+            self._before, self.done[task.id] = outcome.problem, outcome
+        return outcome
 
 
 def read_results(folder: Path) -> tuple[dict[str, Any], dict[str, TrialOutcome]]:
@@ -153,6 +172,7 @@ def report(outcomes: Iterable[TrialOutcome], *, engine_cpu_s: float, seconds: fl
         "sandbox_s": round(sum(one.sandbox_s for one in played), 3),
         "engine_cpu_s": round(engine_cpu_s, 3),
         "seconds": round(seconds, 3),
+        "errors": sum(one.verdict == "error" for one in played),
         "unresolved": [{"id": one.id, "why": one.problem or one.verdict} for one in played if not one.resolved],
     }
 

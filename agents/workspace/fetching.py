@@ -126,6 +126,18 @@ def clone_folder(source: Path, target: Path, branch: str = "", *, limits: FetchL
     return fetched
 
 
+def take_commit(source: Path, target: Path, commit: str, *, limits: FetchLimits = LIMITS) -> None:
+    """Fetch the files of one commit, by its full hash, into a new bare repository at `target`.
+
+    What came before and after it in the source stays there. Raises SourceRefused.
+    """
+    with _new_repository(target, "main") as fresh:
+        run = BoundedGit(fresh, {"GIT_ALLOW_PROTOCOL": "file"}, {}, limits)
+        options = "--quiet --depth=1 --no-tags --no-write-fetch-head --no-auto-gc --".split()
+        run("fetch", *options, str(source.resolve()), f"{commit}:refs/heads/main")
+        run("symbolic-ref", "HEAD", "refs/heads/main")
+
+
 def _clone(
     source: str,
     target: Path,

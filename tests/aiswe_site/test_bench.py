@@ -8,6 +8,7 @@ import pytest
 
 from agents.memory.chroma import ChromaLessons
 from tests.aiswe_site.running import aiswe
+from tests.trials.issue_samples import instances, row
 from tests.trials.samples import humaneval
 
 
@@ -115,3 +116,26 @@ def test_a_folder_without_results_cannot_be_compared(tmp_path):
     done = aiswe("bench", "compare", str(tmp_path), home=tmp_path / "home")
     assert done.returncode == 2
     assert "holds no results" in done.stderr
+
+
+@pytest.mark.bubblewrap
+def test_issues_become_predictions_and_a_report_and_are_not_worked_on_twice(tmp_path):
+    path, out = instances(tmp_path, row(tmp_path / "repositories")), tmp_path / "p.jsonl"
+    words = ("bench", "swebench", "--instances", str(path), "--repositories", str(tmp_path / "repositories"))
+    words += ("--predictions", str(out), "--backend", "bubblewrap", "--json", "--model")
+    first = aiswe(*words, "reference", home=tmp_path / "home")
+    assert first.returncode == 0, first.stderr
+    assert json.loads(first.stdout)["resolved"] == 1
+    assert json.loads(out.read_text())["instance_id"] == "acme__shop-1"
+    assert json.loads((tmp_path / "p.report.json").read_text())["resolved"] == 1
+    again = aiswe(*words, "reference", home=tmp_path / "home")
+    assert (again.returncode, "resolved" in again.stderr) == (0, False)
+    other = aiswe(*words, "scripted:household", home=tmp_path / "home")
+    assert (other.returncode, "holds predictions of reference" in other.stderr) == (2, True)
+
+
+def test_a_file_that_holds_no_instances_is_named(tmp_path):
+    (tmp_path / "a.json").write_text('[{"id": "x"}]')
+    words = ("bench", "swebench", "--instances", str(tmp_path / "a.json"), "--repositories", str(tmp_path))
+    done = aiswe(*words, "--model", "reference", home=tmp_path / "home")
+    assert (done.returncode, "instance 1 lacks one of these" in done.stderr) == (2, True)

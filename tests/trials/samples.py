@@ -47,3 +47,22 @@ def bugfix(folder: Path) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
     return root
+
+
+def exercise(folder: Path, suffix: str = "py") -> Path:
+    """An exercise in the layout of Exercism and Aider's polyglot benchmark."""
+    root = folder / "exercises"
+    files = {"solution": [f"leap.{suffix}"], "test": [f"leap_test.{suffix}"], "example": [f".meta/example.{suffix}"]}
+    for name, text in {
+        ".meta/config.json": json.dumps({"files": files}),
+        ".docs/introduction.md": "# Leap\n\nYears differ.",
+        ".docs/instructions.md": "Tell whether a year is a leap year.",
+        f"leap.{suffix}": "def leap_year(year):\n    pass\n",
+        f"leap_test.{suffix}": "from leap import leap_year\n\n\ndef test_century():\n    assert not leap_year(1900)\n"
+        "\n\ndef test_fourth():\n    assert leap_year(1996)\n",
+        f".meta/example.{suffix}": "def leap_year(year):\n    return year % (4 if year % 100 else 400) == 0\n",
+    }.items():
+        place = root / "practice" / "leap" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    return root

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.trials.samples import ROWS, bugfix, humaneval
+from tests.trials.samples import ROWS, bugfix, exercise, humaneval
 from trials.datasets import SOLUTION, TESTS, BadDataset, load_tasks
 
 
@@ -130,3 +130,25 @@ def test_a_task_has_a_title_that_says_what_it_is_about(tmp_path):
     title = load_tasks(tmp_path / "m.jsonl", "mbpp")[0].title
     assert title.startswith("Count the words. Count")
     assert len(title) == 120
+
+
+def test_an_exercise_is_read_by_the_files_that_its_configuration_names(tmp_path):
+    (task,) = load_tasks(exercise(tmp_path), "exercism")
+    assert (task.id, list(task.start), list(task.tests), list(task.reference)) == (
+        "leap",
+        ["leap.py"],
+        ["leap_test.py"],
+        ["leap.py"],
+    )
+    assert "else 400" in task.reference["leap.py"]
+    assert task.text.startswith("# Leap\n\nYears differ.\n\nTell whether")
+
+
+def test_exercises_in_a_language_that_is_not_there_yet_are_refused(tmp_path):
+    with pytest.raises(BadDataset, match="cannot build tasks in it yet"):
+        load_tasks(exercise(tmp_path, "js"), "exercism")
+    with pytest.raises(BadDataset, match="another language"):
+        load_tasks(exercise(tmp_path / "2", "f90"), "exercism")
+    (tmp_path / "exercises/practice/leap/leap_test.js").unlink()
+    with pytest.raises(BadDataset, match="or not there"):
+        load_tasks(tmp_path / "exercises", "exercism")

@@ -10,8 +10,9 @@ from agents.llm.base import ModelUnavailable
 from agents.llm.chain import ModelChain
 from agents.llm.runner import ModelRunner
 from agents.memory.base import NoLessons
+from sandbox.base import SandboxUnavailable
 from sandbox.registry import load_backend
-from tests.trials.samples import bugfix, humaneval
+from tests.trials.samples import bugfix, exercise, humaneval
 from trials.datasets import load_tasks
 from trials.mistakes import find_mistakes
 from trials.play import Settings, TrialOutcome, play
@@ -164,3 +165,42 @@ def test_each_of_several_models_is_counted(tmp_path, shot):
     outcome = shot(task, chain)
     assert (outcome.resolved, outcome.calls) == (True, 2)
     assert outcome.sent > outcome.uncached > 0
+
+
+def test_of_two_tries_the_first_has_not_seen_the_tests_and_the_second_sees_what_failed(tmp_path, shot):
+    (task,) = load_tasks(exercise(tmp_path), "exercism")
+    heard = []
+
+    class Late(SimulatedProvider):
+        def _choose(self, messages):
+            heard.append(messages[-1]["content"])
+            return _Answer(None if len(heard) == self.right_at else 0)
+
+    mistakes = [Mistake({"leap.py": "def leap_year(year):\n    return year % 4 == 0\n"}, ("assert",))]
+    Late.right_at = 2
+    outcome = shot(task, Late(task, mistakes, Weakness()), strategy="twice")
+    assert (outcome.resolved, outcome.first_try, outcome.calls) == (True, False, 2), outcome
+    assert "test_century" not in heard[0]
+    assert "test_century" in heard[1]
+    heard.clear()
+    Late.right_at = 3
+    assert not shot(task, Late(task, mistakes, Weakness()), strategy="twice").resolved
+    assert len(heard) == 2
+
+
+def test_a_sandbox_that_breaks_once_is_an_error_that_is_played_again_and_twice_in_a_row_the_end(tmp_path):
+    tasks = load_tasks(humaneval(tmp_path), "humaneval")
+    breaks = [True, False, True, True]
+
+    def one(task):
+        if breaks.pop(0):
+            raise SandboxUnavailable("the engine is gone")
+        return TrialOutcome(task.id, resolved=True)
+
+    first = Session(tmp_path / "s", {}).run(tasks, one, parallel=1)
+    assert [outcome.verdict for outcome in first] == ["error", ""]
+    assert report(first, engine_cpu_s=0, seconds=0)["errors"] == 1
+    again = Session(tmp_path / "s", {})
+    assert list(again.done) == ["Own/1"]
+    with pytest.raises(SandboxUnavailable, match="the engine is gone"):
+        Session(tmp_path / "t", {}).run(tasks, one, parallel=1)

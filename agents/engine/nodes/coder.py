@@ -54,7 +54,8 @@ def _candidate(
     if strategy != "first" and used["iteration"] >= ctx.limits.max_iterations:
         return {"verdict": "escalate", "escalation": ""}
     current, is_test = {**own_files(state, ctx), **candidate["files"]}, tests_of(state, ctx)
-    messages, messages_read = add_messages(state, ctx, add_tests(state, messages))
+    unseen = strategy == "first" and "tests" in ctx.switched_off  # what failed is seen with the trace
+    messages, messages_read = add_messages(state, ctx, messages if unseen else add_tests(state, messages))
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     judged = not history["signatures"] or history["signatures"][-1] in history["adjudicated"]
     may_blame = strategy == "repair" and not judged and not state["task"].get("tests_given")
@@ -128,7 +129,8 @@ def _disagrees(reply: Reply) -> tuple[str, str] | None:
 def code(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The first version."""
     ctx = runtime.context
-    messages = opening(state, ctx, CODER, "code", tests=files_text(state["candidate"]["tests"]))
+    shown = {} if "tests" in ctx.switched_off else state["candidate"]["tests"]
+    messages = opening(state, ctx, CODER, "code", tests=files_text(shown))
     changed = _candidate(state, ctx, messages, step="code", strategy="first")
     return updated(changed, {"memory": {"shown": ids(state["memory"]["lessons"])}})
 

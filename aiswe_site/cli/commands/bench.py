@@ -12,11 +12,12 @@ import click
 
 from agents.llm.registry import DEFAULT_PROVIDER, model_servers
 from aiswe_site.cli import django, output
+from aiswe_site.cli.commands.bench_issues import swebench
 from aiswe_site.cli.commands.sandbox import BACKENDS
+from aiswe_site.cli.measuring import product_gates, served
 from aiswe_site.cli.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
-    from agents.llm.base import Provider
     from agents.memory.base import LessonStore
     from sandbox.base import Backend
     from trials.play import TrialOutcome
@@ -30,11 +31,14 @@ def command() -> None:
     """Measure on tasks with known answers."""
 
 
+command.add_command(swebench)
+
+
 @command.command("tasks")
 @click.option(
     "--dataset", required=True, type=click.Path(exists=True, path_type=Path), help="A file, or a folder of tasks."
 )
-@click.option("--format", "format_", required=True, type=click.Choice(["humaneval", "mbpp", "folder"]))
+@click.option("--format", "format_", required=True, type=click.Choice(["humaneval", "mbpp", "folder", "exercism"]))
 @click.option(
     "--model",
     required=True,
@@ -42,7 +46,9 @@ def command() -> None:
     help="reference, simulated:p=0.45,q=0.5,r=0.3,h=0,seed=1, or any model the product can build with: "
     f"{', '.join(f'{kind.name}:NAME' for kind in model_servers())}, SERVER:NAME of models.toml, scripted:NAME.",
 )
-@click.option("--strategy", type=click.Choice(["single", "retry", "best", "loop"]), default="loop", show_default=True)
+@click.option(
+    "--strategy", type=click.Choice(["single", "twice", "retry", "best", "loop"]), default="loop", show_default=True
+)
 @click.option(
     "--samples", type=click.IntRange(1, 32), default=1, show_default=True, help="First versions, for best and loop."
 )
@@ -115,7 +121,7 @@ def tasks(
             _providers(model, engine, mistakes or folder / "mistakes"),
             engine,
             Path(scratch),
-            _gates() if with_gates else None,
+            product_gates() if with_gates else None,
             lessons,
             parallel,
         )
@@ -200,15 +206,6 @@ def _memory(folder: Path | None) -> Iterator[LessonStore]:
         store.close()
 
 
-def _gates() -> Any:
-    from agents.gates.run import run_gates
-
-    def gates(root: Path, paths: Any, dispositions: Any) -> Any:
-        return run_gates(root, paths=list(paths))
-
-    return gates
-
-
 def _tell(outcome: TrialOutcome, done: int, of: int) -> None:
     words = "resolved" if outcome.resolved else outcome.problem or outcome.verdict
     output.note(f"{done}/{of} {outcome.id}: {words}"[:160])
@@ -224,45 +221,8 @@ def _providers(model: str, backend: Backend, kept: Path) -> ProviderOf:
         raise WrongUse(f"--model {model}: {error}") from None
     if own is not None:
         return own
-    made = _served(model)
+    made = served(model)
     return lambda task: made
-
-
-def _served(model: str) -> Provider:
-    """A model of a server, which must answer now: hours of trials are not for finding out that it does not."""
-    django.start(migrate=False)
-    from django.conf import settings
-
-    from agents.llm.base import LLMError
-    from agents.llm.registry import make_provider
-    from agents.llm.scripted_server.scenario import ScenarioError
-    from projects.engine.choice import outside_hosts, provider_of, providers_in_force
-    from projects.engine.model_clients import recording
-    from projects.models.project import RECORDING
-
-    try:
-        if model.startswith(RECORDING):
-            server = recording(model.removeprefix(RECORDING))
-            return make_provider(
-                "scripted", server=server.url, model=server.scenario.model, window=settings.MODEL_WINDOW
-            )
-        if not model.strip():
-            raise WrongUse("--model names no model")
-        made, members = provider_of(model, "coder"), providers_in_force(model)
-        for number, (name, _, provider) in enumerate(members):
-            health = provider.health()
-            if health.ok:
-                continue
-            words = f"--model {name}: {health.problem}"
-            if not number:
-                # Else the model behind it would do the work, and be measured under this one's name.
-                raise Missing(words, f"{health.hint} (reference and simulated:… need no server.)".strip())
-            output.note(f"{words} Nothing falls back to it.")
-        if hosts := outside_hosts(model):
-            output.note(f"The tasks leave this machine: {', '.join(hosts)}.")
-    except (LLMError, ScenarioError) as error:
-        raise WrongUse(f"--model {model}: {error}") from None
-    return made
 
 
 def _people(found: dict[str, Any]) -> None:
