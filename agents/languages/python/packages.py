@@ -81,7 +81,11 @@ def listed(manifest: str) -> list[str]:
 
 def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]) -> PackageNeeds:
     """Packages by plain name; those that the sandbox has anyway are written into no list."""
-    wanted = {plain: line for plain, line in given.items() if not is_npm(line)}
+    local = local_modules(paths)
+    # A planner may name the repository's own package: the released one must not come beside it.
+    wanted = {
+        plain: line for plain, line in given.items() if not is_npm(line) and local.isdisjoint(_import_names(plain))
+    }
     imported, there = imported_modules(files), {plain_name(line) for line in listed(manifest)}
     idle = {name for name in wanted if name not in there and not imported.intersection(_import_names(name))}
     idle -= {name for name in idle if imported.intersection(name.split("-"))}  # `py-foo` may bring `foo`
@@ -90,7 +94,7 @@ def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, give
         if plain not in DEVELOPMENT or plain in given or imported.intersection(_import_names(plain)):
             wanted.setdefault(plain, line)
     base, unlisted = base_packages(), []
-    for module in sorted(imported_modules(files, sure=True) - local_modules(paths) - sys.stdlib_module_names):
+    for module in sorted(imported_modules(files, sure=True) - local - sys.stdlib_module_names):
         name = distribution_for(module) or module
         if plain_name(name) not in wanted:
             wanted[plain_name(name)] = name

@@ -72,6 +72,13 @@ def test_development_tools_are_not_asked_for_unless_they_are_imported():
     assert set(needs_of({"a.py": "import mypy.api\n"}, ["a.py"], manifest, {}).wanted) == {"click", "mypy"}
 
 
+@pytest.mark.parametrize("path", ["more_shop/cart.py", "src/more_shop/cart.py"])
+def test_a_repository_does_not_need_itself_though_its_plan_names_it(path):
+    files = {"tests/test_cart.py": "import more_shop, requests\n"}
+    given = {"more-shop": "more_shop", "requests": "requests"}
+    assert needs_of(files, [path, *files], "", given).wanted == {"requests": "requests"}
+
+
 def test_modules_that_nothing_brings_are_named():
     files = {"tests/test_a.py": "import json\nimport pytest\nimport shop\nimport cart\nimport click\n"}
     assert unknown_modules(files, ["cart.py", *files], ["click>=8"]) == ["shop"]
