@@ -145,8 +145,8 @@ def _test_runs(backends: list[Backend], python: Path, folder: Path, engine: bool
     for backend in backends:
         warm = opened.enter_context(backend.open(label="bench"))
         warm.put(FILES)
-        run_pytest(warm, coverage_of=None)  # imports the test tools, as the first run of a task does
-        ways[f"{backend.name}: pytest in a warm sandbox"] = Way(partial(run_pytest, warm, coverage_of=None))
+        run_pytest(warm, coverage_of=())  # imports the test tools, as the first run of a task does
+        ways[f"{backend.name}: pytest in a warm sandbox"] = Way(partial(run_pytest, warm, coverage_of=()))
         ways[f"{backend.name}: with branch coverage, as the engine runs it"] = Way(partial(run_pytest, warm))
     if shutil.which("bwrap"):
         ways["pytest in a plain bubblewrap line"] = Way(lambda: _run([*cold_wall(folder), str(python), *words], folder))

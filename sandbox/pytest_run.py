@@ -32,13 +32,13 @@ def run_pytest(
     args: Sequence[str] = (),
     *,
     seconds: float | None = None,
-    coverage_of: str | None = ".",
+    coverage_of: Sequence[str] = (".",),
     setup: TestSetup | None = None,
 ) -> TestReport:
     """Run pytest in /workspace: the tests of the setup, or those that `args` name; `args` may hold options as well.
 
-    `seconds` (None: the setup's) limits the run; time that the machine gave it no CPU does not count. `coverage_of` is
-    the folder whose code is measured (None: do not measure). Raises SandboxUnavailable when the sandbox broke;
+    `seconds` (None: the setup's) limits the run; time that the machine gave it no CPU does not count. `coverage_of`
+    names the files and folders whose code is measured. Raises SandboxUnavailable when the sandbox broke;
     everything that the tests do wrong is in the report.
     """
     setup, token = setup or TestSetup(), secrets.token_hex(16)
@@ -55,7 +55,7 @@ def run_pytest(
                 *("configuration", "configuration_text"),
             )
         },
-        "coverage_of": coverage_of,
+        "coverage_of": [*coverage_of],
     }
     if not isinstance(sandbox, RunsScripts):
         raise SandboxError(f"the {sandbox.backend} sandbox cannot run test scripts")

@@ -37,7 +37,7 @@ def find_mistakes(backend: Backend, task: TrialTask, *, seed: int, kept: Path | 
     with backend.open(label="trial-mistakes") as sandbox:
         for files, kind in _variants(task, seed):
             sandbox.put({path: text.encode() for path, text in {**task.start, **files, **task.tests}.items()})
-            report = run_pytest(sandbox, (), seconds=SECONDS, coverage_of=None)
+            report = run_pytest(sandbox, (), seconds=SECONDS, coverage_of=())
             if not report.ok and not report.timed_out:
                 found.append(Mistake(files, words_of(report), kind))
             if len(found) == WANTED:

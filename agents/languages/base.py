@@ -178,11 +178,17 @@ class Language(Protocol):
         return None
 
     def run_tests(
-        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
+        self,
+        sandbox: Sandbox,
+        paths: Sequence[str],
+        setup: TestSetup,
+        *,
+        measured: Sequence[str] = (),
+        first: bool = False,
     ) -> TestReport:
         """Run the tests in /workspace as `setup` says, those in `paths` or without any all of the setup's.
 
-        `measured` asks for coverage, `first` for an end at the first failure.
+        The coverage of the files and folders in `measured` is measured; `first` asks for an end at the first failure.
 
         Raises SandboxUnavailable when the sandbox broke; everything that the tests do wrong is in the report.
         """

@@ -29,7 +29,7 @@ FILLS = b"def test_it():\n    for n in range(9):\n        open(f'/workspace/{n}'
 def test_a_test_that_fills_the_disk_fails_with_words_and_the_sandbox_goes(backend: Backend) -> None:
     with backend.open(limits=SMALL) as box:
         box.put({"test_fill.py": FILLS})
-        report = run_pytest(box, coverage_of=None)
+        report = run_pytest(box, coverage_of=())
         assert not report.ok
         assert "No space left on device" in (
             report.failures[0].message if report.failures else report.problem + report.output

@@ -208,7 +208,7 @@ def test_sum(case):
 
 def put(box: Sandbox, files: dict[str, str]) -> TestReport:
     box.put({path: text.encode() for path, text in files.items()})
-    return run_pytest(box, coverage_of=None, seconds=20)
+    return run_pytest(box, coverage_of=(), seconds=20)
 
 
 def stopped(files: dict[str, str], report: TestReport) -> bool:

@@ -177,49 +177,49 @@ def put(box: Sandbox, files: dict[str, str], above: str = "") -> None:
 @pytest.mark.parametrize("above", [pytest.param(text, id=name) for name, text in BY_CODE.items()])
 def test_code_cannot_pass_its_tests_without_being_right(box: Sandbox, above: str) -> None:
     put(box, {}, above)
-    assert not run_pytest(box, coverage_of=None, seconds=20).ok
+    assert not run_pytest(box, coverage_of=(), seconds=20).ok
 
 
 @pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in BY_FILES.items()])
 def test_files_beside_the_tests_cannot_make_them_pass(box: Sandbox, files: dict[str, str]) -> None:
     put(box, files)
-    report = run_pytest(box, coverage_of=None, seconds=20)
+    report = run_pytest(box, coverage_of=(), seconds=20)
     assert not report.ok or report.hooks  # which the engine asks a person about
 
 
 def test_a_plugin_in_the_metadata_of_the_project_is_not_loaded(box: Sandbox) -> None:
     put(box, PLUGIN)
-    report = run_pytest(box, coverage_of=None)
+    report = run_pytest(box, coverage_of=())
     assert (report.failed, report.hooks, report.void) == (2, (), "")
 
 
 def test_hooks_of_a_conftest_are_named(box: Sandbox) -> None:
     put(box, {"tests/conftest.py": MAKES_ALL_PASS.replace('"call"', '"teardown"')})
-    assert run_pytest(box, coverage_of=None).hooks == ("tests/conftest.py: pytest_runtest_makereport",)
+    assert run_pytest(box, coverage_of=()).hooks == ("tests/conftest.py: pytest_runtest_makereport",)
 
 
 def test_a_conftest_of_fixtures_is_no_hook(box: Sandbox) -> None:
     put(box, {"tests/conftest.py": "import pytest\n@pytest.fixture(autouse=True)\ndef number():\n    return 1\n"})
-    report = run_pytest(box, coverage_of=None)
+    report = run_pytest(box, coverage_of=())
     assert (report.failed, report.hooks, report.void) == (2, (), "")
 
 
 def test_a_broken_fixture_for_every_test_does_not_void_the_run(box: Sandbox) -> None:
     put(box, {"conftest.py": "import pytest\n@pytest.fixture(autouse=True, scope='session')\ndef number():\n    1/0\n"})
-    report = run_pytest(box, coverage_of=None)
+    report = run_pytest(box, coverage_of=())
     assert (report.errors, report.void) == (2, "")
 
 
 @pytest.mark.parametrize("options", [["-x"], ["--maxfail=1"], ["-k", "sum"]])
 def test_a_run_that_stops_early_is_checked_at_its_end_all_the_same(box: Sandbox, options: list[str]) -> None:
     put(box, {})
-    report = run_pytest(box, coverage_of=None, setup=TestSetup(arguments=tuple(options)))
+    report = run_pytest(box, coverage_of=(), setup=TestSetup(arguments=tuple(options)))
     assert (report.failed, report.void) == (1, "")
 
 
 def test_skips_that_the_code_asks_for_are_named_with_their_place(box: Sandbox) -> None:
     above = "import pytest\n\n\ndef mul(a, b):\n    pytest.skip('no time')\n"
     put(box, {"tests/test_mul.py": "import calc\ndef test_it():\n    assert calc.mul(1, 2) == 2\n"}, above)
-    report = run_pytest(box, ["tests/test_mul.py"], coverage_of=None)
+    report = run_pytest(box, ["tests/test_mul.py"], coverage_of=())
     assert not report.ok
     assert "calc.py" in report.skips["tests/test_mul.py::test_it"]

@@ -30,16 +30,23 @@ def test_a_green_run_is_ok_and_measured(box: Sandbox) -> None:
     assert report.uncovered == {"sign.py": [4, 5]}
 
 
+def test_only_the_files_that_are_asked_for_are_measured(box: Sandbox) -> None:
+    test = b"from sign import sign\nimport other\ndef test_a(): assert sign(3) == 1\n"
+    box.put({"sign.py": CODE, "other.py": b"import sys\n", "tests/test_sign.py": test})
+    assert set(run_pytest(box, coverage_of=["sign.py"]).covered) == {"sign.py"}
+    assert set(run_pytest(box).covered) == {"sign.py", "other.py"}
+
+
 def test_a_file_rewritten_within_a_second_is_never_tested_stale(box: Sandbox) -> None:
     for number in range(10, 30):
         test = f"from answer import VALUE\ndef test_it(): assert VALUE == {number}\n"
         box.put({"answer.py": f"VALUE = {number}\n".encode(), "test_answer.py": test.encode()})
-        assert run_pytest(box, coverage_of=None).ok, number
+        assert run_pytest(box, coverage_of=()).ok, number
 
 
 def test_a_failure_carries_its_message_and_trace(box: Sandbox) -> None:
     box.put({"test_x.py": b"def test_good(): pass\ndef test_bad():\n    left = 1\n    assert left == 2\n"})
-    report = run_pytest(box, coverage_of=None)
+    report = run_pytest(box, coverage_of=())
     assert not report.ok
     assert (report.passed, report.failed, report.branch_coverage) == (1, 1, None)
     assert report.failures[0].nodeid == "test_x.py::test_bad"
@@ -50,7 +57,7 @@ def test_a_failure_carries_its_message_and_trace(box: Sandbox) -> None:
 def test_a_test_that_closes_the_output_breaks_the_run_and_fails_it(box: Sandbox) -> None:
     test = b"import sys, pytest\ndef test_a(capsys): sys.stdout.close()\n@pytest.mark.parametrize('n', range(9))\n"
     box.put({"test_x.py": test + b"def test_b(n): pass\n"})
-    report = run_pytest(box, coverage_of=None)
+    report = run_pytest(box, coverage_of=())
     assert report.void
     assert report.broken
     assert report.failed + report.errors > report.passed
@@ -74,7 +81,7 @@ def test_an_interrupt():
 
 def test_signals_are_exceptions_as_in_any_python(box: Sandbox) -> None:
     box.put({"test_x.py": SIGNALS})
-    report = run_pytest(box, coverage_of=None)
+    report = run_pytest(box, coverage_of=())
     assert (report.ok, report.passed) == (True, 2)
 
 
@@ -192,13 +199,13 @@ def test_a_repository_is_laid_out_as_if_it_were_installed(box: Sandbox) -> None:
         metadata={"web-shop": "1.2"},
         modules={"shop._version": "__version__ = '1.2'\n"},
     )
-    report = run_pytest(box, coverage_of=None, setup=setup)
+    report = run_pytest(box, coverage_of=(), setup=setup)
     assert (report.passed, report.failed, report.errors) == (2, 0, 0), report.output
 
 
 def test_every_failing_test_is_named_also_where_its_trace_is_not_kept(box: Sandbox) -> None:
     box.put({"test_x.py": b"import pytest\n@pytest.mark.parametrize('n', range(60))\ndef test_n(n): assert n < 5\n"})
-    report = run_pytest(box, coverage_of=None)
+    report = run_pytest(box, coverage_of=())
     assert (report.failed, len(report.failing), len(report.failures)) == (55, 55, 40)
     assert report.failing[-1] == "test_x.py::test_n[59]"
 
@@ -219,7 +226,7 @@ def test_a_fake_that_runs_nothing_is_no_pass() -> None:
 
 def test_a_run_that_is_stopped_says_what_failed_so_far(box: Sandbox) -> None:
     box.put({"test_x.py": b"import time\ndef test_a(): assert 1 == 2\ndef test_b(): time.sleep(100)\n"})
-    report = run_pytest(box, coverage_of=None, seconds=2)
+    report = run_pytest(box, coverage_of=(), seconds=2)
     assert report.timed_out
     assert [failure.nodeid for failure in report.failures] == ["test_x.py::test_a"]
     assert report.outcomes == {"test_x.py::test_a": "failed"}
@@ -244,7 +251,7 @@ def test_other(): pass
 
 def test_a_test_that_hangs_fails_by_name_and_place_and_the_others_run(box: Sandbox) -> None:
     box.put({"test_x.py": HANGS})
-    report = run_pytest(box, coverage_of=None, setup=TestSetup(test_seconds=1))
+    report = run_pytest(box, coverage_of=(), setup=TestSetup(test_seconds=1))
     assert (report.failed, report.passed, report.timed_out, report.void) == (2, 1, False, "")
     lock, loop = report.hangs
     assert (lock.nodeid, lock.frames[0]) == ("test_x.py::test_lock", "test_x.py:6 in held")
@@ -257,14 +264,14 @@ def test_a_test_that_hangs_fails_by_name_and_place_and_the_others_run(box: Sandb
 
 def test_a_test_that_freezes_the_clock_does_not_freeze_its_time_limit(box: Sandbox) -> None:
     box.put({"test_x.py": b"import time\ndef test_a():\n    time.monotonic = lambda: 1e9\n    while True: pass\n"})
-    (hang,) = run_pytest(box, coverage_of=None, setup=TestSetup(test_seconds=1)).hangs
+    (hang,) = run_pytest(box, coverage_of=(), setup=TestSetup(test_seconds=1)).hangs
     assert 1 <= hang.seconds < 100
 
 
 def test_no_except_exception_swallows_the_time_limit(box: Sandbox) -> None:
     source = b"import time\ndef test_a():\n    try:\n        time.sleep(100)\n    except Exception:\n        pass\n"
     box.put({"test_x.py": source})
-    assert run_pytest(box, coverage_of=None, setup=TestSetup(test_seconds=1)).failed == 1
+    assert run_pytest(box, coverage_of=(), setup=TestSetup(test_seconds=1)).failed == 1
 
 
 def test_a_plugin_of_the_setup_is_loaded_by_name(box: Sandbox) -> None:
@@ -275,7 +282,7 @@ def test_a_plugin_of_the_setup_is_loaded_by_name(box: Sandbox) -> None:
         }
     )
     setup = TestSetup(plugins=("counting",), python_path=("tools",), environment={"PYTEST_ADDOPTS": "--co"})
-    assert run_pytest(box, coverage_of=None, setup=setup).ok
+    assert run_pytest(box, coverage_of=(), setup=setup).ok
 
 
 @pytest.mark.parametrize("there", ["", "[pytest]\npython_functions = no_such_*\n"])
@@ -289,6 +296,6 @@ def test_a_subfolder_s_own_configuration_counts_as_the_base_has_it(box: Sandbox,
     box.put(files)
     text = "[pytest]\npython_functions = check_*\npythonpath = lib\n"
     setup = TestSetup(arguments=("part/tests",), configuration="part/tox.ini", configuration_text=text)
-    report = run_pytest(box, coverage_of=None, setup=setup)
+    report = run_pytest(box, coverage_of=(), setup=setup)
     assert report.ok, report.output
     assert list(report.outcomes) == ["part/tests/test_a.py::check_a"]

@@ -76,6 +76,6 @@ def test_what_ran_out_of_time_is_run_again(tmp_path, opened):
 def test_other_arguments_are_another_run(tmp_path, opened):
     with MemoBackend(opened, tmp_path / "runs").open() as box:
         box.put({"code_.py": GOOD, "tests/test_code.py": TEST})
-        assert run_pytest(box, coverage_of=None).branch_coverage is None
+        assert run_pytest(box, coverage_of=()).branch_coverage is None
         assert run_pytest(box).branch_coverage is not None
     assert len(list((tmp_path / "runs").iterdir())) == 2

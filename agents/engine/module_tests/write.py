@@ -163,7 +163,7 @@ def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestRepo
     key = key_of(state, "suite/cmd")
     announcement = CommandRan(summary=f"{shown} …", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key, attempt=number):
-        report = language.run_tests(sandbox, [], ctx.test_setup, measured=True)
+        report = language.run_tests(sandbox, [], ctx.test_setup, measured=["."])
     plain = asdict(report)
     ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
     tests = TestsRan(

@@ -198,7 +198,7 @@ def _run_until_sound(
         sandbox = ctx.sandbox(state["candidate"]["packages"])
         sandbox.mirror(tree.path)
         tested = tree.tree(state["base"])
-        found = language.run_tests(sandbox, paths, setup, measured=True)
+        found = language.run_tests(sandbox, paths, setup, measured=[*written])
         why = trouble(found, written, setup) or _hung_once(ctx, tree, language, sandbox, found)
         if not why:
             break

@@ -39,7 +39,13 @@ class Node(Language):
     missing = staticmethod(look_up.missing_names)
 
     def run_tests(
-        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
+        self,
+        sandbox: Sandbox,
+        paths: Sequence[str],
+        setup: TestSetup,
+        *,
+        measured: Sequence[str] = (),
+        first: bool = False,
     ) -> TestReport:
         return run_node_tests(sandbox, paths, seconds=setup.suite_seconds)
 

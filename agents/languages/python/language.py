@@ -103,9 +103,15 @@ class Python(Language):
         return _GRAMMAR
 
     def run_tests(
-        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
+        self,
+        sandbox: Sandbox,
+        paths: Sequence[str],
+        setup: TestSetup,
+        *,
+        measured: Sequence[str] = (),
+        first: bool = False,
     ) -> TestReport:
-        return run_pytest(sandbox, ["-x"] * first + [*paths], coverage_of="." if measured else None, setup=setup)
+        return run_pytest(sandbox, ["-x"] * first + [*paths], coverage_of=measured, setup=setup)
 
     def read_tools(self, text: str, root: str = WORKSPACE) -> list[Problem]:
         return read_pytest(text, root) or read_python(text, root) if is_pytest(text) else read_unittest(text, root)

@@ -34,7 +34,13 @@ class Toy(Language):
         return f"{path}:{found}: SyntaxError: not a definition" if found else ""
 
     def run_tests(
-        self, sandbox: Sandbox, paths: Sequence[str], setup: TestSetup, *, measured: bool = False, first: bool = False
+        self,
+        sandbox: Sandbox,
+        paths: Sequence[str],
+        setup: TestSetup,
+        *,
+        measured: Sequence[str] = (),
+        first: bool = False,
     ) -> TestReport:
         """Run the interpreter on all expectations."""
         done = sandbox.exec(["python3", "-c", INSIDE.read_text()], seconds=setup.suite_seconds)
