@@ -176,8 +176,9 @@ class Recorder:
         with open(path, "w") as text:
             text.write(f"def {canary}():\n    n = {number}\n    assert n == {number + 1}\n\n\n")
             text.write(f"def {twin}():\n    n = {number}\n    assert n == {number}\n")
-        # A failed suite stops the setup of what follows; these two are not of the suite.
-        stops, session.shouldfail, session.shouldstop = (session.shouldfail, session.shouldstop), False, False
+        # A failed suite stops the setup of what follows; these two are not of the suite. The public names cannot be
+        # unset: that is a warning, and an error where warnings are errors.
+        stops, session._shouldfail, session._shouldstop = (session._shouldfail, session._shouldstop), False, False
         before, seen = sys.path[:], session.testsfailed
         try:
             module = pytest.Module.from_parent(session, path=type(session.path)(path))
@@ -190,7 +191,7 @@ class Recorder:
                 _pytest.runner.runtestprotocol(item, log=False, nextitem=None)
         finally:
             sys.path[:] = before
-            session.testsfailed, (session.shouldfail, session.shouldstop) = seen, stops
+            session.testsfailed, (session._shouldfail, session._shouldstop) = seen, stops
             shutil.rmtree(folder, ignore_errors=True)
         failed = self.answers.get(canary, "")
         lies = []

@@ -134,6 +134,13 @@ def test_settings_of_the_project_do_not_flatter_the_measurement(box: Sandbox) ->
     assert report.branch_coverage == pytest.approx(60.0)
 
 
+def test_warnings_as_errors_do_not_trip_over_an_end_at_the_first_failure(box: Sandbox) -> None:
+    tests = b"def test_a(): assert 1 == 2\ndef test_b(): assert 1 == 2\n"
+    box.put({"pytest.ini": b"[pytest]\nfilterwarnings = error\n", "test_x.py": tests})
+    report = run_pytest(box, ["-x"], coverage_of=())
+    assert (report.exit_code, report.failed, report.problem) == (1, 1, "")
+
+
 def test_warnings_as_errors_do_not_trip_over_the_warm_start(box: Sandbox) -> None:
     box.put(
         {
