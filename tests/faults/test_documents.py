@@ -114,7 +114,9 @@ def test_requirements_named_as_ours_would_be_do_not_collide(still):
     )
     said = small_replies("T-01") | {"plan/planner-infer": inferred}
     document, run = still.upload(
-        said, text="# Sums\n\nINF-01: The user shall add two numbers.\n\nINF-02: The user shall see the sum.\n"
+        said,
+        text="# Sums\n\nINF-01: The user shall add two numbers.\n\nINF-02: The user shall see the sum.\n\n"
+        "## Background\n\nWe once lost a cent.\n",
     )
     assert run.status == Run.Status.NEEDS_YOU
     rows = set(document.requirements.values_list("key", "author_key", "origin"))
