@@ -33,7 +33,14 @@ class PlanStore(Protocol):
         ...
 
     def requirements(self) -> list[dict[str, Any]]:
-        """The accepted requirements: key, text, kind, acceptance."""
+        """The accepted requirements that are to be planned: key, text, kind, acceptance.
+
+        Of a document that replaces another one those that it added or altered, and built ones that it removed.
+        """
+        ...
+
+    def background(self) -> list[str]:
+        """What is not to be planned, a line each: what is built as it is, and what other documents ask for."""
         ...
 
     def problems_of(self, plan: Mapping[str, Any]) -> list[str]:

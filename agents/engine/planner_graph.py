@@ -90,13 +90,14 @@ def wait_for_architect(state: PlanState, runtime: Runtime[PlanContext]) -> dict[
 def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
     """Think freely about the split; the constrained answer comes in a call of its own. Small work needs no thought."""
     ctx = runtime.context
-    requirements = ctx.task_store.requirements()
+    requirements, beside = ctx.task_store.requirements(), ctx.task_store.background()
     small = state.get("small", False) and len(requirements) == 1
     prompt = render(
         "plan.reason",
         project=ctx.project,
         requirements=label(requirements_text(requirements), Source.DOCUMENT),
         code=ctx.code,
+        beside=label("\n".join(f"- {line}" for line in beside), Source.DOCUMENT) if beside else "",
         background=label(ctx.background, Source.DOCUMENT) if ctx.background else "",
         comment=ctx.comment,
         last_plan=label(ctx.last_plan, Source.MODEL, "json") if ctx.last_plan else "",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agents.planning.graph import find_cycles, needs_of, shown_path
+from agents.planning.graph import find_cycles, needs_of, shown_path, unordered_pairs
 from agents.planning.model import AGENTS, TASK_KINDS, PlanDraft, PlanProblem, PlanTask, Severity
 
 # What must be covered by a task; goals and constraints only ought to be, non-goals must not.
-_MUST_COVER = frozenset({"functional", "non_functional", "story"})
+_MUST_COVER = frozenset({"functional", "non_functional", "story", "removed"})
 _SHOULD_COVER = frozenset({"goal", "constraint", "acceptance"})
 _MAX_PROBLEMS_PER_CODE = 50
 _SHOWN_KEYS = 12
@@ -27,9 +27,16 @@ class PlanLimits:
 
 
 def validate_plan(
-    plan: PlanDraft, requirement_keys: Mapping[str, str], limits: PlanLimits | None = None
+    plan: PlanDraft,
+    requirement_keys: Mapping[str, str],
+    limits: PlanLimits | None = None,
+    built: Collection[str] = (),
 ) -> list[PlanProblem]:
-    """Everything wrong with `plan`; errors first. `requirement_keys` maps each requirement's key to its kind."""
+    """Everything wrong with `plan`; errors first.
+
+    `requirement_keys` maps each requirement's key to its kind, or to "removed" where its code is to be removed; those
+    in `built` need no task.
+    """
     limits = limits or PlanLimits()
     if not plan.tasks:
         return [PlanProblem("empty_plan", "The plan has no tasks. Propose at least one task per requirement.")]
@@ -45,7 +52,8 @@ def validate_plan(
         problems += _task_problems(task, requirement_keys, limits)
     problems += _need_problems(plan)
     problems += _cycle_problems(plan)
-    problems += _coverage_problems(plan, requirement_keys)
+    problems += _shared_files(plan)
+    problems += _coverage_problems(plan, {key: kind for key, kind in requirement_keys.items() if key not in built})
     return _limited(sorted(problems, key=lambda p: p.severity != "error"))
 
 
@@ -114,6 +122,30 @@ def _cycle_problems(plan: PlanDraft) -> list[PlanProblem]:
     ]
 
 
+def _shared_files(plan: PlanDraft) -> list[PlanProblem]:
+    """Warnings on tasks that write the same file at the same time: one of them is merged into what it did not see."""
+    writers: dict[str, list[str]] = {}
+    for task in plan.tasks:
+        for path in dict.fromkeys(map(_plain, task.files)):
+            writers.setdefault(path, []).append(task.key)
+    shared = {path: keys for path, keys in writers.items() if len(keys) > 1}
+    return [
+        PlanProblem(
+            "shared_file",
+            f"{one} and {other} both write {path}, and neither needs the other. Let one need the other, or give each "
+            "a file of its own.",
+            (one, other),
+            "warning",
+        )
+        for path, found in zip(shared, unordered_pairs(needs_of(plan), [*shared.values()]), strict=True)
+        for one, other in found
+    ]
+
+
+def _plain(path: str) -> str:
+    return str(PurePosixPath(path.replace("\\", "/")))
+
+
 def _coverage_problems(plan: PlanDraft, requirements: Mapping[str, str]) -> list[PlanProblem]:
     covered = {key for task in plan.tasks for key in task.requirements}
     found = []
@@ -128,6 +160,8 @@ def _coverage_problems(plan: PlanDraft, requirements: Mapping[str, str]) -> list
                 shown += f" and {len(missing) - _SHOWN_KEYS} more"
             for key in missing:
                 message = f"No task covers requirement {key} ({requirements[key]}); it {say}. Uncovered: {shown}."
+                if requirements[key] == "removed":
+                    message = f"No task removes what requirement {key} asked for. A task that names {key} must."
                 found.append(PlanProblem("uncovered_requirement", message, (), severity))  # type: ignore[arg-type]  # a literal above
     return found
 

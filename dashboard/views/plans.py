@@ -17,7 +17,7 @@ from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import listed
 from projects.errors import StaleVersion
-from projects.models import Plan, Project
+from projects.models import Plan, Project, Requirement
 from projects.services.planning import plans
 from projects.services.work import runs
 
@@ -74,7 +74,12 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         changes = _compare(before, plan) if before else []
         covered = {str(key) for entry in entries for key in listed(entry.get("requirements"), 1_000)}
         # What the product shall not do needs no task.
-        wanted = plan.document.requirements.wanted().exclude(kind="non_goal")
+        wanted = set(plan.document.requirements.wanted().exclude(kind="non_goal").values_list("key", flat=True))
+        count = len(wanted)
+        if plan.document.replaces is not None:  # what was built and unchanged when it was made needed no task
+            known = Requirement.objects.filter(document__in=[plan.document, *plan.document.replaced()])
+            wanted = covered.intersection(known.values_list("key", flat=True))
+            count = len(wanted) + sum(item.get("code") == "uncovered_requirement" for item in plan.problems)
         run = plan.runs.filter(kind="build").order_by("-pk").first()
         context |= {
             "versions": versions.values("version", "status"),
@@ -85,8 +90,8 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             if run
             else dag.graph_of(plan, {change.key: change.kind for change in changes} if before else None),
             "entries": entries,
-            "covered": sum(r.key in covered for r in wanted),
-            "wanted": len(wanted),
+            "covered": len(wanted & covered),
+            "wanted": count,
             "minutes": sum(e.get("minutes") or 0 for e in entries if isinstance(e.get("minutes"), int | float)),
             "run": run,
         }

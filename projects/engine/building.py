@@ -31,7 +31,7 @@ from projects.engine.task_store import DatabaseTaskStore
 from projects.models import Run, Task
 from projects.models.project import ASKS_AT_GATES
 from projects.services.insight.lessons import embedder, store
-from projects.services.planning import documents
+from projects.services.planning import documents, progress
 from sandbox.registry import open_backend
 
 lessons = store  # the memory of this process
@@ -44,7 +44,14 @@ def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> 
 
 def task_data(task: Task) -> dict[str, Any]:
     """The task as plain data for the graph's state."""
-    requirements = task.requirements.order_by("ordinal").values("key", "author_key", "text", "kind", "acceptance")
+    rows = list(task.requirements.order_by("ordinal"))
+    dropped = {row.key for row in rows if progress.drops(task, row)}
+    requirements = [
+        {name: getattr(row, name) for name in ("key", "author_key", "text", "kind", "acceptance")} for row in rows
+    ]
+    for one in requirements:
+        if one["key"] in dropped:
+            one |= {"text": progress.dropped_words(one["text"]), "acceptance": [], "dropped": True}
     return {
         "key": task.key,
         "title": task.title,

@@ -17,10 +17,12 @@ from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.models import Plan, Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
-from projects.services.planning import documents, plans, reading
+from projects.services.audit.canonical import clean_line
+from projects.services.planning import documents, plans, progress, reading
 from projects.services.planning.plan_rules import examine
 
 MOST_STEPS = 50
+MOST_BACKGROUND = 200  # requirements that are not to be planned, one line each
 
 
 class DatabasePlanStore:
@@ -50,8 +52,27 @@ class DatabasePlanStore:
         return self._document.requirements.filter(status=Requirement.Status.ACCEPTED).order_by("ordinal")
 
     def requirements(self) -> list[dict[str, Any]]:
-        rows = self._accepted().values("key", "author_key", "text", "kind", "acceptance")
-        return documents.with_mentioned(rows, self._run.project)
+        scope = progress.scope_of(self._document)
+        built = [one.requirement.key for one in scope.built]
+        rows = self._accepted().exclude(key__in=built).values("key", "author_key", "text", "kind", "acceptance")
+        before = {one.requirement.key: one.before for one in scope.wanted if one.before}
+        found = documents.with_mentioned(rows, self._run.project)
+        for row in found:
+            if row["key"] in before:
+                row["text"] = f"{row['text']}\n  It is built as it was before: {before[row['key']]}"
+        gone = [one.requirement for one in scope.dropped]
+        return found + [
+            {"key": row.key, "author_key": row.author_key, "kind": row.kind, "text": progress.dropped_words(row.text)}
+            for row in gone
+        ]
+
+    def background(self) -> list[str]:
+        scope = progress.scope_of(self._document)
+        lines = [f"{one.requirement.name}, built: {one.requirement.text}" for one in scope.built]
+        for one in scope.others:
+            what = "built" if one.built else "not built"
+            lines.append(f"{one.requirement.name} of {one.requirement.document}, {what}: {one.requirement.text}")
+        return [clean_line(line, 300) for line in lines[:MOST_BACKGROUND]]
 
     def problems_of(self, plan: Mapping[str, Any]) -> list[str]:
         problems = examine(plan, self._document).problems

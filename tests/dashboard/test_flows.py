@@ -11,11 +11,12 @@ from django.urls import reverse
 
 from projects.models import Approval, Plan, Project, Run, Task
 from projects.services.accounts import console_token
-from projects.services.planning import documents, reading
+from projects.services.planning import documents, plans, reading
 from tests.agents.requirements.readers.files import lines, pdf
 from tests.dashboard.story import Story, second_version
 from tests.factories import owner_of
 from tests.needs import bubblewrap_problem, missing
+from tests.projects.services.planning.test_progress import build, give
 
 pytestmark = pytest.mark.django_db
 PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
@@ -104,6 +105,19 @@ def test_a_document_that_replaces_another_shows_what_it_changes(client: Client, 
     assert "a newer one exists" in earlier
     refused = client.post(pages[0], {"text": "FR-9 It shall.", "relation": "hides"})
     assert refused.status_code == 422
+
+
+def test_the_plan_of_a_replacement_is_measured_by_what_it_changes(client: Client, story: Story) -> None:
+    client.force_login(story.owner)
+    Run.objects.filter(pk=story.run.pk).update(status="finished")
+    first = give(story.project, "FR-1: It shall add.\n\nFR-2: It shall sort.\n")
+    keys = list(first.requirements.filter(origin="explicit").values_list("key", flat=True))
+    build(first, {"T-01": keys})
+    second = give(story.project, "FR-1: It shall add.\n\nFR-2: It shall sort by date.\n\nFR-3: It shall print.\n")
+    task = {"title": "Sort by date", "expects": "Sorted.", "requirements": [keys[1]]}
+    plans.propose_plan(second, content={"tasks": [task]})
+    page = " ".join(client.get(reverse("plan", args=[story.project.pk])).content.decode().split())
+    assert "1 of 2 requirements have a task." in page
 
 
 def test_diagrams_and_background_are_shown_as_text(client: Client, story: Story) -> None:

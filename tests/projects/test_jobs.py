@@ -140,6 +140,20 @@ def test_a_second_plan_is_made_with_the_code_that_is_there_in_view(tmp_path, dri
     assert "calc.py:\n  def add(a: int, b: int) -> int" in "".join(events.event_blobs(asked)["prompt"])
 
 
+def test_the_planner_of_a_second_document_is_told_what_the_first_one_asks_for(tmp_path, driver):
+    project, _ = built(tmp_path, driver, small_replies("T-01"))
+    document = documents.upload_document(
+        project, b"FR-9: It shall multiply.\n\nFR-10: It shall divide.\n", "b.md", by=owner_of(project)
+    )
+    documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
+    run = runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    asked = Event.objects.get(run=run, type="thought", payload__step="plan")
+    prompt = "".join(events.event_blobs(asked)["prompt"])
+    assert "Requirements that need no task here" in prompt
+    assert f"of prd.md v1, built: {project.documents.get(version=1).requirements.first().text}" in prompt
+
+
 def test_the_planner_is_told_the_components_and_links_of_a_diagram(tmp_path, driver):
     project = make_project("Sums", model=write_scenario(tmp_path / "scenario", small_replies("T-01")))
     drawn = PRD.encode() + b"\n```mermaid\nflowchart LR\n  web[Web shop] -->|reads| db[(Stock)]\n```\n"

@@ -15,8 +15,10 @@ from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent
 from agents.engine.nodes.removals import (
     base_files,
+    came_with_dropped,
     names_definition,
     only_added,
+    or_among,
     paths_of,
     removal_words,
     unknown_imports,
@@ -99,7 +101,7 @@ def request_files(
     when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
     """
     name, language = f"{persona.name}-{step}", language_of_task(state["task"])
-    keeping = Keeping(may_go=removal_words(state["task"]))
+    keeping, by_words = Keeping(), removal_words(state["task"])
     for turn in range(ASK_AGAIN + 1):
         try:
             answer = ask(question(state, ctx, persona, messages, step, turn))
@@ -114,11 +116,13 @@ def request_files(
             reply = where_tests_run(reply, state, ctx)
         base, unreadable = base_files(state, ctx, paths_of(reply))
         keeping.base, there = base, {**base, **current}
+        came = came_with_dropped(state, ctx, base)
+        keeping.may_go = or_among(came, by_words)
         closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}
         # In tests that are there, nothing changes but by an argument that names them.
         argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
         if persona.name == "tester":
-            keeping.base, keeping.may_go = there, partial(names_definition, argued)
+            keeping.base, keeping.may_go = there, or_among(came, partial(names_definition, argued))
         keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
         applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
         messages = [*messages, as_turn("assistant", answer.text)]

@@ -14,7 +14,15 @@ from typing import Any
 
 from agents.engine.contracts import ApprovalAnswer, TaskContext
 from agents.engine.nodes.firewall_check import is_code, written_code
-from agents.engine.nodes.removals import base_files, changed_tests, mentions, removal_words, removed_names, tests_of
+from agents.engine.nodes.removals import (
+    base_files,
+    came_with_dropped,
+    changed_tests,
+    mentions,
+    removal_words,
+    removed_names,
+    tests_of,
+)
 from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.firewall import FirewallContext, judge
@@ -133,13 +141,11 @@ def _reach(state: TaskState, ctx: TaskContext) -> _Ask | None:
 
 
 def _removals(state: TaskState, ctx: TaskContext) -> _Ask | None:
-    may_go = removal_words(state["task"])
-    lines = [
-        f"{path}: {name}"
-        for path, names in sorted(removed_names(state, ctx).items())
-        for name in names
-        if not may_go(name.partition(" ")[0])
-    ]
+    may_go, lines = removal_words(state["task"]), list[str]()
+    for path, names in sorted(removed_names(state, ctx).items()):
+        came = came_with_dropped(state, ctx, base_files(state, ctx, [path])[0])
+        plain = {name: name.partition(" ")[0] for name in names}
+        lines += [f"{path}: {name}" for name in names if plain[name] not in came and not may_go(plain[name])]
     if not lines:
         return None
     return _Ask(
@@ -159,6 +165,7 @@ def _test_changes(state: TaskState, ctx: TaskContext) -> _Ask | None:
         {"path": path, "test": name, "old": old[:4000], "new": new[:4000]}
         for path, rows in sorted(changed_tests(state, ctx).items())
         for name, (old, new) in rows.items()
+        if new or name not in came_with_dropped(state, ctx, base_files(state, ctx, [path])[0])
     ]
     if not changes:
         return None

@@ -214,7 +214,8 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
     reasons = []
     for path, old in base_files(state, ctx, applied.files)[0].items():
         changes = test_changes(language, path, old, applied.files[path])
-        if all(may_go(name) or names_definition(judged, name) for name in changes):
+        gone = came_with_dropped(state, ctx, {path: old})
+        if all(name in gone or may_go(name) or names_definition(judged, name) for name in changes):
             continue
         served, left_out = _served_before(state, ctx, path, old), {name for name in changes if not changes[name][1]}
         named = any(mentions(sentence, path) for sentence in sentences_of(state["task"]))
@@ -241,17 +242,40 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
     return reasons
 
 
+def or_among(names: set[str], judge: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Tells whether a definition has one of these names or `judge` lets it go."""
+    return lambda name: name in names or judge(name)
+
+
+def came_with_dropped(state: TaskState, ctx: TaskContext, base: Mapping[str, str]) -> set[str]:
+    """Definitions of these files of the base all of whose lines came with requirements that the task drops alone."""
+    requirements = state["task"].get("requirements", [])
+    dropped = {str(requirement["key"]) for requirement in requirements if requirement.get("dropped")}
+    return {
+        name
+        for path, text in base.items()
+        if dropped
+        for name in _came_with(state, ctx, path, text, dropped.issuperset)
+    }
+
+
 def _served_before(state: TaskState, ctx: TaskContext, path: str, text: str) -> set[str]:
     """Definitions of a file of the base all of whose lines came with requirements of this task, of an earlier run."""
     wanted = {str(requirement["key"]) for requirement in state["task"].get("requirements", [])}
+    return _came_with(state, ctx, path, text, lambda keys: not wanted.isdisjoint(keys))
+
+
+def _came_with(state: TaskState, ctx: TaskContext, path: str, text: str, ours: Callable[[set[str]], bool]) -> set[str]:
+    """Definitions of a file of the base all of whose lines came with requirements that are `ours`."""
     try:
         commits = lines_of(ctx.repository.git_dir, state["base"], path)
         told = origins(ctx.repository.git_dir, set(commits))
     except GitError:
         return set()
-    ours = {sha for sha, one in told.items() if wanted & {key.strip() for key in one.requirement.split(",")}}
+    named = {sha: {key.strip().partition(" ")[0] for key in one.requirement.split(",")} for sha, one in told.items()}
+    commits_of = {sha for sha, keys in named.items() if keys != {""} and ours(keys)}
     spans = language_of_task(state["task"]).definitions(path, text) or []
-    return {one.name for one in spans if ours.issuperset(commits[one.first - 1 : one.last])}
+    return {one.name for one in spans if commits_of.issuperset(commits[one.first - 1 : one.last])}
 
 
 def _free_name(path: str, taken: set[str]) -> str:

@@ -14,6 +14,7 @@ from agents.planning.validate import validate_plan
 from agents.requirements.injection_hints import passages
 from projects.models import Plan, RequirementDocument, Task
 from projects.services.planning.keys import names_of
+from projects.services.planning.progress import scope_of
 
 KEPT_LAYOUTS = 64
 DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
@@ -35,11 +36,13 @@ class Examined:
 
 def examine(content: Mapping[str, Any], document: RequirementDocument) -> Examined:
     """Read and validate content against the requirements of a document that are to be built. Never raises."""
-    requirements = dict(document.requirements.wanted().values_list("key", "kind"))
+    scope = scope_of(document)
+    dropped = {one.requirement.key: "removed" for one in scope.dropped}
+    requirements = dropped | dict(document.requirements.wanted().values_list("key", "kind"))
     parsed, found = parse_plan(content, names_of(document))
     if parsed is None:
         return Examined(dict(content), "", [problem.to_json() for problem in found])
-    problems = [*found, *validate_plan(parsed, requirements)]
+    problems = [*found, *validate_plan(parsed, requirements, built={one.requirement.key for one in scope.built})]
     problems.sort(key=lambda problem: problem.severity != "error")
     return Examined(parsed.to_json(), content_hash(parsed), [problem.to_json() for problem in problems])
 

@@ -28,6 +28,7 @@ class Progress:
     state: str
     built: bool
     tasks: Sequence[Task] = ()
+    before: str = ""  # of a stale one the words that were built
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,13 @@ def progress_of(project: Project, document: RequirementDocument, run: Run | None
     now = {(row.document_id, row.key): row for row in wanted if row.document_id not in final}
     work, dropping = _tasks(project, run)
     known: dict[int, list[Task]] = {}
-    was_built: set[tuple[int, str]] = set()
+    was_built: dict[tuple[int, str], str] = {}
     for row in wanted:
         dropped = dropping.get(row.key, [])
         at = max((task.run_id for task in dropped), default=0) if _is_done(dropped) else 0
         known[row.pk] = _newest([task for task in work.get((row.key, *said_of(row).words), []) if task.run_id > at])
         if row.document_id in final and _is_done(known[row.pk]):
-            was_built.add((final[row.document_id], row.key))
+            was_built.setdefault((final[row.document_id], row.key), row.text)
     found, seen, gone = list[Progress](), set[tuple[str, ...]](), set[tuple[int, str]]()
     for row in wanted:
         words, its = (row.key, *said_of(row).words), known[row.pk]
@@ -92,11 +93,41 @@ def progress_of(project: Project, document: RequirementDocument, run: Run | None
                 gone.add(place)
                 found.append(Progress(row, REMOVED, place in was_built, planned))
             continue
-        earlier = (row.document_id, row.key) in was_built
+        before = was_built.get((row.document_id, row.key), "")
         state = _state_of(its)
-        stale = earlier and state == NOT_PLANNED
-        found.append(Progress(row, STALE if stale else state, earlier or state == DONE, its))
+        stale = bool(before) and state == NOT_PLANNED
+        found.append(Progress(row, STALE if stale else state, bool(before) or state == DONE, its, before))
     return found
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a plan of a document is about, and what it is not: what is built as it is, and what other documents say.
+
+    `dropped` are built requirements that the document no longer has: a task that names one removes its code.
+    """
+
+    wanted: Sequence[Progress]
+    dropped: Sequence[Progress]
+    built: Sequence[Progress]
+    others: Sequence[Progress]
+
+
+def scope_of(document: RequirementDocument) -> Scope:
+    """What is to be planned: of a replacement what it touches, of any other document and where nothing is left all."""
+    rows, chain = progress_of(document.project, document), {document.pk, *(one.pk for one in document.replaced())}
+    own = [one for one in rows if one.requirement.document_id == document.pk]
+    dropped = [one for one in rows if one.state == REMOVED and one.built and one.requirement.document_id in chain]
+    built = [one for one in own if one.state == DONE] if len(chain) > 1 else []
+    if len(built) == len(own) and not dropped:
+        built = []
+    others = [one for one in rows if one.requirement.document_id not in chain and one.state != REMOVED]
+    return Scope([one for one in own if one not in built], dropped, built, others)
+
+
+def dropped_words(text: str) -> str:
+    """What a task that drops a requirement is told of it; the second sentence names nothing that may be removed."""
+    return f"No longer wanted: the code and the tests that are there for it alone are removed.\n  It said: {text}"
 
 
 def _final(project: Project, document: RequirementDocument) -> dict[int, int]:

@@ -93,6 +93,32 @@ def test_a_name_that_the_task_removes_is_not_asked_about(bench: Bench) -> None:
     assert bench.task_store.asked == []
 
 
+@pytest.mark.parametrize("served", ["R9", "R9 (LOGIN-7)", "R9, FR-02"])
+def test_code_that_came_with_a_dropped_requirement_alone_goes_without_a_question(bench: Bench, served: str) -> None:
+    at_base(bench, {"calc.py": THREE.partition("\n\n\ndef mul")[0] + "\n"}, {"Requirement": "FR-02"})
+    at_base(bench, {"calc.py": THREE}, {"Requirement": served})
+    row = {"key": "R9", "text": "No longer wanted.\nProducts are shown.", "kind": "functional", "dropped": True}
+    bench.task = task(requirements=[*task()["requirements"], row])
+    bench.replies |= dict.fromkeys(("coder-code", "coder-again"), code("calc.py", WITHOUT))
+    if "FR-02" in served:
+        with pytest.raises(Waiting, match=r"change_consent: calc\.py: mul"):
+            bench.run()
+        return
+    assert bench.run()["verdict"] == "merged"
+    assert bench.task_store.asked == []
+
+
+def test_tests_that_came_with_a_dropped_requirement_alone_go_without_a_question(bench: Bench) -> None:
+    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": "R9"})
+    row = {"key": "R9", "text": "No longer wanted.\nDifferences are shown.", "kind": "functional", "dropped": True}
+    bench.task = task(requirements=[*task()["requirements"], row])
+    answer = f"from calc import add\n\n\n{NEW_TEST}"
+    bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
+    assert bench.run()["verdict"] == "merged"
+    assert bench.task_store.asked == []
+    assert "test_sub" not in merged_file(bench, "tests/test_calc.py")
+
+
 OLD_TESTS = (
     "import pytest\n\nfrom calc import sub\n\n\ndef two():\n    return 2\n\n\n"
     "def test_sub():\n    assert sub(3, two()) == 1\n"
@@ -134,18 +160,18 @@ def test_new_tests_with_other_helpers_get_a_file_of_their_own(bench: Bench) -> N
     assert "def two():\n    return 5" in merged_file(bench, "tests/test_calc_2.py")
 
 
-@pytest.mark.parametrize("served", ["FR-01", "FR-02"])
+@pytest.mark.parametrize("served", ["FR-01", "FR-01 (LOGIN-7)", "FR-02"])
 def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Bench, served: str) -> None:
     at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": served})
     other = OLD_TESTS.replace("== 1", "== 1.0")
     replies = {"tester-tests": code("tests/test_calc.py", f"{other}\n\n{NEW_TEST}"), "coder-code": BOTH}
     bench.replies |= replies
-    if served == "FR-01":
+    if served != "FR-02":
         with pytest.raises(Waiting, match="test_sub is changed"):
             bench.run()
         bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
     assert bench.run()["verdict"] == "merged"
-    assert ("== 1.0" in merged_file(bench, "tests/test_calc.py")) is (served == "FR-01")
+    assert ("== 1.0" in merged_file(bench, "tests/test_calc.py")) is (served != "FR-02")
 
 
 def test_tests_of_its_requirement_that_the_answer_leaves_out_stay(bench: Bench) -> None:

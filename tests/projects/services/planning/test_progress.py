@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from projects.engine import building
+from projects.engine.planning import DatabasePlanStore
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument, Run, Task
 from projects.services.planning import documents
@@ -155,3 +157,55 @@ def test_a_task_that_names_what_was_removed_drops_it(project: Project) -> None:
     assert [one.built for one in progress_of(project, second) if one.state == "removed"] == [False]
     third = give(project, FIRST)
     assert states(third)["R3"] == "not_planned", "its code is gone, so it is to be built again"
+
+
+def store_of(document: RequirementDocument) -> Any:
+    run = Run.objects.create(project=document.project, kind=Run.Kind.PLAN, document=document)
+    return DatabasePlanStore(run, None)  # type: ignore[arg-type]  # nothing is written
+
+
+def test_the_planner_is_given_what_a_replacement_touches(project: Project) -> None:
+    build(give(project, FIRST), {"T-01": ["R1", "R2"], "T-02": ["R3"]})
+    store = store_of(give(project, SECOND))
+    rows = {row["key"]: row["text"] for row in store.requirements()}
+    assert list(rows) == ["R2", "R4", "R3"]
+    assert "or as cancelled.\n  It is built as it was before: The user shall mark a to-do as done." in rows["R2"]
+    assert rows["R3"].startswith("No longer wanted: the code and the tests")
+    assert store.background() == ["R1 (FR-1), built: The user shall add a to-do with a title."]
+
+
+def test_a_plan_of_a_replacement_covers_what_it_touches_and_nothing_else(project: Project) -> None:
+    build(give(project, FIRST), {"T-01": ["R1", "R2"], "T-02": ["R3"]})
+    store = store_of(give(project, SECOND))
+    task = {"title": "All", "expects": "It works.", "requirements": ["FR-2", "R4", "R3 (FR-3)"]}
+    assert store.problems_of({"tasks": [task]}) == []
+    problems = store.problems_of({"tasks": [{**task, "requirements": ["R2"]}]})
+    assert len(problems) == 2
+    assert any("No task removes what requirement R3 asked for" in problem for problem in problems)
+    assert any("No task covers requirement R4" in problem for problem in problems)
+
+
+def test_a_task_is_told_that_it_drops_a_requirement(project: Project) -> None:
+    build(give(project, FIRST), {"T-01": ["R1", "R2"], "T-02": ["R3"]})
+    run = build(give(project, SECOND), {"T-01": ["R2"], "T-02": ["R3"]})
+    kept, dropped = (building.task_data(task)["requirements"][0] for task in run.tasks.order_by("ordinal"))
+    assert "dropped" not in kept
+    assert dropped["dropped"] is True
+    assert dropped["text"].startswith("No longer wanted")
+
+
+def test_where_nothing_is_left_to_plan_all_is_planned_again(project: Project) -> None:
+    build(give(project, FIRST), {"T-01": ["R1", "R2", "R3"]})
+    store = store_of(give(project, FIRST.replace("# Todo", "# To-do")))
+    assert [row["key"] for row in store.requirements()] == ["R1", "R2", "R3"]
+
+
+def test_the_planner_of_a_document_that_adds_knows_what_the_others_ask_for(project: Project) -> None:
+    build(give(project, FIRST), {"T-01": ["R1", "R2"]})
+    store = store_of(give(project, "# More\n\nFR-1: It shall print.\n", "more.md"))
+    assert [row["key"] for row in store.requirements()] == ["R4"]
+    assert store.background() == [
+        "R1 (FR-1) of todo.md v1, built: The user shall add a to-do with a title.",
+        "R2 (FR-2) of todo.md v1, built: The user shall mark a to-do as done.",
+        "R3 (FR-3) of todo.md v1, not built: The user shall export the list as a file.",
+    ]
