@@ -16,8 +16,13 @@ from agents.prompts.provenance import as_turn, render
 class PlanStore(Protocol):
     """The rows that planning writes and reads."""
 
-    def record(self, requirements: Sequence[Mapping[str, Any]], unmapped: Sequence[Mapping[str, Any]]) -> None:
-        """Keep what was found; a second call replaces the first."""
+    def record(
+        self,
+        requirements: Sequence[Mapping[str, Any]],
+        unmapped: Sequence[Mapping[str, Any]],
+        questions: Sequence[Mapping[str, Any]],
+    ) -> None:
+        """Keep what was found, and what the document leaves open; a second call replaces the first."""
         ...
 
     def confirmed(self) -> bool:

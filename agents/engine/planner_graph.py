@@ -58,7 +58,7 @@ def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[s
         rows += inferred(ctx, rows, [paragraph for paragraph in found.unmapped if paragraph.kind != "heading"])
     if ctx.task_store.confirmed():  # by a person who did not wait for the model's additions
         return {"step": 1, "small": small}
-    ctx.task_store.record(rows, [paragraph.to_json() for paragraph in found.unmapped])
+    ctx.task_store.record(rows, [paragraph.to_json() for paragraph in found.unmapped], found.to_json()["questions"])
     explicit = len(found.requirements)
     implied, unmapped = len(rows) - explicit, len(found.unmapped)
     extracted = RequirementsExtracted(

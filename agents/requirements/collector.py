@@ -12,6 +12,7 @@ from agents.requirements.survey import has_ids, id_families, is_bare, is_design_
 from agents.requirements.verdicts import of_sentence
 
 _KINDS = frozenset(KINDS)
+_TOO_SHORT = "The document says no more than this. Who uses it, what does it keep and show, and when is it done?"
 
 
 class Collector:
@@ -62,6 +63,13 @@ class Collector:
     def _ask(self, block: DocumentBlock) -> None:
         self.questions.append(Paragraph(tidy(block.text), (block.a, block.b), "question", self.outline.place()[0]))
         self._leave_out(block)
+
+    def take_as_wish(self, block: DocumentBlock) -> None:
+        """All that the document says is one wish: it is the requirement, and what it leaves out is asked back."""
+        if not any(draft.kind for draft in self.drafts):
+            self.drafts, self.unmapped = [self._draft(block, "functional")], []
+            self.outline.headings.clear()
+        self.questions.append(Paragraph(_TOO_SHORT, (block.a, block.b), "question"))
 
     def is_remark(self, block: DocumentBlock, role: Role) -> bool:
         """A remark among requirements with ids."""

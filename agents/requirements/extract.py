@@ -10,7 +10,9 @@ from agents.requirements.collector import question
 from agents.requirements.documents import Document
 from agents.requirements.drafts import Draft, assign_keys
 from agents.requirements.model import Extraction, Paragraph
+from agents.requirements.passages import with_passages
 from agents.requirements.sentences import tidy
+from agents.requirements.survey import is_one_wish
 from agents.requirements.verdicts import judge_draft
 from agents.requirements.walker import Walker
 
@@ -23,8 +25,11 @@ def extract(source: Document | str) -> Extraction:
     Texts are the document's own words, with whitespace and list markers tidied; nothing is added. Lines count from 1.
     """
     lines: Sequence[str] = source.lines if isinstance(source, Document) else _NEWLINE.split(source)
-    walker = Walker(parse_blocks(lines))
+    blocks = parse_blocks(lines)
+    walker = Walker(blocks)
     walker.walk()
+    if is_one_wish(blocks):
+        walker.take_as_wish(blocks[0])
     drafts: list[Draft] = []
     left: list[Paragraph] = list(walker.unmapped)
     questions: list[Paragraph] = list(walker.questions)
@@ -46,7 +51,7 @@ def extract(source: Document | str) -> Extraction:
         Paragraph(tidy(s.title), (s.line, s.line), "heading") for s in walker.outline.headings if s.line not in told
     ]
     return Extraction(
-        requirements=tuple(r for _, r in settled),
+        requirements=with_passages([r for _, r in settled], left),
         unmapped=tuple(sorted(left + headings, key=lambda p: p.lines)),
         questions=tuple(sorted(questions, key=lambda q: q.lines)),
         paragraphs=total,

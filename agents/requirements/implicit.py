@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
-from agents.requirements.model import KINDS, Kind
+from agents.requirements.model import KINDS, Kind, Stated
 from agents.requirements.rules import rules
 
 # What is excluded, hoped for or merely a library implies nothing to build.
@@ -20,17 +20,6 @@ _SILENT = frozenset({"non_goal", "goal", "constraint"})
 # "no login" and "without a login" ask for the opposite.
 _DENIED = re.compile(r"(?:\b(?:no|not|without|without a|without any)\s|\bnon-)$", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
-
-
-class _Stated(Protocol):
-    @property
-    def key(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def acceptance(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +61,7 @@ class _Rule:
     unless: re.Pattern[str]
 
 
-def imply(requirements: Iterable[_Stated]) -> list[ImpliedRequirement]:
+def imply(requirements: Iterable[Stated]) -> list[ImpliedRequirement]:
     """The implied requirements in the order of the rules; keys start with IMP- and never meet a written one."""
     stated = [(r.key, " ".join((r.text, *r.acceptance)), r.kind) for r in requirements]
     taken = {key for key, _, _ in stated}

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 Kind = Literal["functional", "non_functional", "story", "constraint", "goal", "non_goal", "acceptance"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Lines = tuple[int, int]
+
+
+class Stated(Protocol):
+    """A requirement as far as rules about several of them look at it."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def acceptance(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +30,8 @@ class ExtractedRequirement:
 
     `key` is short (R1, R2, …); `author_key` is the id that the author gave, "" without one. `lines` is the span in the
     source, first and last line included, counted from 1. `acceptance` are the criteria written with it. `section` is
-    the path of headings above it, outermost first.
+    the path of headings above it, outermost first. `passages` are spans elsewhere that explain it: examples, formats,
+    tables, and what names it.
     """
 
     key: str
@@ -27,6 +42,7 @@ class ExtractedRequirement:
     acceptance: tuple[str, ...] = ()
     title: str = ""
     section: tuple[str, ...] = ()
+    passages: tuple[Lines, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The part of it that other programs rely on."""
@@ -37,6 +53,7 @@ class ExtractedRequirement:
             "kind": self.kind,
             "lines": list(self.lines),
             "acceptance": list(self.acceptance),
+            "passages": [list(lines) for lines in self.passages],
         }
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from agents.requirements.blocks import DocumentBlock
-from agents.requirements.languages import says
+from agents.requirements.languages import is_open, says
 from agents.requirements.sections import heading_role
 from agents.requirements.sentences import is_modal, label_of, user_story
 
@@ -64,8 +64,15 @@ def is_bare(blocks: Sequence[DocumentBlock]) -> bool:
 
 
 def is_one_wish(blocks: Sequence[DocumentBlock]) -> bool:
-    """A document of one or two sentences."""
-    return len(blocks) == 1 and blocks[0].kind in ("para", "item", "heading") and len(blocks[0].text) <= 200
+    """A document of a sentence or two, and no question."""
+    if len(blocks) != 1 or blocks[0].kind not in ("para", "item", "heading") or blocks[0].defines:
+        return False
+    words = blocks[0].text.strip()
+    return (
+        len(words) <= 300
+        and not is_open(words)
+        and (len(words.split()) > 1 or (not words.isascii() and len(words) > 3))
+    )
 
 
 def title_items(blocks: Sequence[DocumentBlock]) -> frozenset[int]:

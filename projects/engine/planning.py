@@ -33,8 +33,13 @@ class DatabasePlanStore:
         assert run.document is not None  # noqa: S101  start_planning() makes no run without one
         self._document: RequirementDocument = run.document
 
-    def record(self, requirements: Sequence[Mapping[str, Any]], unmapped: Sequence[Mapping[str, Any]]) -> None:
-        self._event_log.fenced(lambda: documents.record_extraction(self._document, requirements, unmapped))
+    def record(
+        self,
+        requirements: Sequence[Mapping[str, Any]],
+        unmapped: Sequence[Mapping[str, Any]],
+        questions: Sequence[Mapping[str, Any]],
+    ) -> None:
+        self._event_log.fenced(lambda: documents.record_extraction(self._document, requirements, unmapped, questions))
 
     def confirmed(self) -> bool:
         self._document.refresh_from_db()

@@ -51,6 +51,8 @@ class RequirementDocument(models.Model):
     problem = models.TextField(blank=True)
     # [{"lines": [a, b], "text": …}]: paragraphs no requirement was made from.
     unmapped = models.JSONField(default=list)
+    # [{"lines": [a, b], "text": …}]: what the document leaves open.
+    questions = models.JSONField(default=list)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -115,6 +117,8 @@ class Requirement(models.Model):
     line_start = models.PositiveIntegerField(default=0, help_text="1-based; 0 when not in the document")
     line_end = models.PositiveIntegerField(default=0)
     acceptance = models.JSONField(default=list)
+    # [[a, b], …]: lines elsewhere in the document that explain it.
+    passages = models.JSONField(default=list)
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.EXPLICIT)
     reason = models.TextField(blank=True, help_text="Why it was inferred or implied.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PROPOSED)

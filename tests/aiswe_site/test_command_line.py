@@ -193,9 +193,9 @@ def test_wrong_use_with_json_is_a_document_too(capsys: pytest.CaptureFixture[str
 def test_requirements_are_listed_without_a_model(prd: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["requirements", prd, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"requirements", "unmapped", "questions"}
+    assert set(found) == {"requirements", "unmapped", "questions", "suggestions"}
     assert [(row["key"], row["author_key"]) for row in found["requirements"]] == [("R1", "FR-01"), ("R2", "FR-02")]
-    assert set(found["requirements"][0]) == {"key", "author_key", "text", "kind", "lines", "acceptance"}
+    assert set(found["requirements"][0]) == {"key", "author_key", "text", "kind", "lines", "acceptance", "passages"}
     assert found["requirements"][0]["lines"] == [5, 5]
     assert any("Written by a friend" in row["text"] for row in found["unmapped"])
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from dashboard import stream
 from projects.models import Run
+from projects.services.planning import documents
 from tests.dashboard.story import Story, second_version
 from tests.factories import make_document, make_project
 from tests.test_wordings import retired_in
@@ -186,3 +187,14 @@ def test_no_page_uses_a_retired_wording(page, story: Story) -> None:
         )
     }
     assert {name: found for name, html in text.items() if (found := retired_in(re.sub(r"<[^>]*>", "", html)))} == {}
+
+
+def test_the_requirements_page_shows_questions_hints_and_passages(page, story: Story) -> None:
+    text = b"## Needs\n- FR-1: Lists open fast.\n\n```\nlist\n```\n\n## Open questions\n- Who reads <b>them</b>?\n"
+    document = documents.upload_document(story.project, text, "next.md", by=story.owner)
+    documents.extract_written(document)
+    shown = page("requirements", story.project.pk)
+    assert "1 question left open" in shown
+    assert "Who reads &lt;b&gt;them&lt;/b&gt;?" in shown
+    assert "No test can check “fast”" in shown
+    assert '<a class="tag" href="#L4">see 4–6</a>' in shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,7 +36,7 @@ def command() -> None:
 @click.argument("file", type=documents.GIVEN)
 @output.json_option
 def read(file: str) -> None:
-    """List every requirement in FILE with its lines, and every paragraph without one. No model is needed.
+    """List every requirement in FILE with its lines, what follows from them, and what stays open. No model is needed.
 
     FILE is Markdown, text, reStructuredText, HTML, DOCX or PDF, or a folder of Spec Kit, OpenSpec or Kiro. The word
     "read" may be left out: `aiswe requirements FILE`.
@@ -51,8 +51,15 @@ def read(file: str) -> None:
                 output.say(one.place)
             _list(one.document, extraction)
 
-    result = [{"document": one.document.name, **extraction.to_json()} for one, extraction in found]
-    output.answer({"documents": result} if found[0][0].place else found[0][1].to_json(), people)
+    result = [{"document": one.document.name, **_plain(extraction)} for one, extraction in found]
+    output.answer({"documents": result} if found[0][0].place else _plain(found[0][1]), people)
+
+
+def _plain(found: Extraction) -> dict[str, Any]:
+    """What was found, and what rules suggest because of it."""
+    from agents.requirements.implicit import imply
+
+    return {**found.to_json(), "suggestions": [implied.to_json() for implied in imply(found.requirements)]}
 
 
 def _list(document: Document, found: Extraction) -> None:
@@ -72,6 +79,8 @@ def _list(document: Document, found: Extraction) -> None:
     ]
     output.table(("Key", "In the document", "Kind", "Lines", "Text"), rows, nothing="No requirement was found.")
     output.say(f"{len(rows)} requirements; {found.mapped_paragraphs} of {found.paragraphs} paragraphs mapped.")
+    for question in found.questions:
+        output.say(f"Open, line {place(question.lines)}: {question.text}")
     for note in document.notes:
         output.note(note)
 

@@ -61,7 +61,7 @@ def extract_written(document: RequirementDocument) -> RequirementDocument:
     read = extract(document.text)
     found = read.to_json()
     rows = [*found["requirements"], *(implied.to_row() for implied in imply(read.requirements))]
-    return record_extraction(document, rows, found["unmapped"])
+    return record_extraction(document, rows, found["unmapped"], found["questions"])
 
 
 def upload_document(
@@ -127,12 +127,13 @@ def record_extraction(
     document: RequirementDocument,
     requirements: Iterable[Mapping[str, Any]],
     unmapped: Iterable[Mapping[str, Any]],
+    questions: Iterable[Mapping[str, Any]] = (),
 ) -> RequirementDocument:
     """Store what was read from the document; running it again replaces what nobody has touched yet.
 
-    Each requirement is {key, author_key, text, kind, lines: [a, b], acceptance, origin, reason}; keys that another
-    document of the project uses are numbered on. Raises IllegalMove once a person
-    confirmed the document and BadInput for an unknown kind, origin or repeated key.
+    Each requirement is {key, author_key, text, kind, lines: [a, b], acceptance, passages: [[a, b], …], origin,
+    reason}; keys that another document of the project uses are numbered on. A question is {text, lines}. Raises
+    IllegalMove once a person confirmed the document and BadInput for an unknown kind, origin or repeated key.
     """
     rows = [_row(document, ordinal, item) for ordinal, item in enumerate(requirements, start=1)]
     if len(rows) > MAX_REQUIREMENTS:
@@ -154,9 +155,10 @@ def record_extraction(
         rows += _decided_before(rows, document)
         Requirement.objects.bulk_create([row for row in rows if row.key not in kept])
         document.unmapped = clean_json(redact(clean_json(list(unmapped))))
+        document.questions = clean_json(redact(clean_json(list(questions))))
         document.status = RequirementDocument.Status.EXTRACTED
         document.problem = ""
-        document.save(update_fields=["unmapped", "status", "problem"])
+        document.save(update_fields=["unmapped", "questions", "status", "problem"])
     return document
 
 
@@ -196,6 +198,7 @@ def _row(document: RequirementDocument, ordinal: int, item: Mapping[str, Any]) -
         line_start=max(0, lines[0]),
         line_end=max(0, lines[-1]),
         acceptance=_acceptance(item.get("acceptance") or ()),
+        passages=[[int(number) for number in lines] for lines in item.get("passages") or ()],
         origin=origin,
         reason=clean_text(str(redact(str(item.get("reason", "")))), 2_000),
     )

@@ -28,6 +28,7 @@ def test_the_answer_as_json_has_exactly_these_fields() -> None:
                 "kind": "functional",
                 "lines": [2, 2],
                 "acceptance": [],
+                "passages": [],
             }
         ],
         "unmapped": [

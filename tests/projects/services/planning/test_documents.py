@@ -82,6 +82,15 @@ def test_extracting_again_replaces_what_nobody_touched():
     assert rows["FR-03"].reason == "login"
 
 
+def test_questions_and_passages_are_kept_with_the_document():
+    text = b"## Needs\n- FR-1: Notes are saved.\n\n```\nsave\n```\n\n## Open questions\n- Who reads them?\n"
+    project = make_project()
+    document = documents.upload_document(project, text, "prd.md", by=owner_of(project))
+    documents.extract_written(document)
+    assert document.questions == [{"text": "Who reads them?", "lines": [9, 9]}]
+    assert document.requirements.get(author_key="FR-1").passages == [[4, 6]]
+
+
 @pytest.mark.parametrize(
     ("row", "word"),
     [
