@@ -27,6 +27,10 @@ _QUOTE = re.compile(r"^\s{0,3}>\s?")
 _LISTED = re.compile(
     r"^\s*(?:[A-ZА-Я]{1,10}(?:[-_][A-Z]{1,8})?|\?{1,3})[-_]?\d{1,4}(?:\.\d{1,3})*[:.)]?\s+[^\s=<>({\[]"
 )
+# Underlines of headings, outermost first; Markdown knows the first two, reStructuredText all.
+_UNDERLINES = "=-~^\"'"
+# An option of a command with its explanation.
+_OPTION = re.compile(r"^(\s*)(?:`{0,2}-\w(?:[ =]\S+)?`{0,2},?\s+)?`{0,2}--[a-z][\w-]+.*$")
 # "3.1.2. A text" begins a clause of its own.
 _CLAUSE = re.compile(r"^\d{1,2}(?:\.\d{1,3}){1,4}[.)]?\s+[^\W\d_]")
 # "3.1  The desk shall …", whose further lines hang below its text.
@@ -176,9 +180,16 @@ class _Parser:
     def _setext(self, at: int) -> bool:
         under = self.lines[at + 1].strip()
         title = self.lines[at].strip()
-        if len(under) < 3 or set(under) not in ({"="}, {"-"}) or len(title) > 120 or _ITEM.match(title) or "|" in title:
+        if (
+            len(under) < 3
+            or len(set(under)) > 1
+            or under[0] not in _UNDERLINES
+            or len(title) > 120
+            or _ITEM.match(title)
+            or "|" in title
+        ):
             return False
-        self._add("heading", at, at + 1, title, level=1 if under[0] == "=" else 2)
+        self._add("heading", at, at + 1, title, level=1 + _UNDERLINES.index(under[0]))
         return True
 
     def _plain_heading(self, at: int, blank: bool) -> int:
@@ -223,7 +234,10 @@ class _Parser:
         line = self.lines[at]
         item = _ITEM.match(line)
         self.hanging = 0
-        if item:
+        if not item and _OPTION.match(line):
+            kind, indent, marker, text = "item", len(line) - len(line.lstrip()), "", line.strip()
+            inner = indent + 1
+        elif item:
             kind, indent, marker, text = "item", len(item[1]), item[2], item[4]
             inner = indent + len(marker) + 1
         else:
@@ -249,7 +263,7 @@ class _Parser:
             return False
         if "|" in line and pipe_table(self.lines, at):
             return False
-        if defined_id(text) or self._plain_heading(at, False) or _GHERKIN.match(line):
+        if _OPTION.match(line) or defined_id(text) or self._plain_heading(at, False) or _GHERKIN.match(line):
             return False
         if kind == "item" and len(line) - len(text) >= inner > 0:
             return True

@@ -35,8 +35,11 @@ class Collector:
         parts = named if named in ("functional", "non_functional") and not self.numbered else None
         self.outline = Outline(design=self.design, title=title, parts=parts)
 
-    def _prose(self, block: DocumentBlock) -> None:
-        """Sentence by sentence: what is asked for, excluded, withdrawn or open; the rest is left over."""
+    def _prose(self, block: DocumentBlock, role: Role = "prose") -> None:
+        """Sentence by sentence: what is asked for, excluded, withdrawn or open; the rest is left over.
+
+        In a section of requirements the rest details the sentence before it.
+        """
         at, before = 0, None
         sentences = split_sentences(block.text)
         spoken = self.letter and block.text[:1] in '"“„«「'  # what somebody asked to pass on
@@ -47,7 +50,8 @@ class Collector:
             b = block.b if number == len(sentences) else b
             piece = DocumentBlock("para", a, b, sentence)
             verdict = of_sentence(sentence.strip('"“”„«»「」') if spoken else sentence, letter=self.letter)
-            if before and goes_on(sentence) and verdict in (None, "functional"):
+            details = goes_on(sentence) if verdict == "functional" else role != "prose" or goes_on(sentence)
+            if before and details and verdict in (None, "functional"):
                 before.add(sentence, span_of(piece))
                 continue
             before = None
@@ -56,7 +60,7 @@ class Collector:
             elif verdict == "question":
                 self._ask(piece)
             else:
-                draft = self._draft(piece, verdict, tidy(sentence))
+                draft = self._draft(piece, kind_of(role) if verdict == "functional" else verdict, tidy(sentence))
                 before = draft if verdict == "functional" else None
                 self._keep(draft)
 

@@ -20,7 +20,7 @@ _DEFINITION = re.compile(
     r"(?:\s{0,3}\((?P<title>[^()]{1,80}(?:\([^()]{0,40}\)[^()]{0,40})?)\))?"
     r"[*_`]{0,3}(?:\s{0,3}(?::|[–—]|-(?=\s)|\|)[*_`]{0,3}|[.)](?=\s))(?:\s+|$)"
 )
-_BRACKETED = re.compile(rf"^\[({_ID})\]\s+")
+_BRACKETED = re.compile(rf"^[\[/]({_ID})[\]/]:?\s+")
 # "FR-01 The system shall …" or "FR-01 `list` prints …": no separator, but a new sentence.
 _BARE_START = re.compile(rf"^[*_`]{{0,3}}({_ID})[*_`]{{0,3}}\s+(?=[\"“„«`(*]|[^\W\d_a-zа-я])")
 # In a list without bullets the text is set off by a gap.
@@ -72,7 +72,7 @@ def bare_id(text: str) -> str:
 def defined_id(text: str, *, kind: str = "para") -> IdMatch | None:
     """The id that `text` begins by defining, if it does. In a heading or a list item the id needs no separator."""
     # Almost every paragraph fails here, and this costs far less than the pattern.
-    if not (text[:1].isupper() or text[:1] in "*_`[(") or not _DIGIT.search(text, 1, 64):
+    if not (text[:1].isupper() or text[:1] in "*_`[(/") or not _DIGIT.search(text, 1, 64):
         return None
     bracketed = _BRACKETED.match(text)
     if bracketed:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from agents.requirements.drafts import Draft
 from agents.requirements.ids import IdMatch, bare_id, defined_id
+from agents.requirements.languages import is_excluded, wording
 from agents.requirements.model import KINDS, Kind
 from agents.requirements.sections import Role, heading_role
 from agents.requirements.tables import Table, TableRow
 
 # What is said about a requirement rather than by it.
 ASIDE = frozenset(
-    ["priority", "status", "owner", "estimate", "effort", "persona", "actor", "phase", "sprint", "moscow"]
+    "priority status owner estimate effort persona actor phase sprint moscow priorität priorité prioridad prioridade "
+    "priorità prioriteit priorytet приоритет öncelik 优先级 優先度 우선순위 estado stato статус 状态".split()
 )
+_WONT = re.compile(r"\W{0,3}(?:won.?t|out\b|later\b)", re.IGNORECASE)
 _TRACE = tuple("test cover trace task verif implement module component maps owner status file".split())
 
 
@@ -24,7 +29,11 @@ def table_drafts(table: Table, role: Role, families: frozenset[str], *, design: 
         if any(matches):
             return _rows_with_ids(table, role, names, ids, matches)
     asks = any(heading_role(name) in ("functional", "story", "non_functional") for name in names)
-    if role == "mute" or (role == "prose" and not asks):
+    # A table of fields says what a format must hold, wherever it stands.
+    asks = asks or (names != [] and _any("field", names[:1]) and _any("field_type", names[1:]))
+    if role == "mute" or (role in ("prose", "goal") and not asks):
+        return []
+    if not asks and role in ("functional", "non_functional") and _only_values(table):
         return []
     kind: Kind = "constraint" if role == "design" else role if role in KINDS else "functional"
     if role == "design" and not design:
@@ -75,7 +84,24 @@ def _draft(row: TableRow, kind: Kind, text: str, names: list[str]) -> Draft:
     draft.blocks = [("table", row.a, row.b, " | ".join(row.cell(i) for i in range(len(row.cells))))]
     title = next((i for i, name in enumerate(names) if name in ("title", "name", "feature")), -1)
     draft.title = row.cell(title) if title >= 0 else ""
+    verdicts = [row.cell(i) for i, name in enumerate(names) if name in ASIDE]
+    if any(_WONT.match(cell) or is_excluded(cell) for cell in verdicts if 0 < len(cell) <= 30):
+        draft.kind = "non_goal"
     return draft
+
+
+def _only_values(table: Table) -> bool:
+    """Whether most rows have no cell that could be a statement: prices, measurements, samples."""
+    stating = sum(any(_states(row.cell(i)) for i in range(len(row.cells))) for row in table.rows)
+    return stating * 2 <= len(table.rows)
+
+
+def _states(cell: str) -> bool:
+    return len(cell.split()) > 3 or (not cell.isascii() and len(cell) > 9)
+
+
+def _any(name: str, columns: list[str]) -> bool:
+    return any(wording(name).search(column) for column in columns)
 
 
 def _text(row: TableRow, names: list[str], skip: set[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,6 +11,9 @@ from agents.requirements.languages import is_open, says
 from agents.requirements.sections import heading_role
 from agents.requirements.sentences import is_modal, label_of, user_story
 
+# "### Requirement: Login" of OpenSpec, which has names for ids.
+NAMED = re.compile(r"^Requirement\s{0,2}[:\uff1a]\s*(?=\S)")
+_ENDPOINT = re.compile(r"^[*_`]{0,3}(?:GET|POST|PUT|PATCH|DELETE|HEAD)[*_`]{0,3}\s+[*_`]{0,3}/")
 _SENTENCE_ENDS = ".!;。\uff01\uff1b"
 
 
@@ -111,6 +115,11 @@ def _states(text: str) -> bool:
     if not text or text[0].islower() or text[0] in "\"“'`":
         return False
     return len(text.split()) >= 3 if text.isascii() or " " in text else len(text) >= 7
+
+
+def is_named(heading: str) -> bool:
+    """Whether a heading is a requirement by its form: the name of one, or an endpoint of an API."""
+    return bool(NAMED.match(heading) or _ENDPOINT.match(heading))
 
 
 def story_headings(blocks: Sequence[DocumentBlock]) -> frozenset[int]:

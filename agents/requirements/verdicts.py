@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from agents.requirements.drafts import Draft
-from agents.requirements.languages import is_excluded, is_open, is_struck, needs_clarification, says
+from agents.requirements.languages import ends_open, is_excluded, is_open, is_struck, needs_clarification, says
 from agents.requirements.model import Kind
 from agents.requirements.sentences import is_modal, label_of, split_sentences
 
@@ -50,7 +50,7 @@ def judge_draft(draft: Draft) -> bool:
         if not draft.key and not is_modal(text):
             draft.kind = None
         return True
-    if not draft.key and not draft.acceptance and is_open(text) and not is_modal(text):
+    if not draft.acceptance and (ends_open(text) or (not draft.key and is_open(text) and not is_modal(text))):
         draft.kind = None
         return True
     return False

@@ -13,20 +13,16 @@ from agents.requirements.model import KINDS, Paragraph
 from agents.requirements.rows import ASIDE, table_drafts
 from agents.requirements.sections import Role, heading_role
 from agents.requirements.sentences import is_modal, label_of, split_sentences, tidy, user_story
-from agents.requirements.survey import (
-    story_headings,
-    title_items,
-)
+from agents.requirements.survey import NAMED, is_named, story_headings, title_items
 from agents.requirements.verdicts import introduces, is_withdrawn, of_sentence
 
 _KINDS = frozenset(KINDS)
 _SCENARIO = re.compile(r"^(?:Scenario(?: Outline)?:|Given\s)")
 _STEP_WORD = re.compile(r"^(?:Given|When|Then|And|But|Examples:)\b|^\|")
+_DEMANDS = frozenset(("functional", "non_functional", "constraint"))
 _BELONGS = frozenset(
     "target example examples note notes rationale log-schema schema details default priority estimate status".split()
 )
-# "### Requirement: Login" of OpenSpec, which has names for ids.
-_NAMED = re.compile(r"^Requirement\s{0,2}[:\uff1a]\s*(?=\S)")
 # A criterion of EARS states behaviour of its own.
 _EARS = re.compile(r"^[*_]*(?:WHEN|IF|WHILE|WHERE|ONCE|AFTER|THE)\b.*\bSHALL\b", re.IGNORECASE)
 _ACTOR = re.compile(
@@ -83,7 +79,7 @@ class Walker(Collector):
         self._close()
         self.scenario = False
         found = self._id(block.defines)
-        named = card or is_struck(block.text) or bool(_NAMED.match(block.text))
+        named = card or is_struck(block.text) or is_named(block.text)
         if self.container and block.level > self.container_level and not (found or named):
             self.criteria = heading_role(block.text) == "acceptance"
             self.container.cover(span_of(block))
@@ -92,11 +88,12 @@ class Walker(Collector):
         above = self.outline.enter(block.text, block.level, block.a)
         if named and not found and above != "mute":
             draft = self._draft(block, "story" if card else kind_of(self.outline.role()))
-            draft.title, draft.parts, draft.source = _NAMED.sub("", block.text), [], "heading"
+            draft.title, draft.parts, draft.source = NAMED.sub("", block.text), [], "heading"
             self.container, self.container_level = draft, block.level
             self._keep(draft)
         if found and (above != "mute" or found.certain):
-            draft = self._draft(block, found.kind or kind_of(self.outline.role()))
+            excluded = self.outline.role() == "non_goal"
+            draft = self._draft(block, "non_goal" if excluded else found.kind or kind_of(self.outline.role()))
             draft.key, draft.family, draft.title = found.key, found.prefix, found.title or found.rest
             draft.parts = [" ".join(filter(None, (found.title, found.rest)))]
             draft.weak = above == "mute"
@@ -156,6 +153,8 @@ class Walker(Collector):
         if block.kind == "para" and (says("old", block.text) or (label and says("label_aside", label))):
             self._close()
             self.aside_next = block.text.rstrip("*_ ").endswith((":", "\uff1a"))
+            if self.aside_next:
+                self.list_role = "mute"
             self._leave_out(block)
             return
         self._close()
@@ -181,6 +180,9 @@ class Walker(Collector):
     def _define(self, block: DocumentBlock, found: IdMatch) -> None:
         self._close()
         role = (self.list_role if block.kind == "item" else None) or self.outline.role()
+        if role == "question":
+            self._ask(block)
+            return
         kind = found.kind or kind_of(role)
         if role == "non_goal" or (role == "acceptance" and found.kind is None):
             kind = kind_of(role)
@@ -300,6 +302,8 @@ class Walker(Collector):
             self._leave_out(block)
         elif role == "question":
             self._ask(block)
+        elif role in _DEMANDS and sum(map(is_modal, split_sentences(block.text))) > 1:
+            self._prose(block, role)
         elif role in _KINDS and role != "goal" and not self.is_remark(block, role):
             draft = self._draft(block, kind_of(role))
             draft.title = label if rest else ""
@@ -354,8 +358,7 @@ class Walker(Collector):
                 text = tidy(" | ".join(" ".join(cell) for cell in row.cells))
                 if any(is_open(" ".join(cell)) for cell in row.cells) and "~~" not in text:
                     self.questions.append(Paragraph(text, (row.a, row.b), "question", self.outline.place()[0]))
-            role = "mute"
-        made = table_drafts(block.table, role, self.families, design=self.design)
+        made = [] if role == "question" else table_drafts(block.table, role, self.families, design=self.design)
         for draft in made:
             draft.section, draft.step = self.outline.place()
             self._keep(draft)

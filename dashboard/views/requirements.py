@@ -12,7 +12,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 
-from agents.requirements.hints import hints_for
 from dashboard.forms import NextDocumentForm, RequirementForm
 from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -89,7 +88,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "found": found,
             "coverage": documents.coverage(document),
             "left_over": documents.left_over(document),
-            "hints": hints_for([r for r in found if r.status != Requirement.Status.REJECTED]),
+            "hints": documents.hints(found),
             "kinds": Requirement.Kind.choices,
             "counts": {
                 status: sum(r.status == status for r in found) for status in ("proposed", "accepted", "rejected")

@@ -15,6 +15,7 @@ from django.db.models import Max
 
 from agents.requirements.documents import Document
 from agents.requirements.extract import extract
+from agents.requirements.hints import Hint, hints_for
 from agents.requirements.implicit import imply
 from agents.requirements.readers.folders import specifications
 from agents.secrets.redaction import redact
@@ -62,6 +63,11 @@ def extract_written(document: RequirementDocument) -> RequirementDocument:
     found = read.to_json()
     rows = [*found["requirements"], *(implied.to_row() for implied in imply(read.requirements))]
     return record_extraction(document, rows, found["unmapped"], found["questions"])
+
+
+def hints(requirements: Iterable[Requirement]) -> list[Hint]:
+    """What their author may want to say more precisely; rejected ones are left out."""
+    return hints_for([one for one in requirements if one.status != Requirement.Status.REJECTED])
 
 
 def upload_document(

@@ -121,3 +121,34 @@ def test_a_removed_requirement_of_a_change_is_an_exclusion() -> None:
         "- **WHEN** late\n- **THEN** remind\n## REMOVED Requirements\n### Requirement: Chat\n**Reason**: privacy\n"
     )
     assert kinds(text) == [("functional", (2, 6)), ("non_goal", (8, 8))]
+
+
+def test_an_endpoint_is_one_requirement_with_what_is_said_of_it() -> None:
+    text = "# API\n\n## Endpoints\n\n### GET /loans\n\nLists loans.\n\n- 200\n\n### POST /loans\n\nAdds one.\n"
+    assert [lines for _, lines in kinds(text)] == [(5, 9), (11, 13)]
+
+
+def test_options_of_a_command_are_requirements_under_headings_of_restructuredtext() -> None:
+    text = "tool\n====\n\nOptions\n~~~~~~~\n\n--all  Shows all.\n-q, --quiet  Prints nothing,\n    not even errors.\n"
+    assert [lines for _, lines in kinds(text)] == [(7, 7), (8, 9)]
+
+
+def test_rows_that_define_fields_are_requirements_and_rows_of_values_are_not() -> None:
+    text = "## 文件\n\n| 字段 | 类型 |\n|---|---|\n| id | 整数 |\n\n## 功能\n\n| 区 | 元 |\n|---|---|\n| A | 3 |\n"
+    assert kinds(text) == [("functional", (5, 5))]
+
+
+def test_a_row_with_the_priority_wont_is_an_exclusion() -> None:
+    text = "## Features\n\n| ID | Feature | Priority |\n|---|---|---|\n| F-1 | Save | must |\n| F-2 | Sync | won't |\n"
+    assert [kind for kind, _ in kinds(text)] == ["functional", "non_goal"]
+
+
+def test_ids_of_open_questions_and_excluded_headings_are_no_tasks() -> None:
+    text = "## Offene Punkte\n- OP-1: Wer prüft das?\n- OP-2: Wann?\n\n## Nicht enthalten\n### FR-9: App\nNichts.\n"
+    assert kinds(text) == [("non_goal", (6, 7))]
+    assert [question.lines for question in extract(text).questions] == [(2, 2), (3, 3)]
+
+
+def test_each_demand_of_a_paragraph_is_a_requirement_with_what_details_it() -> None:
+    text = "## Anforderungen\n\nDie Liste muss sortiert sein. Der Name zählt.\nSie muss gedruckt werden.\n"
+    assert kinds(text) == [("functional", (3, 3)), ("functional", (4, 4))]
