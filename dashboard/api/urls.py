@@ -8,7 +8,7 @@ from projects.models import Approval, Plan, Project, RequirementDocument, Run, T
 
 projects = endpoint(GET=("read", views.project_list), POST=("write name", views.make_project))
 project = endpoint(Project, GET=("read", views.project_detail))
-upload = endpoint(Project, POST=("write filename text", views.upload))
+upload = endpoint(Project, POST=("write filename relation text", views.upload))
 control = endpoint(Run, POST=("run", views.control))
 retry = endpoint(Task, POST=("run note", views.retry))
 approval = endpoint(Approval, GET=("read", views.detail), POST=("approve answer reason subject", views.decide))

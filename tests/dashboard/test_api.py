@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.api import rate
-from projects.models import SiteEvent
+from projects.models import RequirementDocument, SiteEvent
 from projects.services.accounts import api_tokens
 from tests.dashboard.hostile import STRINGS
 from tests.dashboard.story import Story, tell
@@ -72,6 +72,18 @@ def test_a_program_takes_a_project_from_document_to_run(call: Call) -> None:
     run = call(f"documents/{document}/plan", {}).json()
     assert (run["kind"], run["status"]) == ("plan", "queued")
     assert call(f"projects/{project}").json()["runs"] == [run["id"]]
+
+
+def test_a_program_says_whether_a_document_replaces_or_adds(call: Call) -> None:
+    path = f"projects/{call('projects', {'name': 'By a program'}).json()['id']}/documents"
+    first, same, other = (
+        call(path, {"text": f"FR-{number} The API shall add.", **more}).json()["document"]
+        for number, more in enumerate([{}, {}, {"relation": "adds"}], 1)
+    )
+    replaces = dict(RequirementDocument.objects.values_list("pk", "replaces"))
+    assert (replaces[first], replaces[same], replaces[other]) == (None, first, None)
+    refused = call(path, {"text": "FR-9 It shall.", "relation": "hides"})
+    assert 'is "replaces" or' in refused.json()["error"]
 
 
 def test_an_approval_binds_to_what_was_read(story: Story, call: Call) -> None:
