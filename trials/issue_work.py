@@ -157,6 +157,10 @@ class _OneRequirement:
         """The issue."""
         return self._rows
 
+    def background(self) -> list[str]:
+        """Nothing: an issue is all that its repository is asked for."""
+        return []
+
     def problems_of(self, plan: Mapping[str, Any]) -> list[str]:
         """As for a project's plan."""
         parsed, problems = parse_plan(plan)

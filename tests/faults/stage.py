@@ -95,6 +95,9 @@ def quiet_pytest(sandbox: Any, args: Sequence[str] = (), **_: Any) -> TestReport
     return TestReport(failed=1, collected=1, exit_code=1, failures=(failure,))
 
 
+WITH_BACKGROUND = PRD + "\n## Background\n\nWe once forgot the milk.\n"  # which the model is asked about
+
+
 class Stage:
     """A project on its way from document to merged code."""
 

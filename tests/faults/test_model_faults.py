@@ -10,6 +10,7 @@ from projects.models import Plan, Run, Task
 from projects.services.planning import documents
 from projects.services.work import runs
 from tests.factories import owner_of
+from tests.faults.stage import WITH_BACKGROUND
 from tests.projects.jobs_driver import small_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,7 +108,7 @@ def test_a_planner_that_never_stops_talking_fails_in_words_and_a_person_resumes(
 
 def test_a_model_away_while_reading_between_the_lines_costs_only_that(still):
     still.runner.order("planner", kind="close")
-    document, run = still.upload(small_replies("T-01"))
+    document, run = still.upload(small_replies("T-01"), WITH_BACKGROUND)
     assert run.status == Run.Status.NEEDS_YOU
     assert document.requirements.filter(origin="explicit").count() == 2
     assert any("could not be asked" in text for text in still.summaries("error"))

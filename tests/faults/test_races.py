@@ -19,6 +19,7 @@ from projects.services.audit import chain
 from projects.services.planning import plans
 from projects.services.work import approvals, leases, runs, tasks
 from tests.factories import make_plan, make_run, make_task, owner_of, plan_content
+from tests.faults.stage import WITH_BACKGROUND
 from tests.projects.jobs_driver import small_plan, small_replies
 from tests.projects.threads import at_once
 
@@ -255,7 +256,9 @@ def test_a_planning_worker_that_died_before_or_after_its_record_is_replaced(stil
     for after in (False, True):
         monkeypatch.setattr(DatabasePlanStore, "record", dies(after))
         with pytest.raises(Killed):
-            still.upload(small_replies("T-01")) if not after else jobs.plan_run(still.project.runs.get().pk)
+            still.upload(small_replies("T-01"), WITH_BACKGROUND) if not after else jobs.plan_run(
+                still.project.runs.get().pk
+            )
         still.driver.waiting.clear()
     monkeypatch.setattr(DatabasePlanStore, "record", kept)
     still.run = still.project.runs.get()

@@ -41,7 +41,7 @@ def test_without_uv_pip_fetches_it_from_its_lock_and_it_installs_the_rest(checko
     assert fetch.startswith("python -m pip install")
     assert fetch.endswith("--require-hashes -r requirements/uv.lock.txt")
     assert install.startswith("uv pip install")
-    assert install.endswith(f"--require-hashes -r {LOCK}")
+    assert install.endswith(f"--require-hashes --no-deps -r {LOCK}")
 
 
 def test_an_installed_uv_is_used(checkout: Path) -> None:
@@ -56,7 +56,7 @@ def test_where_uv_cannot_install_pip_does(checkout: Path) -> None:
     code, calls = fill(checkout)
     assert code == 0
     assert calls[-1].startswith("python -m pip install")
-    assert calls[-1].endswith(f"--require-hashes -r {LOCK}")
+    assert calls[-1].endswith(f"--require-hashes --no-deps -r {LOCK}")
 
 
 def test_a_second_installation_does_nothing_and_a_failed_one_is_tried_again(checkout: Path) -> None:
