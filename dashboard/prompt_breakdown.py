@@ -16,6 +16,7 @@ PARTS: dict[str, tuple[str, str]] = {
     "requirements": ("its requirements", "asked"),
     "document": ("the document", "asked"),
     "people": ("messages from people", "asked"),
+    "plan": ("the last plan", "asked"),
     "approach": ("which approach it is", "asked"),
     "files": ("files that exist", "code"),
     "existing tests": ("tests that exist", "code"),

@@ -63,7 +63,7 @@ def test_a_document_of_them_is_previewed_read_and_confirmed(
     lines = [" ".join(words.split())[:500] for words in SAMPLE]
     text = "# Wishes\n\n" + "\n\n".join(f"FR-{n:03} The API shall show {line}" for n, line in enumerate(lines, 1))
     page.get_by_label("Name").fill(SAMPLE[0][:80])
-    page.get_by_label("Upload a .md or .txt file").set_input_files(
+    page.get_by_label("Upload a document").set_input_files(
         {"name": f"<img src=x onerror={MARK}()>.md", "mimeType": "text/markdown", "buffer": text.encode()}
     )
     page.get_by_role("button", name="Preview").click()

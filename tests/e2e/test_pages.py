@@ -215,7 +215,7 @@ def test_from_upload_to_approval_without_javascript(
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="New project").click()
     page.get_by_label("Name").fill("By hand")
-    page.get_by_label("Upload a .md or .txt file").set_input_files(
+    page.get_by_label("Upload a document").set_input_files(
         {
             "name": "prd.md",
             "mimeType": "text/markdown",

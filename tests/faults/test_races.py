@@ -255,10 +255,9 @@ def test_a_planning_worker_that_died_before_or_after_its_record_is_replaced(stil
 
     for after in (False, True):
         monkeypatch.setattr(DatabasePlanStore, "record", dies(after))
+        replies = small_replies("T-01")
         with pytest.raises(Killed):
-            still.upload(small_replies("T-01"), WITH_BACKGROUND) if not after else jobs.plan_run(
-                still.project.runs.get().pk
-            )
+            jobs.plan_run(still.project.runs.get().pk) if after else still.upload(replies, WITH_BACKGROUND)
         still.driver.waiting.clear()
     monkeypatch.setattr(DatabasePlanStore, "record", kept)
     still.run = still.project.runs.get()

@@ -158,12 +158,12 @@ def test_setup_py_is_read_and_never_run() -> None:
 from setuptools import setup, find_packages
 raise SystemExit("it was run")
 setup(name="old", version="1.0", packages=find_packages("lib"), package_dir={"": "lib"},
-      install_requires=["six"], tests_require=["responses"], extras_require={"test": ["pyyaml"]},
+      install_requires=["toolz"], tests_require=["responses"], extras_require={"test": ["pyyaml"]},
       long_description=open("README").read())
 """
-    files = {"setup.py": setup, "lib/old.py": "import six\n", "tests/test_old.py": "import responses, yaml\n"}
+    files = {"setup.py": setup, "lib/old.py": "import toolz\n", "tests/test_old.py": "import responses, yaml\n"}
     found = layout_of(files)
-    assert found.needed == ("pyyaml", "responses", "six")
+    assert found.needed == ("pyyaml", "responses", "toolz")
     assert (found.setup.python_path, found.setup.metadata) == (("lib",), {"old": "1.0"})
 
 
