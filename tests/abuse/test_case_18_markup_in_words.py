@@ -67,7 +67,7 @@ def test_a_document_of_them_is_previewed_read_and_confirmed(
         {"name": f"<img src=x onerror={MARK}()>.md", "mimeType": "text/markdown", "buffer": text.encode()}
     )
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator("#preview strong")).to_contain_text("requirement")
+    expect(page.locator("#preview strong").first).to_contain_text("requirement", timeout=60_000)
     untouched(page)
     page.get_by_role("button", name="Extract requirements").click()
     page.wait_for_url("**/reqs")
