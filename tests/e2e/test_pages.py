@@ -223,8 +223,8 @@ def test_from_upload_to_approval_without_javascript(
         }
     )
     page.get_by_role("button", name="Extract requirements").click()
-    page.get_by_role("button", name="Reject FR-02").click()
-    page.get_by_role("link", name="Edit FR-01").click()
+    page.get_by_role("button", name="Reject R2 (FR-02)").click()
+    page.get_by_role("link", name="Edit R1 (FR-01)").click()
     page.get_by_label("Text").fill("The API shall add a to-do.")
     page.get_by_role("button", name="Keep").click()
     page.get_by_role("button", name="Confirm requirements").click()
