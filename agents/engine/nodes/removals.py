@@ -215,15 +215,19 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
     for path, old in base_files(state, ctx, applied.files)[0].items():
         changes = test_changes(language, path, old, applied.files[path])
         gone = came_with_dropped(state, ctx, {path: old})
-        if all(name in gone or may_go(name) or names_definition(judged, name) for name in changes):
+        free = {name for name in changes if name in gone or may_go(name) or names_definition(judged, name)}
+        if free == changes.keys():
             continue
         served, left_out = _served_before(state, ctx, path, old), {name for name in changes if not changes[name][1]}
+        granted = [f"{path}::{name}" for name in left_out & free]
+        pruned = language.without_tests({path: old}, granted).get(path, "") if granted else old
+        left_out -= free
         named = any(mentions(sentence, path) for sentence in sentences_of(state["task"]))
         if named or served.issuperset(changes):
             with contextlib.suppress(CannotMerge):
                 some = 2 * len(left_out) > len(language.definitions(path, old) or [])  # it holds what changes alone
                 if some or not served.issuperset(left_out):
-                    applied.files[path] = language.merged(path, old, applied.files[path])
+                    applied.files[path] = language.merged(path, pruned, applied.files[path])
                 continue
         new = applied.files.pop(path)
         part = language.new_part(old, new, helpers=False)

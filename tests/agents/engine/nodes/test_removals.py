@@ -327,3 +327,17 @@ def test_a_tester_is_shown_the_tests_that_are_called_like_the_file(bench: Bench)
     with_tests(bench, f"from calc import add\n\n\n{NEW_TEST}")
     assert "path=tests/test_calc.py from=repository" in last_prompt(bench, "tester", 0)
     assert "from=repository" not in last_prompt(bench, "coder", 0).partition("The tests your code must pass")[2]
+
+
+@pytest.mark.parametrize("less", ["sub(3, 2) == 1", "sub(4, 2) == 2"], ids=["removed", "removed and another altered"])
+def test_a_test_that_the_task_removes_goes_whatever_else_its_file_changes(bench: Any, less: str) -> None:
+    bench.task = task(description="add(a, b) returns the sum. Remove test_gone from tests/test_calc.py.")
+    kept = f"def test_less():\n    assert {less}\n\n\ndef test_same():\n    assert sub(3, 3) == 0\n"
+    gone = "from calc import sub\n\n\ndef test_gone():\n    assert sub(3, 2) == 7\n\n\n"
+    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": gone + kept.replace(less, "sub(3, 2) == 1")})
+    added = "\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+    answer = f"from calc import add, sub\n\n\n{kept}{added}"
+    bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
+    with pytest.raises(Waiting):
+        bench.run()
+    assert "test_gone is removed" in str(bench.task_store.questions[-1]["payload"]["reasons"])
