@@ -113,7 +113,7 @@ class Person:
         """A new project from the document; returns how much was read from it."""
         self.page.get_by_role("link", name="New project").click()
         self.page.get_by_label("Name").fill(f"Trial of {prd.stem}"[:100])
-        self.page.get_by_label("Upload a .md or .txt file").set_input_files(str(prd))
+        self.page.get_by_label("Upload a document").set_input_files(str(prd))
         self.press("Preview")
         self.page.locator("#preview strong").wait_for()
         self.press("Extract requirements")

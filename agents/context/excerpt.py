@@ -10,6 +10,8 @@ from agents.languages.symbols import Symbols
 
 FITTING = 12  # definitions that the task does not name
 _WORD = re.compile(r"[A-Za-z_]\w+")
+_CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
+_QUOTED = re.compile(r"`([^`\n]*)`")
 
 
 def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], about: str, chars: int) -> str:
@@ -21,7 +23,7 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
     left, lines = chars - len(_drawn(text, pieces, classes, {})), text.split("\n")
     if left < 0:
         return ""
-    words, shown = {word for word in _WORD.findall(about) if _is_code(word, about)}, dict[Piece, str]()
+    words, shown = _code_words(about), dict[Piece, str]()
     named = [piece for piece in pieces if words & {piece.name, piece.name.partition(".")[0]}]
     named.sort(key=lambda piece: piece.name.rpartition(".")[2] not in words)  # Till.count before the rest of Till
     fitting = retrieve(about, [Chunk(path, piece) for piece in pieces], limit=FITTING, chars=chars)
@@ -35,11 +37,11 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
     return _drawn(text, pieces, classes, shown)
 
 
-def _is_code(word: str, about: str) -> bool:
-    """True for a word that `about` writes as a name, not as English: called, quoted, or spelt as names are."""
-    if not word.islower() or "_" in word:
-        return True
-    return re.search(rf"\b{re.escape(word)}\(|`[^`\n]*\b{re.escape(word)}\b[^`\n]*`", about) is not None
+def _code_words(about: str) -> set[str]:
+    """The words that `about` writes as names, not as English: called, quoted, or spelt as names are."""
+    spelt = {word for word in set(_WORD.findall(about)) if not word.islower() or "_" in word}
+    quoted = {word for span in _QUOTED.findall(about) for word in _WORD.findall(span)}
+    return spelt | quoted | set(_CALLED.findall(about))
 
 
 def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: Mapping[Piece, str]) -> str:
