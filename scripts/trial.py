@@ -115,7 +115,7 @@ class Person:
         self.page.get_by_label("Name").fill(f"Trial of {prd.stem}"[:100])
         self.page.get_by_label("Upload a document").set_input_files(str(prd))
         self.press("Preview")
-        self.page.locator("#preview strong").wait_for()
+        self.page.locator("#preview strong").first.wait_for()
         self.press("Extract requirements")
         self.page.wait_for_url("**/reqs")
         self.is_told_of_the_recording()
@@ -137,6 +137,12 @@ class Person:
             self.gives_up_on("failed", "cancelled")
             self.wait("the model read the document")
         confirm.click()
+        suggested = self.page.get_by_role("button", name="Accept IMP-")  # the recorded plan is for these too
+        suggested.first.wait_for()
+        for left in range(suggested.count() - 1, -1, -1):
+            suggested.first.click()
+            while suggested.count() > left:
+                self.wait("the suggestion was accepted")
         self.press("Confirm requirements")
         self.page.locator(".why").get_by_role("link", name="run").click()
         link = self.page.locator("#run-next a", has_text="Plan v1").first
