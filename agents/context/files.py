@@ -83,14 +83,24 @@ def existing_files(
     *,
     beside: Sequence[str] = (),
     tokens: int = STEP_TOKENS,
-) -> Material:
+) -> Shown:
     """What a task is shown of the repository in at most about so many tokens, the most useful first.
 
     Its own files come first, whole or in parts, whatever their kind; then tests of them that exist (`beside`), and
     then the rest while it fits, or else signatures of what the own files import, files and pieces of code that fit the
     task, and a map. What is not even on the map is named. `about` is the task in words.
     """
-    return _shown(repository, sha, own, about, meaning, beside, tokens).text
+    key = (str(repository.root), sha, tuple(own), about, meaning.model if meaning else "", tuple(beside), tokens)
+    with _lock:
+        if key in _known:
+            return _known[key]
+    made = _existing(repository, sha, own, about, meaning, beside, tokens)
+    # Kept even if the model was away: the prompts of a task go on beginning with the same bytes.
+    with _lock:
+        _known[key] = made
+        while len(_known) > KEPT:
+            _known.popitem(last=False)
+    return made
 
 
 def outline(repository: Repository, sha: str, about: str) -> Material | str:
@@ -107,42 +117,6 @@ def outline(repository: Repository, sha: str, about: str) -> Material | str:
     drawn = repository_map(symbols, (), words_of(about))
     others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
     return _blocks({}, drawn=drawn, left_out=others) if drawn else ""
-
-
-def nearness(
-    repository: Repository,
-    sha: str,
-    own: Sequence[str],
-    about: str = "",
-    meaning: Meaning | None = None,
-    *,
-    beside: Sequence[str] = (),
-    tokens: int = STEP_TOKENS,
-) -> Nearness | None:
-    """What the embedding model had to do with `existing_files`; None when it was not asked."""
-    return _shown(repository, sha, own, about, meaning, beside, tokens).nearness
-
-
-def _shown(
-    repository: Repository,
-    sha: str,
-    own: Sequence[str],
-    about: str,
-    meaning: Meaning | None,
-    beside: Sequence[str],
-    tokens: int,
-) -> Shown:
-    key = (str(repository.root), sha, tuple(own), about, meaning.model if meaning else "", tuple(beside), tokens)
-    with _lock:
-        if key in _known:
-            return _known[key]
-    made = _existing(repository, sha, own, about, meaning, beside, tokens)
-    # Kept even if the model was away: the prompts of a task go on beginning with the same bytes.
-    with _lock:
-        _known[key] = made
-        while len(_known) > KEPT:
-            _known.popitem(last=False)
-    return made
 
 
 def _existing(

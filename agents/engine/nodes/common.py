@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from agents.context import files_text
+from agents.context import files_text, requirements_text
 from agents.context.parts import PERSON_SAYS, TESTS_NOW
 from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
@@ -52,6 +52,20 @@ def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> 
     words = language_of_task(task).words
     text = render(f"system.{persona.name}", house_rules=ctx.house_rules, language=words)
     return as_turn("system", text, persona=persona.name)
+
+
+def task_facts(task: Mapping[str, Any], ctx: TaskContext) -> dict[str, Any]:
+    """What a prompt says of a task, whoever it is for; no requirements when it serves none."""
+    requirements = task.get("requirements")
+    return {
+        "project": ctx.project,
+        "key": task["key"],
+        "title": task["title"],
+        "description": label(task.get("description", ""), Source.MODEL),
+        "expects": label(task.get("expects", ""), Source.MODEL),
+        "files": task.get("files", []),
+        "requirements": label(requirements_text(requirements), Source.DOCUMENT) if requirements else "",
+    }
 
 
 def own_files(state: TaskState, ctx: TaskContext) -> dict[str, str]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agents.context import existing_files, requirements_text
+from agents.context import existing_files
 from agents.context.compaction import COMPACT_AT
-from agents.context.files import STEP_TOKENS, nearness
+from agents.context.files import STEP_TOKENS
 from agents.context.index import shared
 from agents.engine.contracts import TaskContext
-from agents.engine.nodes.common import is_long, lessons_text, system_turn
+from agents.engine.nodes.common import is_long, lessons_text, system_turn, task_facts
 from agents.engine.nodes.libraries import OFFERED_TOKENS, offered
 from agents.engine.nodes.removals import base_files, tests_folder, tests_of
 from agents.engine.state import TaskState
@@ -36,17 +36,9 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     message = partial(
         render,
         "task.head",
-        project=ctx.project,
-        key=task["key"],
-        title=task["title"],
-        description=label(task.get("description", ""), Source.MODEL),
-        expects=label(task.get("expects", ""), Source.MODEL),
-        files=files,
+        **{**task_facts(task, ctx), "files": files},
         tests_go="" if is_coder else tests_folder(state, ctx),
         installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
-        requirements=label(requirements_text(task["requirements"]), Source.DOCUMENT)
-        if task.get("requirements")
-        else "",
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
         lessons=lessons_text(state["memory"]["lessons"]),
         long=[path for path, text in own.items() if is_long(text)],
@@ -55,8 +47,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     )
     system = system_turn(persona, ctx, task)
     left = room_beside(ctx, persona, [system, as_turn("user", message(existing=""))]) - OFFERED_TOKENS * is_coder
-    shown = partial(
-        existing_files,
+    shown = existing_files(
         ctx.repository,
         state["base"],
         [*files, *_readme(state, ctx)],
@@ -65,10 +56,9 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         beside=[path for path in nearest_tests(state, ctx, files) if path not in state["candidate"]["tests"]],
         tokens=left,
     )
-    existing = [shown()]
+    existing = [shown.text]
     if is_coder:
-        near = nearness(*shown.args, **shown.keywords) if ctx.knowledge.meaning is not None else None
-        existing.append(offered(state, ctx, about, own, near))
+        existing.append(offered(state, ctx, about, own, shown.nearness))
     labels = {"task": task["key"], "approach": state["counters"]["approach"], "step": step}
     return [system, as_turn("user", message(existing=joined(existing)), **labels)]
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from agents.context import requirements_text
 from agents.context.files import CHARS_PER_TOKEN
 from agents.engine.ask import ask, question_of
 from agents.engine.best_try import objected
 from agents.engine.contracts import Runtime, TaskContext
-from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, unusable
+from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, task_facts, unusable
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.opening import room_beside
 from agents.engine.nodes.removals import base_files, mentions, removed_names
@@ -150,15 +149,9 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     about = partial(
         render,
         "task.review",
-        project=ctx.project,
-        key=task["key"],
-        title=task["title"],
-        description=label(task.get("description", ""), Source.MODEL),
-        expects=label(task.get("expects", ""), Source.MODEL),
-        files=task.get("files", []),
+        **task_facts(task, ctx),
         beyond=[change.path for change in changes if change.path not in named][:REMOVED],
         counts=" ".join(_about_tests(state)),
-        requirements=label(requirements_text(task.get("requirements", [])), Source.DOCUMENT),
         removed=label("\n".join(removed), Source.MODEL) if removed else "",
         refused=label("\n".join(refused.get("reasons", ())), Source.MODEL),
         same=diff == refused.get("diff"),

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from agents.context import files
-from agents.context.files import FILES_CHARS, existing_files, nearness, outline
+from agents.context.files import FILES_CHARS, existing_files, outline
 from agents.context.meaning import Meaning
 from agents.context.vectors import VectorStore
 from agents.llm.base import ModelUnavailable
@@ -19,7 +19,7 @@ def filler(number):
 
 def test_a_small_repository_is_shown_whole(tmp_path):
     repository, sha = repository_of(tmp_path, SHOP | {"tests/test_money.py": "def test_a(): ...\n"})
-    shown = existing_files(repository, sha, ["shop/basket.py"], "the total of a basket")
+    shown = existing_files(repository, sha, ["shop/basket.py"], "the total of a basket").text
     for text in SHOP.values():
         assert text.rstrip() in shown
     assert "Map of the rest" not in shown
@@ -29,18 +29,20 @@ def test_a_small_repository_is_shown_whole(tmp_path):
 def test_of_a_large_one_the_own_file_its_neighbours_pieces_and_a_map_are_shown(tmp_path):
     there = SHOP | {f"pad/filler_{number:02}.py": filler(number) for number in range(40)}
     repository, sha = repository_of(tmp_path, there)
-    shown = existing_files(repository, sha, ["shop/basket.py"], "The basket needs filler_33 beside its total")
+    shown = existing_files(repository, sha, ["shop/basket.py"], "The basket needs filler_33 beside its total").text
     assert SHOP["shop/basket.py"].rstrip() in shown
     assert SHOP["shop/money.py"].rstrip() in shown
     assert "def filler_33() -> str" in shown
     assert "Map of the rest (signatures):" in shown
     assert len(shown) < FILES_CHARS + 8_000
-    assert shown == existing_files(repository, sha, ["shop/basket.py"], "The basket needs filler_33 beside its total")
+    assert (
+        shown == existing_files(repository, sha, ["shop/basket.py"], "The basket needs filler_33 beside its total").text
+    )
 
 
 def test_every_source_is_the_repository(tmp_path):
     repository, sha = repository_of(tmp_path, {f"p{n}.py": filler(n) for n in range(40)})
-    assert [source.value for source in existing_files(repository, sha, [], "filler_3").sources] == ["repository"]
+    assert [source.value for source in existing_files(repository, sha, [], "filler_3").text.sources] == ["repository"]
 
 
 @pytest.fixture
@@ -66,13 +68,12 @@ def test_code_is_found_whose_words_the_task_does_not_use(tmp_path, meaning):
     repository, sha = repository_of(tmp_path, padded(40))
     about = "Customers want their pay back"
     shown = existing_files(repository, sha, ["pad/filler_00.py"], about, meaning)
-    assert (
-        "def reimburse(order: str" in shown.partition("Code of other files that fits the task:")[2].partition("Map")[0]
-    )
-    assert nearness(repository, sha, ["pad/filler_00.py"], about, meaning).problem == ""
+    pieces = shown.text.partition("Code of other files that fits the task:")[2].partition("Map")[0]
+    assert "def reimburse(order: str" in pieces
+    assert shown.nearness.problem == ""
     by_words = existing_files(repository, sha, ["pad/filler_00.py"], about)
-    assert "return bool(order and cents)" not in by_words
-    assert nearness(repository, sha, ["pad/filler_00.py"], about) is None
+    assert "return bool(order and cents)" not in by_words.text
+    assert by_words.nearness is None
 
 
 def test_a_commit_embeds_the_functions_that_it_changed(tmp_path, model, meaning):
@@ -81,7 +82,7 @@ def test_a_commit_embeds_the_functions_that_it_changed(tmp_path, model, meaning)
     existing_files(repository, sha, ["pad/filler_00.py"], about, meaning)
     before = len(model.texts)
     changed = commit(repository, {"zz/orders.py": "def refund(order: str) -> bool:\n    return bool(order)\n"})
-    shown = existing_files(repository, changed, ["pad/filler_00.py"], about, meaning)
+    shown = existing_files(repository, changed, ["pad/filler_00.py"], about, meaning).text
     assert len(model.texts) == before + 1
     assert "def refund" in shown
 
@@ -89,20 +90,23 @@ def test_a_commit_embeds_the_functions_that_it_changed(tmp_path, model, meaning)
 def test_without_an_answer_of_the_model_the_task_goes_on_by_words_and_keeps_its_bytes(tmp_path, model, meaning):
     model.away = ModelUnavailable("no server")
     repository, sha = repository_of(tmp_path, padded(40))
-    shown = existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning)
+    shown = existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning).text
     assert "def filler_33() -> str" in shown
-    assert nearness(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning).problem == "no server"
+    assert (
+        existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning).nearness.problem
+        == "no server"
+    )
     model.away = None
-    assert existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning) == shown
+    assert existing_files(repository, sha, ["pad/filler_00.py"], "filler_33 is paid back", meaning).text == shown
 
 
 def test_another_process_with_the_vectors_shows_the_same_bytes(tmp_path, model, meaning):
     repository, sha = repository_of(tmp_path, padded(40))
     about = "Customers want their pay back"
-    first = existing_files(repository, sha, ["pad/filler_00.py"], about, meaning)
+    first = existing_files(repository, sha, ["pad/filler_00.py"], about, meaning).text
     files._known.clear()
     model.away = ModelUnavailable("no server")
-    assert existing_files(repository, sha, ["pad/filler_00.py"], about, meaning) == first
+    assert existing_files(repository, sha, ["pad/filler_00.py"], about, meaning).text == first
 
 
 def test_a_plan_is_shown_the_code_by_its_paths(tmp_path):
@@ -120,13 +124,13 @@ def test_of_an_own_file_that_is_too_long_what_the_task_names_is_shown_in_its_pla
     classes = [f'class {name}:\n    """A {name}."""\n\n{methods}' for name in ("Till", "Shelf", "Van")]
     long = "\n\n".join(['"""Shop."""\n\nRATE = 3\n', *classes])
     repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
-    shown = existing_files(repository, sha, ["shop/long.py"], "Count what is on the Shelf")
+    shown = existing_files(repository, sha, ["shop/long.py"], "Count what is on the Shelf").text
     assert "Parts of shop/long.py, a file of 288 lines; … marks what is not shown:" in shown
     assert '```path=shop/long.py from=repository\n"""Shop."""' in shown
     assert shown.count("y" * 300) == 30
     assert "… not shown: Till …" in shown
     assert "RATE = 3" in shown
-    by_method = existing_files(repository, sha, ["shop/long.py"], "`m29` of the Shelf, the Till and the Van")
+    by_method = existing_files(repository, sha, ["shop/long.py"], "`m29` of the Shelf, the Till and the Van").text
     assert "def m29(self)" in by_method.partition("class Van")[2]
     assert "… not shown: Van …" in shown
     assert "return Money(self.cents + other.cents)" not in shown
@@ -137,7 +141,7 @@ def test_english_words_that_are_names_of_definitions_do_not_use_up_the_room(tmp_
     long = "".join(f"def {name}(x):\n    return '{name[0] * size}'\n\n\n" for name, size in sizes.items())
     repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
     about = "`swap(x)` gives one item too many: the first and the last, where only the first is asked for"
-    assert "s" * 7_000 in existing_files(repository, sha, ["shop/long.py"], about)
+    assert "s" * 7_000 in existing_files(repository, sha, ["shop/long.py"], about).text
 
 
 def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
@@ -145,7 +149,7 @@ def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
     prose = "".join(f"    Line {n} of a long explanation.\n" for n in range(700))
     module = f'{table}\n\ndef draw(rows, sep):\n    """Draw.\n\n{prose}    """\n    return sep.join(rows)\n'
     repository, sha = repository_of(tmp_path, SHOP | {"shop/sheet.py": module})
-    shown = existing_files(repository, sha, ["shop/sheet.py"], "draw takes a title too")
+    shown = existing_files(repository, sha, ["shop/sheet.py"], "draw takes a title too").text
     assert "… not shown: TABLE …" in shown
     assert "def draw(rows, sep):" in shown
     assert "    Line 20 of" in shown
@@ -154,7 +158,7 @@ def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
     assert len(shown) < 12_000
     middling = f'def render(rows):\n    """Render.\n\n{prose[:4_000]}\n    """\n    return rows\n'
     repository, sha = repository_of(tmp_path / "more", SHOP | {"shop/sheet.py": f"{module}\n\n{middling}"})
-    shown = existing_files(repository, sha, ["shop/sheet.py"], "the long explanation that is rendered")
+    shown = existing_files(repository, sha, ["shop/sheet.py"], "the long explanation that is rendered").text
     assert middling in shown
 
 
@@ -172,7 +176,7 @@ LICENCE = "# Copyright 2020 The Shop\n# Licensed under the Apache License, Versi
 
 def test_the_own_files_come_before_all_others_whatever_their_kind(tmp_path):
     repository, sha = repository_of(tmp_path, SHOP | {"zz/prices.sql": "SELECT 1;\n", "zz/logo.png": "\0\0"})
-    shown = existing_files(repository, sha, ["zz/prices.sql", "zz/logo.png"], "prices")
+    shown = existing_files(repository, sha, ["zz/prices.sql", "zz/logo.png"], "prices").text
     own, others = shown.index("SELECT 1;"), shown.index("class Basket")
     assert own < shown.index("Other files:") < others
     assert "\0" not in shown
@@ -181,7 +185,7 @@ def test_the_own_files_come_before_all_others_whatever_their_kind(tmp_path):
 def test_an_own_file_without_definitions_that_is_too_long_is_shown_by_its_ends_and_called_a_part(tmp_path):
     rows = "".join(f"row {number}: {'y' * 60}\n" for number in range(600))
     repository, sha = repository_of(tmp_path, SHOP | {"rows.yaml": rows})
-    shown = existing_files(repository, sha, ["rows.yaml"], "the rows")
+    shown = existing_files(repository, sha, ["rows.yaml"], "the rows").text
     assert "Parts of rows.yaml, a file of 600 lines; … marks what is not shown:" in shown
     assert "row 0: " in shown
     assert "row 599: " in shown
@@ -191,7 +195,7 @@ def test_an_own_file_without_definitions_that_is_too_long_is_shown_by_its_ends_a
 def test_two_own_files_that_are_too_long_share_the_room(tmp_path):
     long = "".join(f"def f{number}(x):\n    return '{'y' * 1_000}'\n\n\n" for number in range(40))
     repository, sha = repository_of(tmp_path, SHOP | {"shop/a.py": long, "shop/b.py": long.replace("def f", "def g")})
-    shown = existing_files(repository, sha, ["shop/a.py", "shop/b.py"], "`f33` calls `g39`")
+    shown = existing_files(repository, sha, ["shop/a.py", "shop/b.py"], "`f33` calls `g39`").text
     assert "def f33(x)" in shown
     assert "def g39(x)" in shown
     assert "… not shown: f0, f1" in shown
@@ -202,7 +206,7 @@ def test_of_a_document_that_is_too_long_the_sections_that_fit_the_task_are_shown
     filling = "".join(f"## Chapter {number}\n\n{'word ' * 200}\n\n" for number in range(40))
     page = f"# Manual\n\n{filling}## Refunds\n\nMoney goes back within a week.\n"
     repository, sha = repository_of(tmp_path, SHOP | {"docs/manual.md": page})
-    shown = existing_files(repository, sha, ["docs/manual.md"], "Refunds are paid back within a day")
+    shown = existing_files(repository, sha, ["docs/manual.md"], "Refunds are paid back within a day").text
     assert "# Manual" in shown
     assert "Money goes back within a week." in shown
     assert shown.count("word " * 200) < 20
@@ -211,7 +215,7 @@ def test_of_a_document_that_is_too_long_the_sections_that_fit_the_task_are_shown
 def test_licence_headers_are_left_out_and_it_says_so(tmp_path):
     text = f"{LICENCE}\n{SHOP['shop/money.py']}"
     repository, sha = repository_of(tmp_path, SHOP | {"shop/money.py": text})
-    shown = existing_files(repository, sha, ["shop/money.py"], "money")
+    shown = existing_files(repository, sha, ["shop/money.py"], "money").text
     assert "Copyright" not in shown
     assert shown.startswith("Licence header left out, it stays in the file: shop/money.py\n")
     assert "```path=shop/money.py from=repository\nclass Money:" in shown
@@ -223,7 +227,7 @@ def test_the_existing_tests_and_what_own_files_import_come_before_other_files(tm
     there = SHOP | {"tests/test_basket.py": tests, "shop/money.py": SHOP["shop/money.py"] + padding}
     there |= {f"pad/filler_{number:02}.py": filler(number) for number in range(20)}
     repository, sha = repository_of(tmp_path, there)
-    shown = existing_files(repository, sha, ["shop/basket.py"], "filler_3", beside=["tests/test_basket.py"])
+    shown = existing_files(repository, sha, ["shop/basket.py"], "filler_3", beside=["tests/test_basket.py"]).text
     places = [
         shown.index(part)
         for part in (
@@ -248,7 +252,7 @@ def test_when_the_room_is_short_the_most_useful_part_stays(tmp_path):
     for tokens in (9_000, 1_400, 1_230, 1_000):
         shown = existing_files(
             repository, sha, ["shop/basket.py"], "filler_3", beside=["tests/test_basket.py"], tokens=tokens
-        )
+        ).text
         seen.append([part in shown for part in parts])
     assert seen[0] == [True, True, True, True]
     assert seen[-1] == [True, False, False, False]
