@@ -186,6 +186,14 @@ class Bench:
     def repository(self) -> Repository:
         return Repository(self.folder / "repo", self.folder / "trees")
 
+    def start_with(self, files: dict[str, str], trailers: dict[str, str] | None = None) -> None:
+        """Make the repository, and merge these files before the task begins."""
+        self.repository.ensure("Test")
+        base = self.repository.head()
+        tree = self.repository.worktree("before", base)
+        tree.write(files)
+        self.repository.fast_forward(tree.commit(base, "As it was", "", trailers or {}))
+
     def merged(self, path: str) -> str:
         """A file as it was merged; "" when there is none."""
         return self.repository.read(self.repository.head(), path) or ""

@@ -149,11 +149,7 @@ LOST = "tests/test_old.py::test_old"
 @pytest.fixture
 def with_old_test(bench):
     """A repository with a test that passed, and that what the coder writes has skipped."""
-    bench.repository.ensure("Test")
-    base = bench.repository.head()
-    tree = bench.repository.worktree("start", base)
-    tree.write({"calc.py": "", "tests/test_old.py": OLD})
-    bench.repository.fast_forward(tree.commit(base, "What was there", "", {}))
+    bench.start_with({"calc.py": "", "tests/test_old.py": OLD})
     bench.replies |= {"coder-code": code("calc.py", "NEW = 1\n\n\ndef add(a: int, b: int) -> int:\n    return a + b")}
     bench.test_setup = TestSetup(passing=frozenset({LOST}))
     return bench

@@ -20,10 +20,6 @@ def test_what_stood_in_the_file_is_not_the_answers(tmp_path, answers, refused):
     replies = {"tester-tests": code("tests/test_calc.py", TESTS), "reviewer-review": APPROVED}
     replies |= {name: code("calc.py", text) for name, text in zip(("coder-code", "coder-again"), answers, strict=False)}
     bench = Bench(tmp_path, replies, task(files=["calc.py"]))
-    bench.repository.ensure("Test")
-    start = bench.repository.head()
-    tree = bench.repository.worktree("before", start)
-    tree.write({"calc.py": STOOD})
-    bench.repository.fast_forward(tree.commit(start, "As it was", "", {}))
+    bench.start_with({"calc.py": STOOD})
     assert bench.run()["verdict"] == "merged"
     assert len(bench.event_log.of("guard.blocked")) == refused

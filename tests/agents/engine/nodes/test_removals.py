@@ -32,25 +32,13 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(tmp_path, replies, task())
 
 
-def at_base(bench: Bench, files: dict[str, str], trailers: dict[str, str] | None = None) -> None:
-    bench.repository.ensure("Test")
-    base = bench.repository.head()
-    tree = bench.repository.worktree("start", base)
-    tree.write(files)
-    bench.repository.fast_forward(tree.commit(base, "What was there", "", trailers or {}))
-
-
-def merged_file(bench: Bench, path: str) -> str:
-    return bench.repository.read(bench.repository.head(), path) or ""
-
-
 @pytest.mark.parametrize("files", [["calc.py"], []])
 def test_one_function_of_a_long_module_leaves_the_others_where_they_are(bench: Bench, files: list[str]) -> None:
-    at_base(bench, {"calc.py": MODULE})
+    bench.start_with({"calc.py": MODULE})
     bench.task = task(files=files)
     bench.replies["coder-code"] = code("calc.py", "def add(a, b):\n    return a + b")
     assert bench.run()["verdict"] == "merged"
-    assert merged_file(bench, "calc.py") == MODULE.replace("a - b", "a + b")
+    assert bench.merged("calc.py") == MODULE.replace("a - b", "a + b")
     assert any("calc.py: merged" in event["summary"] for event in bench.event_log.of("system"))
 
 
@@ -70,7 +58,7 @@ WITHOUT = THREE.replace("a - b", "a + b", 1).partition("\n\n\ndef mul")[0]
 
 
 def test_a_public_name_that_the_coder_insists_on_taking_away_is_asked_about(bench: Bench) -> None:
-    at_base(bench, {"calc.py": THREE})
+    bench.start_with({"calc.py": THREE})
     fixed = code("calc.py", WITHOUT)
     bench.replies |= {"coder-code": fixed, "coder-again": fixed}
     with pytest.raises(Waiting, match=r"change_consent: calc\.py: mul"):
@@ -80,13 +68,13 @@ def test_a_public_name_that_the_coder_insists_on_taking_away_is_asked_about(benc
     assert question["payload"]["removed"] == ["calc.py: mul"]
     bench.task_store.answers[question["subject"]] = "approved"
     assert bench.run()["verdict"] == "merged"
-    assert "def mul" not in merged_file(bench, "calc.py")
+    assert "def mul" not in bench.merged("calc.py")
     prompts = [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["role"] == "reviewer"]
     assert "calc.py: mul" in prompts[-1]
 
 
 def test_a_name_that_the_task_removes_is_not_asked_about(bench: Bench) -> None:
-    at_base(bench, {"calc.py": THREE})
+    bench.start_with({"calc.py": THREE})
     bench.task = task(description="Fix add. Remove mul.")
     bench.replies["coder-code"] = code("calc.py", WITHOUT)
     assert bench.run()["verdict"] == "merged"
@@ -95,8 +83,8 @@ def test_a_name_that_the_task_removes_is_not_asked_about(bench: Bench) -> None:
 
 @pytest.mark.parametrize("served", ["R9", "R9 (LOGIN-7)", "R9, FR-02"])
 def test_code_that_came_with_a_dropped_requirement_alone_goes_without_a_question(bench: Bench, served: str) -> None:
-    at_base(bench, {"calc.py": THREE.partition("\n\n\ndef mul")[0] + "\n"}, {"Requirement": "FR-02"})
-    at_base(bench, {"calc.py": THREE}, {"Requirement": served})
+    bench.start_with({"calc.py": THREE.partition("\n\n\ndef mul")[0] + "\n"}, {"Requirement": "FR-02"})
+    bench.start_with({"calc.py": THREE}, {"Requirement": served})
     row = {"key": "R9", "text": "No longer wanted.\nProducts are shown.", "kind": "functional", "dropped": True}
     bench.task = task(requirements=[*task()["requirements"], row])
     bench.replies |= dict.fromkeys(("coder-code", "coder-again"), code("calc.py", WITHOUT))
@@ -109,14 +97,14 @@ def test_code_that_came_with_a_dropped_requirement_alone_goes_without_a_question
 
 
 def test_tests_that_came_with_a_dropped_requirement_alone_go_without_a_question(bench: Bench) -> None:
-    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": "R9"})
+    bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": "R9"})
     row = {"key": "R9", "text": "No longer wanted.\nDifferences are shown.", "kind": "functional", "dropped": True}
     bench.task = task(requirements=[*task()["requirements"], row])
     answer = f"from calc import add\n\n\n{NEW_TEST}"
     bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
     assert bench.run()["verdict"] == "merged"
     assert bench.task_store.asked == []
-    assert "test_sub" not in merged_file(bench, "tests/test_calc.py")
+    assert "test_sub" not in bench.merged("tests/test_calc.py")
 
 
 OLD_TESTS = (
@@ -128,7 +116,7 @@ BOTH = code("calc.py", f"{CALC}\n\ndef add(a, b):\n    return a + b")
 
 
 def with_tests(bench: Bench, answer: str) -> dict[str, Any]:
-    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS})
+    bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS})
     bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
     return bench.run()
 
@@ -145,7 +133,7 @@ NEW_TEST = "def test_add():\n    assert add(2, 3) == 5\n"
 )
 def test_a_tester_who_writes_over_a_test_file_adds_to_it(bench: Bench, answer: str) -> None:
     assert with_tests(bench, answer)["verdict"] == "merged"
-    made = merged_file(bench, "tests/test_calc.py")
+    made = bench.merged("tests/test_calc.py")
     assert NEW_TEST in made
     assert "from calc import add\n" in made
     assert OLD_TESTS.partition("def two")[2] in made
@@ -156,13 +144,13 @@ def test_a_tester_who_writes_over_a_test_file_adds_to_it(bench: Bench, answer: s
 def test_new_tests_with_other_helpers_get_a_file_of_their_own(bench: Bench) -> None:
     answer = f"from calc import add, sub\n\n\ndef two():\n    return 5\n\n\n{NEW_TEST.replace('5', 'two()')}"
     assert with_tests(bench, answer)["verdict"] == "merged"
-    assert merged_file(bench, "tests/test_calc.py") == OLD_TESTS
-    assert "def two():\n    return 5" in merged_file(bench, "tests/test_calc_2.py")
+    assert bench.merged("tests/test_calc.py") == OLD_TESTS
+    assert "def two():\n    return 5" in bench.merged("tests/test_calc_2.py")
 
 
 @pytest.mark.parametrize("served", ["FR-01", "FR-01 (LOGIN-7)", "FR-02"])
 def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Bench, served: str) -> None:
-    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": served})
+    bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": served})
     other = OLD_TESTS.replace("== 1", "== 1.0")
     replies = {"tester-tests": code("tests/test_calc.py", f"{other}\n\n{NEW_TEST}"), "coder-code": BOTH}
     bench.replies |= replies
@@ -171,12 +159,12 @@ def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Benc
             bench.run()
         bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
     assert bench.run()["verdict"] == "merged"
-    assert ("== 1.0" in merged_file(bench, "tests/test_calc.py")) is (served != "FR-02")
+    assert ("== 1.0" in bench.merged("tests/test_calc.py")) is (served != "FR-02")
 
 
 def test_tests_of_its_requirement_that_the_answer_leaves_out_stay(bench: Bench) -> None:
     others = "".join(f"\n\ndef test_sub_{number}():\n    assert sub({number}, 0) == {number}\n" for number in range(4))
-    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": OLD_TESTS + others}, {"Requirement": "FR-01"})
+    bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS + others}, {"Requirement": "FR-01"})
     answer = OLD_TESTS.replace("== 1", "== 1.0")
     bench.replies |= {"tester-tests": code("tests/test_calc.py", f"{answer}\n\n{NEW_TEST}"), "coder-code": BOTH}
     with pytest.raises(Waiting, match="test_sub is changed"):
@@ -187,7 +175,7 @@ def test_tests_of_its_requirement_that_the_answer_leaves_out_stay(bench: Bench) 
 def test_a_tester_who_only_changes_a_test_is_asked_again(bench: Bench) -> None:
     bench.replies["tester-again"] = code("tests/test_add.py", f"from calc import add\n\n\n{NEW_TEST}")
     assert with_tests(bench, OLD_TESTS.replace("== 1", "!= 1"))["verdict"] == "merged"
-    assert merged_file(bench, "tests/test_calc.py") == OLD_TESTS
+    assert bench.merged("tests/test_calc.py") == OLD_TESTS
 
 
 def test_a_test_that_the_task_changes_is_shown_and_asked_about(bench: Bench) -> None:
@@ -210,7 +198,7 @@ def test_tests_of_a_file_that_the_task_names_may_change_and_none_goes(bench: Ben
     assert "sub(3, 1) == 2" in change["new"]
     bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
     assert bench.run()["verdict"] == "merged"
-    made = merged_file(bench, "tests/test_calc.py")
+    made = bench.merged("tests/test_calc.py")
     assert "def two():" in made
     assert "sub(3, 1) == 2" in made
     assert NEW_TEST in made
@@ -227,7 +215,7 @@ def test_a_mark_that_would_skip_a_whole_file_changes_its_tests() -> None:
 
 @pytest.mark.parametrize(("module", "asked"), [(MODULE, True), ("def add(a, b):\n    return 0\n", False)])
 def test_of_a_long_file_only_what_changes_is_asked_for(bench: Bench, module: str, asked: bool) -> None:
-    at_base(bench, {"calc.py": module})
+    bench.start_with({"calc.py": module})
     bench.replies["coder-code"] = code("calc.py", "def add(a, b):\n    return a + b")
     bench.run()
     coder = [event["blobs"]["prompt"][-1] for event in bench.event_log.of("thought") if event["role"] == "coder"]
@@ -247,19 +235,19 @@ def test_a_tester_is_told_of_a_module_that_nothing_brings(bench: Bench) -> None:
 def test_new_tests_go_where_the_test_runner_looks(bench: Bench) -> None:
     bench.test_setup = TestSetup(arguments=("--override-ini=addopts=-q", "test"))
     data = {f"test/data/valid/{number}.toml": "" for number in range(5)}
-    at_base(bench, {"calc.py": CALC, "test/test_calc.py": OLD_TESTS, **data})
+    bench.start_with({"calc.py": CALC, "test/test_calc.py": OLD_TESTS, **data})
     bench.replies |= {
         "tester-tests": code("tests/sums/test_add.py", f"from calc import add\n\n\n{NEW_TEST}"),
         "coder-code": BOTH,
     }
     assert bench.run()["verdict"] == "merged"
-    assert NEW_TEST in merged_file(bench, "test/test_add.py")
+    assert NEW_TEST in bench.merged("test/test_add.py")
 
 
 def test_a_tester_is_told_where_tests_go_and_what_they_may_import(bench: Bench) -> None:
     bench.test_setup = TestSetup(arguments=("calc",))
     imports = "from freezegun import freeze_time\n"
-    at_base(bench, {"calc/__init__.py": CALC, "calc/tests/test_calc.py": imports + OLD_TESTS, "tests/notes.py": ""})
+    bench.start_with({"calc/__init__.py": CALC, "calc/tests/test_calc.py": imports + OLD_TESTS, "tests/notes.py": ""})
     bench.replies["tester-tests"] = code("tests/test_add.py", f"{imports}from calc import add\n\n\n{NEW_TEST}")
     with bench.context() as context:
         context.test_packages = ("freezegun==1.4.0",)
@@ -278,7 +266,7 @@ def last_prompt(bench: Bench, role: str, number: int) -> str:
 
 
 def test_of_a_long_file_a_tester_who_judges_is_shown_what_changed(bench: Bench) -> None:
-    at_base(bench, {"calc.py": MODULE})
+    bench.start_with({"calc.py": MODULE})
     wrong = "def add(a, b):\n    return a * b"
     bench.replies |= {
         "coder-code": code("calc.py", wrong),
@@ -293,7 +281,7 @@ def test_of_a_long_file_a_tester_who_judges_is_shown_what_changed(bench: Bench) 
 
 
 def test_a_refusal_quotes_the_lines_of_the_file_as_they_are(bench: Bench) -> None:
-    at_base(bench, {"calc.py": MODULE})
+    bench.start_with({"calc.py": MODULE})
     edit = "<<<<<<< SEARCH\n)\ndef add(a, b, c):\n    return a - b\n=======\npass\n>>>>>>> REPLACE"
     fixed = code("calc.py", "def add(a, b):\n    return a + b")
     bench.replies |= {"coder-code": code("calc.py", edit), "coder-again": fixed}
@@ -307,7 +295,7 @@ def test_a_refusal_quotes_the_lines_of_the_file_as_they_are(bench: Bench) -> Non
 def test_a_tester_corrects_an_existing_test_with_a_block(bench: Bench) -> None:
     wrong = OLD_TESTS.replace("== 1", "== 6")
     edit = "<<<<<<< SEARCH\n    assert sub(3, two()) == 6\n=======\n    assert sub(3, two()) == 1\n>>>>>>> REPLACE"
-    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": wrong})
+    bench.start_with({"calc.py": CALC, "tests/test_calc.py": wrong})
     bench.replies |= {
         "tester-tests": code("tests/test_add.py", f"from calc import add\n\n\n{NEW_TEST}"),
         "coder-code": code("calc.py", f"{CALC}\n\ndef add(a, b):\n    return a * b"),
@@ -334,7 +322,7 @@ def test_a_test_that_the_task_removes_goes_whatever_else_its_file_changes(bench:
     bench.task = task(description="add(a, b) returns the sum. Remove test_gone from tests/test_calc.py.")
     kept = f"def test_less():\n    assert {less}\n\n\ndef test_same():\n    assert sub(3, 3) == 0\n"
     gone = "from calc import sub\n\n\ndef test_gone():\n    assert sub(3, 2) == 7\n\n\n"
-    at_base(bench, {"calc.py": CALC, "tests/test_calc.py": gone + kept.replace(less, "sub(3, 2) == 1")})
+    bench.start_with({"calc.py": CALC, "tests/test_calc.py": gone + kept.replace(less, "sub(3, 2) == 1")})
     added = "\n\ndef test_add():\n    assert add(2, 3) == 5\n"
     answer = f"from calc import add, sub\n\n\n{kept}{added}"
     bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}

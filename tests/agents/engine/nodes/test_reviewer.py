@@ -26,11 +26,7 @@ def bench_with(folder, text):
         task(files=["calc.py"]),
         gates=lambda root, paths, known: run_gates(root, paths=paths, dispositions=known, tools=["bandit"]),
     )
-    bench.repository.ensure("Test")
-    start = bench.repository.head()
-    tree = bench.repository.worktree("before", start)
-    tree.write({"calc.py": STOOD})
-    bench.repository.fast_forward(tree.commit(start, "As it was", "", {}))
+    bench.start_with({"calc.py": STOOD})
     return bench
 
 

@@ -17,11 +17,7 @@ NOTE = "The new tests pass on the code before the change too."
 def bench(tmp_path):
     replies = {"tester-tests": OLD, "coder-code": code("calc.py", MORE), "reviewer-review": APPROVED}
     bench = Bench(tmp_path, replies, task(), switched_off=frozenset({"mutation"}))
-    bench.repository.ensure("Test")
-    start = bench.repository.head()
-    tree = bench.repository.worktree("before", start)
-    tree.write({"calc.py": ADD})
-    bench.repository.fast_forward(tree.commit(start, "As it was", "", {}))
+    bench.start_with({"calc.py": ADD})
     return bench
 
 
