@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from itertools import combinations, islice
-from operator import or_
+from heapq import heapify, heappop, heappush
 
 from agents.planning.model import PlanDraft
 
 Needs = Mapping[str, Sequence[str]]
 MOST_CYCLES = 20  # each is searched in time proportional to the plan; more than these are not read in one answer
-
-MOST_PAIRS = 50  # of tasks that write one file
 
 
 def needs_of(plan: PlanDraft) -> dict[str, tuple[str, ...]]:
@@ -54,29 +50,16 @@ def shown_path(path: Sequence[str]) -> str:
     return " → ".join([*path[:12], f"… {len(path) - 24} more …", *path[-12:]])
 
 
-def unordered_pairs(needs: Needs, groups: Sequence[Sequence[str]]) -> list[list[tuple[str, str]]]:
-    """Of each group the pairs of which neither needs the other, directly or through others; at most MOST_PAIRS.
-
-    None where tasks wait for each other in a circle: that comes first.
-    """
-    try:
-        order = list(TopologicalSorter(needs).static_order())
-    except CycleError:
-        return [[] for _ in groups]
-    bits = {key: 1 << number for number, key in enumerate(order)}
-    before: dict[str, int] = {}  # all that a task needs, as a set of bits
-    for key in order:
-        before[key] = reduce(or_, (bits[need] | before[need] for need in needs.get(key, ())), 0)
-    return [
-        list(
-            islice(
-                (
-                    (one, other)
-                    for one, other in combinations(dict.fromkeys(group), 2)
-                    if not before[one] & bits[other] and not before[other] & bits[one]
-                ),
-                MOST_PAIRS,
-            )
-        )
-        for group in groups
-    ]
+def plan_order(needs: Needs) -> Iterator[str]:
+    """Every task after what it needs, otherwise in the plan's order. Raises CycleError."""
+    number = {key: index for index, key in enumerate(needs)}
+    keys, sorter = list(needs), TopologicalSorter(needs)
+    sorter.prepare()
+    ready = [number[key] for key in sorter.get_ready()]
+    heapify(ready)
+    while ready:
+        key = keys[heappop(ready)]
+        yield key
+        sorter.done(key)
+        for after in sorter.get_ready():
+            heappush(ready, number[after])

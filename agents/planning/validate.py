@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agents.planning.graph import find_cycles, needs_of, shown_path, unordered_pairs
+from agents.planning.graph import find_cycles, needs_of, shown_path
 from agents.planning.model import AGENTS, TASK_KINDS, PlanDraft, PlanProblem, PlanTask, Severity
 
 # What must be covered by a task; goals and constraints only ought to be, non-goals must not.
@@ -52,9 +52,8 @@ def validate_plan(
         problems += _task_problems(task, requirement_keys, limits)
     problems += _need_problems(plan)
     problems += _cycle_problems(plan)
-    problems += _shared_files(plan)
     problems += _coverage_problems(plan, {key: kind for key, kind in requirement_keys.items() if key not in built})
-    return _limited(sorted(problems, key=lambda p: p.severity != "error"))
+    return limited(problems)
 
 
 def _names(plan: PlanDraft) -> list[PlanProblem]:
@@ -122,30 +121,6 @@ def _cycle_problems(plan: PlanDraft) -> list[PlanProblem]:
     ]
 
 
-def _shared_files(plan: PlanDraft) -> list[PlanProblem]:
-    """Warnings on tasks that write the same file at the same time: one of them is merged into what it did not see."""
-    writers: dict[str, list[str]] = {}
-    for task in plan.tasks:
-        for path in dict.fromkeys(map(_plain, task.files)):
-            writers.setdefault(path, []).append(task.key)
-    shared = {path: keys for path, keys in writers.items() if len(keys) > 1}
-    return [
-        PlanProblem(
-            "shared_file",
-            f"{one} and {other} both write {path}, and neither needs the other. Let one need the other, or give each "
-            "a file of its own.",
-            (one, other),
-            "warning",
-        )
-        for path, found in zip(shared, unordered_pairs(needs_of(plan), [*shared.values()]), strict=True)
-        for one, other in found
-    ]
-
-
-def _plain(path: str) -> str:
-    return str(PurePosixPath(path.replace("\\", "/")))
-
-
 def _coverage_problems(plan: PlanDraft, requirements: Mapping[str, str]) -> list[PlanProblem]:
     covered = {key for task in plan.tasks for key in task.requirements}
     found = []
@@ -171,8 +146,8 @@ def _escapes(path: str) -> bool:
     return parts.is_absolute() or ".." in parts.parts or path[1:2] == ":" or path.startswith("~")
 
 
-def _limited(problems: list[PlanProblem]) -> list[PlanProblem]:
-    """At most so many of one code, so that a broken plan of 1,000 tasks stays readable."""
+def limited(problems: Sequence[PlanProblem]) -> list[PlanProblem]:
+    """Errors first, and at most so many of one code, so that a broken plan of 1,000 tasks stays readable."""
     counts: Counter[tuple[str, str]] = Counter()
     kept = []
     for problem in problems:

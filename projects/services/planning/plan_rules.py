@@ -10,7 +10,8 @@ from typing import Any
 from agents.planning.layout import Layout, layout
 from agents.planning.model import content_hash
 from agents.planning.parse import parse_plan
-from agents.planning.validate import validate_plan
+from agents.planning.validate import limited, validate_plan
+from agents.planning.writers import order_writers
 from agents.requirements.injection_hints import passages
 from projects.models import Plan, RequirementDocument, Task
 from projects.services.planning.keys import names_of
@@ -34,16 +35,22 @@ class Examined:
         return next((str(item["message"]) for item in self.problems if item["severity"] == "error"), "")
 
 
-def examine(content: Mapping[str, Any], document: RequirementDocument) -> Examined:
-    """Read and validate content against the requirements of a document that are to be built. Never raises."""
+def examine(content: Mapping[str, Any], document: RequirementDocument, *, order: bool = False) -> Examined:
+    """Read and validate content against the requirements of a document that are to be built. Never raises.
+
+    With `order`, tasks of a valid plan that write one file get the needs that the content leaves out.
+    """
     scope = scope_of(document)
     dropped = {one.requirement.key: "removed" for one in scope.dropped}
     requirements = dropped | dict(document.requirements.wanted().values_list("key", "kind"))
     parsed, found = parse_plan(content, names_of(document))
     if parsed is None:
         return Examined(dict(content), "", [problem.to_json() for problem in found])
-    problems = [*found, *validate_plan(parsed, requirements, built={one.requirement.key for one in scope.built})]
-    problems.sort(key=lambda problem: problem.severity != "error")
+    found += validate_plan(parsed, requirements, built={one.requirement.key for one in scope.built})
+    if order and all(problem.severity == "warning" for problem in found):
+        parsed, added = order_writers(parsed)
+        found += added
+    problems = limited(found)
     return Examined(parsed.to_json(), content_hash(parsed), [problem.to_json() for problem in problems])
 
 

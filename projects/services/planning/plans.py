@@ -69,7 +69,7 @@ def _store(
     base: str | None,
     kind: type[PlanChanged],
 ) -> Plan:
-    found = examine(clean_json(redact(clean_json(dict(content)))), document)
+    found = examine(clean_json(redact(clean_json(dict(content)))), document, order=True)
     given, digest, invalid = found.content, found.digest, bool(found.first_error)
     actor = by.get_username() if by is not None else ""
     run = run or _planning_run(document)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from graphlib import CycleError, TopologicalSorter
+from graphlib import CycleError
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -14,6 +14,7 @@ from django.utils import timezone
 from agents.engine.waiting import WaitReason
 from agents.events.lifecycle import HumanMessage, RunQueued
 from agents.events.reasoning import Adjudicated
+from agents.planning.graph import plan_order
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, IllegalMove, NotAllowed, StaleVersion
 from projects.models import Attempt, Baseline, Event, Finding, Plan, Requirement, RequirementDocument, Run, Task
@@ -160,14 +161,13 @@ def _task_of(run: Run, ordinal: int, spec: dict[str, Any]) -> Task:
 def _in_order(specs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every task after what it needs, otherwise in the plan's order. Raises BadInput for a cycle or an unknown need."""
     by_key = {str(spec["key"]): spec for spec in specs}
-    order = TopologicalSorter(dict.fromkeys(by_key, ()))  # every task first, so that ties keep the plan's order
-    for key, spec in by_key.items():
-        for need in spec.get("needs") or ():
+    needs = {key: tuple(spec.get("needs") or ()) for key, spec in by_key.items()}
+    for key, wanted in needs.items():
+        for need in wanted:
             if need not in by_key:
                 raise BadInput(f"{key} needs {need}, which is not in the plan.")
-            order.add(key, need)
     try:
-        return [by_key[key] for key in order.static_order()]
+        return [by_key[key] for key in plan_order(needs)]
     except CycleError as cycle:
         raise BadInput("The plan's tasks depend on each other in a cycle.") from cycle
 

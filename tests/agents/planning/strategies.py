@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx as nx
 from hypothesis import strategies as st
 
@@ -44,3 +46,23 @@ def plans(draw: st.DrawFn, *, acyclic: bool = False) -> PlanDraft:
     minutes = {key: draw(st.integers(1, 60)) for key in keys}
     order = draw(st.permutations(keys))
     return plan_of({key: needs[key] for key in order}, minutes)
+
+
+@st.composite
+def plans_with_files(draw: st.DrawFn) -> PlanDraft:
+    """A valid plan of tasks that serve requirements and write files, some of them together."""
+    plan = draw(plans(acyclic=True))
+    files = st.lists(st.sampled_from(["a.py", "./a.py", "b.py", "web/c.py", "d.py", "e.py"]), max_size=3, unique=True)
+    keys = st.lists(st.sampled_from([f"FR-{n}" for n in range(1, 6)]), max_size=3, unique=True)
+    return replace(
+        plan,
+        tasks=tuple(
+            replace(
+                task,
+                files=tuple(draw(files)),
+                requirements=tuple(draw(keys)),
+                packages=("httpx",) * draw(st.integers(0, 1)),
+            )
+            for task in plan.tasks
+        ),
+    )

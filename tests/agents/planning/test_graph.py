@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 from hypothesis import given
 
-from agents.planning.graph import MOST_CYCLES, find_cycles, needs_of, shown_path
+from agents.planning.graph import MOST_CYCLES, find_cycles, needs_of, plan_order, shown_path
 from agents.planning.model import PlanDraft
 from tests.agents.planning.strategies import graph_of, plan_of, plans
 
@@ -45,3 +45,15 @@ def test_a_cycle_is_found_exactly_when_networkx_finds_one(plan: PlanDraft) -> No
         assert path[0] == path[-1]
         assert len(set(path)) == len(path) - 1
         assert nx.is_path(graph, list(path))
+
+
+def test_the_order_of_a_plan_changes_only_where_a_need_asks_for_it() -> None:
+    assert [*plan_order({"A": [], "B": ["A"], "C": [], "D": ["B"]})] == ["A", "B", "C", "D"]
+    assert [*plan_order({"A": ["C"], "B": [], "C": []})] == ["B", "C", "A"]
+
+
+@given(plans(acyclic=True))
+def test_in_the_order_of_a_plan_every_task_comes_after_its_needs(plan: PlanDraft) -> None:
+    needs, order = needs_of(plan), [*plan_order(needs_of(plan))]
+    assert sorted(order) == sorted(needs)
+    assert all(order.index(need) < order.index(key) for key in needs for need in needs[key])

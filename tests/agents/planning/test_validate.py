@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import networkx as nx
 import pytest
 from hypothesis import given
 
-from agents.planning.graph import MOST_PAIRS, needs_of, unordered_pairs
 from agents.planning.model import PlanDraft, PlanProblem, PlanTask
 from agents.planning.validate import PlanLimits, validate_plan
 from tests.agents.planning.strategies import graph_of, plan_of, plans
@@ -123,27 +121,6 @@ def test_a_graph_is_valid_exactly_when_it_has_no_circle(plan: PlanDraft) -> None
 
     codes = {p.code for p in validate_plan(plan, REQUIREMENTS)}
     assert codes == (set() if nx.is_directed_acyclic_graph(graph_of(plan)) else {"cycle"})
-
-
-def test_tasks_that_write_one_file_at_the_same_time_are_named() -> None:
-    same = replace(FINE, key="T-02", files=("app/./router.py",))
-    found = problems_of(FINE, same)["shared_file"]
-    assert found.severity == "warning"
-    assert found.task_keys == ("T-01", "T-02")
-    assert "app/router.py" in found.message
-    through = replace(FINE, key="T-03", needs=("T-01",), files=())
-    assert "shared_file" not in problems_of(FINE, through, replace(same, needs=("T-03",)))
-
-
-@given(plans(acyclic=True))
-def test_unordered_tasks_are_those_that_no_path_joins(plan: PlanDraft) -> None:
-    graph, keys = graph_of(plan), [task.key for task in plan.tasks]
-    found = {frozenset(pair) for pair in unordered_pairs(needs_of(plan), [keys])[0]}
-    joined = {
-        frozenset((one, other)) for one in keys for other in keys if one != other and nx.has_path(graph, one, other)
-    }
-    assert not found & joined
-    assert len(found | joined) == len(keys) * (len(keys) - 1) // 2 or len(found) == MOST_PAIRS
 
 
 def test_what_is_built_needs_no_task_and_what_was_removed_needs_one() -> None:

@@ -194,3 +194,30 @@ def test_a_layout_places_every_task_and_colours_it_without_moving_it():
 def test_a_plan_without_readable_tasks_has_an_empty_layout():
     plan = plans.propose_plan(make_document(), content={"tasks": [1, 2]})
     assert plan_rules.layout_of(plan)["nodes"] == []
+
+
+def with_one_file() -> dict:
+    content = plan_content({"T-01": [], "T-02": [], "T-03": []})
+    for task in content["tasks"]:
+        task["files"] = ["app.py"]
+    return content
+
+
+def test_tasks_of_a_new_plan_that_write_one_file_are_put_in_order_and_the_checks_say_so():
+    plan = plans.propose_plan(make_document(), content=with_one_file())
+    assert [task["needs"] for task in plan.content["tasks"]] == [[], ["T-01"], ["T-02"]]
+    assert [(problem["code"], problem["tasks"]) for problem in plan.problems] == [
+        ("added_need", ["T-02", "T-01"]),
+        ("added_need", ["T-03", "T-02"]),
+    ]
+    again = plans.propose_plan(plan.document, content=with_one_file())
+    assert again.pk == plan.pk
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(plan.project))
+
+
+def test_a_plan_stored_without_the_needs_of_common_files_can_still_be_approved():
+    plan = make_plan(approved=False)
+    found = plan_rules.examine(with_one_file(), plan.document)
+    Plan.objects.filter(pk=plan.pk).update(content=found.content, content_hash=found.digest)
+    plan.refresh_from_db()
+    assert plans.approve_plan(plan, content_hash=found.digest, by=owner_of(plan.project)).status == "approved"
