@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "Verify and export the audit trail of a run."),
     "backup": ("backup", "Write everything of this installation into one file, while it runs."),
     "restore": ("restore", "Put a backup into an empty data folder, and verify it."),
-    "export": ("export", "Export rewarded attempts as training data."),
+    "export": ("export", "Export rewarded attempts as training data, or whole trajectories."),
     "config": ("config", "Show the effective settings and their sources."),
 }
 ABOUT = "AI SWE: from a requirements document to an approved plan to tested, gated, traceable code, on this machine."

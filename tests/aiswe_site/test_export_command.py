@@ -12,7 +12,7 @@ from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from projects.models import Run
 from tests.factories import make_user
-from tests.projects.services.insight.test_trajectories import GOOD, Story, repaired
+from tests.projects.services.insight.test_trajectories import BAD, GOOD, Story, repaired
 
 pytestmark = pytest.mark.django_db
 
@@ -75,10 +75,25 @@ def test_who_may_not_is_told_who_may(story: Story, which: str, capsys: pytest.Ca
     assert "--as" in said.err
 
 
-@pytest.mark.parametrize("words", [[], ["1", "--all"]], ids=["neither", "both"])
+def test_the_events_of_a_project_are_those_of_all_its_runs(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    other = repaired()
+    Run.objects.filter(pk=story.run.pk).update(kind=Run.Kind.PLAN)
+    slug = story.run.project.slug
+    assert run(["export", "trajectories", "--project", slug, "--format", "events"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {(row["project"], row["run"]) for row in found} == {(slug, story.run.pk)}
+    assert [row["texts"]["output"] for row in found if row["type"] == "thought"] == [BAD, GOOD]
+    assert run(["export", "trajectories", "--project", slug, "--format", "sft"]) == 1, "a plan trains no coder"
+    auditor = make_user(role="auditor", project=other.run.project)
+    capsys.readouterr()
+    assert run(["export", "trajectories", "--project", slug, "--format", "events", "--as", auditor.username]) == 1
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("words", [[], ["1", "--all"], ["--all", "--project", "x"]], ids=["none", "both", "two"])
 def test_one_run_or_all_must_be_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", "trajectories", *words, "--format", "sft"]) == 2
-    assert "Name one run, or all of them." in capsys.readouterr().err
+    assert "Name one run, one project, or all of them." in capsys.readouterr().err
 
 
 def test_no_empty_file_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[Any]) -> None:

@@ -12,6 +12,7 @@ from aiswe_site.cli.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+    from django.db.models import QuerySet
 
     from projects.models import Run
 
@@ -24,25 +25,31 @@ def command() -> None:
 @command.command()
 @click.argument("run", type=int, required=False)
 @click.option("--all", "everything", is_flag=True, help="All builds in projects where you have permission.")
+@click.option("--project", "slug", metavar="PROJECT", help="All builds of a project; with events all its runs.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["sft", "dpo", "grpo"]),
+    type=click.Choice(["sft", "dpo", "grpo", "events"]),
     required=True,
-    help="sft: chats that passed; dpo: a better and a worse reply; grpo: every reply with its reward.",
+    help="sft: chats that passed; dpo: a better and a worse reply; grpo: every reply with its reward; events: "
+    "all prompts, replies, test results and verdicts of every persona.",
 )
 @click.option(
     "--output", "-o", "target", type=click.Path(dir_okay=False, path_type=Path), help="File to write instead of stdout."
 )
 @django.as_option
 @output.json_option
-def trajectories(run: int | None, everything: bool, form: str, target: Path | None, user: str) -> None:
+def trajectories(
+    run: int | None, everything: bool, slug: str | None, form: str, target: Path | None, user: str
+) -> None:
     """Print the coder's rewarded attempts as chats to fine-tune a model on, one JSON line each, as TRL reads them.
 
+    The format events is the whole trajectory instead: one line for each event, with its texts.
     Secrets are removed. You need the right audit.export. With --json: one array.
     """
-    if (run is None) != everything:
-        raise WrongUse("Name one run, or all of them.", "`aiswe export trajectories RUN`, or `--all`.")
+    if [run is not None, everything, slug is not None].count(True) != 1:
+        hint = "`aiswe export trajectories RUN`, `--project PROJECT` or `--all`."
+        raise WrongUse("Name one run, one project, or all of them.", hint)
     django.start()
     from projects.errors import NotAllowed
     from projects.models import Run
@@ -50,7 +57,10 @@ def trajectories(run: int | None, everything: bool, form: str, target: Path | No
 
     who = django.acting_user(user)
     try:
-        runs = _allowed(who) if run is None else [django.row(Run, run, "run")]
+        if slug is not None:
+            runs = list(_runs(form).filter(project=django.project(slug)))
+        else:
+            runs = _allowed(who, form) if run is None else [django.row(Run, run, "run")]
         lines = export_trajectories(runs, form, by=who)
     except NotAllowed as refusal:
         hint = "Name someone with permission using --as; `aiswe config admin NAME` creates an administrator."
@@ -72,14 +82,21 @@ def trajectories(run: int | None, everything: bool, form: str, target: Path | No
         output.note(f"The words of run {names} are recorded, not written by a model: its lines have recording: true.")
 
 
-def _allowed(who: User) -> list[Run]:
-    """The builds that this person may take away."""
-    from projects.errors import NotAllowed
+def _runs(form: str) -> QuerySet[Run]:
+    """What a format is made of: training data of builds, events of planning too."""
     from projects.models import Run
+
+    runs = Run.objects.select_related("project").order_by("pk")
+    return runs if form == "events" else runs.filter(kind=Run.Kind.BUILD)
+
+
+def _allowed(who: User, form: str) -> list[Run]:
+    """The runs that this person may take away."""
+    from projects.errors import NotAllowed
     from projects.services.accounts.rights import can, roles_that_may
     from projects.services.insight.trajectories import RIGHT
 
-    every = list(Run.objects.filter(kind=Run.Kind.BUILD).select_related("project").order_by("pk"))
+    every = list(_runs(form))
     allowed = [run for run in every if can(who, run.project, RIGHT)]
     if every and not allowed:
         raise NotAllowed(

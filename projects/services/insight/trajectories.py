@@ -1,5 +1,7 @@
 """What worked and what did not, as chats to train a model on: rewarded tries, in the shapes that TRL reads.
 
+Or whole trajectories, an event a line: what each model was asked and said, and what tests, gates and people said to it.
+
 A try is the coder's answer to a conversation, and the reward that its tests and gates earned (SWE-MEM-3). Both come
 from the run's stream; what the stream keeps was redacted before it was stored, and is redacted again here by today's
 rules.
@@ -27,7 +29,7 @@ from projects.services.accounts.rights import require
 from projects.services.audit.events import event_blobs
 from projects.services.audit.sitelog import note
 
-FORMATS = ("sft", "dpo", "grpo")
+FORMATS = ("sft", "dpo", "grpo", "events")
 RIGHT = "audit.export"
 BATCH = 200
 _TYPES = (Thought.type, AttemptStarted.type, SampleSelected.type)
@@ -82,21 +84,24 @@ def role_of(place: int) -> str:
 def export_trajectories(runs: Sequence[Run], fmt: str, *, by: User) -> list[str]:
     """The lines of the JSONL, oldest run first; who took them away goes on the site's trail.
 
-    `fmt` is sft (answers that passed), dpo (a better and a worse answer to one question) or grpo
-    (every answer with its reward). Raises NotAllowed without the right audit.export in a run's project, and BadInput
-    for another format and for runs that give no line.
+    `fmt` is sft (answers that passed), dpo (a better and a worse answer to one question), grpo (every answer with its
+    reward) or events (all that happened, of every persona). Raises NotAllowed without the right audit.export in a run's
+    project, and BadInput for another format and for runs that give no line.
     """
     if fmt not in FORMATS:
         raise BadInput(f"Unknown format {fmt!r}: choose {', '.join(FORMATS)}.")
     for project in {run.project_id: run.project for run in runs}.values():
         require(by, project, RIGHT)
-    make = {"sft": sft_rows, "dpo": dpo_rows, "grpo": grpo_rows}[fmt]
     tries = 0
     lines: list[str] = []
     for run in sorted(runs, key=lambda run: run.pk):
-        found = list(tries_of(run))
-        tries += len(found)
-        lines += [json.dumps(row, ensure_ascii=False, sort_keys=True) for row in make(found)]
+        if fmt == "events":
+            rows = event_rows(run)
+        else:
+            found = list(tries_of(run))
+            tries += len(found)
+            rows = {"sft": sft_rows, "dpo": dpo_rows, "grpo": grpo_rows}[fmt](found)
+        lines += [json.dumps(row, ensure_ascii=False, sort_keys=True) for row in rows]
     if not lines:
         raise BadInput(_nothing(fmt, len(runs), tries))
     note(by, "trajectories.exported", fmt, {"runs": [run.pk for run in runs], "lines": len(lines)})
@@ -107,6 +112,8 @@ def _nothing(fmt: str, runs: int, tries: int) -> str:
     if not runs:
         return "There is nothing to export: nothing was built yet. `aiswe history` lists the runs."
     where = "this run holds" if runs == 1 else f"these {runs} runs hold"
+    if fmt == "events":
+        return f"There is nothing to export: {where} no event yet."
     if not tries:
         return f"There is nothing to export: {where} no try that was rewarded. Let a build finish a task first."
     needs = {
@@ -116,6 +123,15 @@ def _nothing(fmt: str, runs: int, tries: int) -> str:
     }[fmt]
     other = " --format grpo takes all of them." if fmt != "grpo" else ""
     return f"There is nothing to export: {where} {tries} rewarded tries, but {needs}.{other}"
+
+
+def event_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Every event with its texts, oldest first: prompt and reply of each call, commands, test results, verdicts."""
+    for event in Event.objects.filter(run=run).select_related("task").order_by("seq").iterator(chunk_size=BATCH):
+        row = {"project": run.project.slug, "run": run.pk, "recording": run.recording, "seq": event.seq}
+        row |= {"at": event.at.isoformat(), "task": event.task.key if event.task else "", "attempt": event.attempt}
+        row |= {"type": event.type, "role": event.role, "outcome": event.outcome, "summary": event.summary}
+        yield redact(row | {"payload": event.payload, "texts": event_blobs(event)})
 
 
 def tries_of(run: Run) -> Iterator[Try]:

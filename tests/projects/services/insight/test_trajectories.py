@@ -236,8 +236,20 @@ def test_nothing_to_take_away_is_said(root: Any) -> None:
         export_trajectories([bare_run()], "sft", by=root)
     with pytest.raises(BadInput, match="nothing was built yet"):
         export_trajectories([], "sft", by=root)
-    with pytest.raises(BadInput, match="choose sft, dpo, grpo"):
+    with pytest.raises(BadInput, match="choose sft, dpo, grpo, events"):
         export_trajectories([], "csv", by=root)
+
+
+def test_events_are_every_persona_s_words_and_verdicts_without_secrets(root: Any) -> None:
+    story = repaired().says(f"Approved: true {SECRET}", SYSTEM, "Review it", role="reviewer")
+    found = rows(story, "events", root)
+    assert [row["seq"] for row in found] == sorted(row["seq"] for row in found)
+    assert {"thought", "attempt.started", "attempt.passed", "attempt.failed"} <= {row["type"] for row in found}
+    last = found[-1]
+    assert (last["role"], last["task"], last["texts"]["prompt"]) == ("reviewer", "T-01", [SYSTEM, "Review it"])
+    assert last["texts"]["output"].startswith("Approved: true [redacted")
+    with pytest.raises(BadInput, match="no event yet"):
+        export_trajectories([bare_run()], "events", by=root)
 
 
 def test_turns_alternate_after_the_system_prompt() -> None:
