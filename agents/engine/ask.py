@@ -279,10 +279,10 @@ def _record(question: Question, prompt: _Prompt, reply: _Reply) -> Answer:
         instead_of=list(completion.instead_of),
     )
     event_log.emit(called, attempt=attempt, key=f"{key}:usage")
-    text = plain(completion.text)
+    text, thinking = plain(completion.text), completion.thought
     leak = judge_reply(text, prompt.system)
     if leak.decision == "deny":
-        text = ""
+        text = thinking = ""
         withheld = GuardBlocked(
             summary=f"The {persona.name}'s reply was withheld: {leak.reason}",
             role=persona.name,
@@ -296,7 +296,11 @@ def _record(question: Question, prompt: _Prompt, reply: _Reply) -> Answer:
     thought = Thought(
         summary=first_sentence(text, step),
         role=persona.name,
-        blobs={"prompt": [message["content"] for message in prompt.sent], "output": text},
+        blobs={
+            "prompt": [message["content"] for message in prompt.sent],
+            "output": text,
+            **({"thinking": thinking} if thinking else {}),
+        },
         tokens=usage.completion_tokens,
         duration_ms=int(seconds * 1000),
         text=prose(text)[:SHOWN_THOUGHT],

@@ -14,7 +14,7 @@ from agents.events.base import DECISIONS, EventKind, Rows, kind
 @kind("thought", "thought", "thought")
 class Thought(EventKind):
     """A model's reply. `steps` and `sources` are those of each turn of the prompt, `untrusted` the untrusted sources;
-    blobs: prompt, output.
+    blobs: prompt, output, and what a thinking model thought before it.
     """
 
     text: str

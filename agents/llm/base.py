@@ -67,7 +67,8 @@ class Delta:
 class Completion:
     """The whole reply. `done_reason` "length" means that it was cut; `recorded` that no model was thinking.
 
-    `instead_of` says of each model that was to answer before this one why it did not.
+    `instead_of` says of each model that was to answer before this one why it did not. `thought` is what a thinking
+    model wrote apart from its answer.
     """
 
     text: str
@@ -75,6 +76,7 @@ class Completion:
     done_reason: str
     recorded: bool = False
     instead_of: tuple[str, ...] = ()
+    thought: str = ""
 
     @property
     def truncated(self) -> bool:

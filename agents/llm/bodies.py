@@ -13,9 +13,19 @@ import httpx
 
 from agents.llm.base import ReplyTooLong
 from agents.llm.sse import EventReader, LineTooLong, ServerSentEvent
+from agents.llm.tokens import count_tokens
 
 Item = TypeVar("Item")
+THINK, THOUGHT = "<think>", "</think>"  # around thoughts that a server leaves in the text
 END_S = 0.2  # how long the end of an answer may come after the mark of its end
+
+
+class ThoughtsRanOut(Exception):
+    """The model thought longer than it may, or until its tokens were used up, and has not begun to answer."""
+
+    def __init__(self, reply: PartialReply) -> None:
+        super().__init__()
+        self.reply = reply
 
 
 @dataclass
@@ -24,6 +34,7 @@ class PartialReply:
 
     limit: int  # bytes
     tail_s: float  # how long the token counts may come after the last text
+    most_thoughts: int | None = None  # tokens before the answer begins
     began: float = field(default_factory=monotonic)
     parts: list[str] = field(default_factory=list)
     size: int = 0
@@ -32,6 +43,14 @@ class PartialReply:
     model: str = ""
     first: float = 0.0
     done: bool = False
+    thoughts: list[str] = field(default_factory=list)
+    thought_tokens: int = 0
+    answering: bool = False  # something other than thoughts has come
+
+    @property
+    def thought(self) -> str:
+        """The thoughts before the answer, so far."""
+        return "".join(self.thoughts)
 
     @property
     def text(self) -> str:
@@ -39,13 +58,29 @@ class PartialReply:
         return "".join(self.parts)
 
     def add(self, text: str, thought: str = "") -> None:
-        """Add a piece; thoughts count against the limit but are not kept. Raises ReplyTooLong."""
+        """Add a piece of text or of thoughts. Raises ReplyTooLong, and ThoughtsRanOut beyond `most_thoughts`."""
         self.size += len(text.encode("utf-8", "replace")) + len(thought)
         if self.size > self.limit:
             raise ReplyTooLong(self.limit)
         if text:
             self.first = self.first or monotonic()
             self.parts.append(text)
+        if self.answering:
+            return
+        if text:
+            head, tail = "".join(self.parts[:8]).lstrip(), "".join(self.parts[-8:])
+            self.answering = not head.startswith(THINK[: len(head)]) or THOUGHT in tail
+            thought = thought or (text if head.startswith(THINK) else "")
+        if thought and not self.answering:
+            self.thoughts.append(thought)
+            self.thought_tokens += count_tokens(thought)
+            if self.most_thoughts is not None and self.thought_tokens > self.most_thoughts:
+                raise ThoughtsRanOut(self)
+
+    def need_answer(self) -> None:
+        """Raise ThoughtsRanOut for a reply that was cut off at its limit of tokens while the model still thought."""
+        if self.reason == "length" and self.thoughts and not self.answering:
+            raise ThoughtsRanOut(self)
 
     @property
     def left_s(self) -> float | None:

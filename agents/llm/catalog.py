@@ -14,6 +14,9 @@ protocol = "fences"              # or tags, or json
 
 [windows]
 "studio:qwen3-coder-30b" = 65536
+
+[thinking]                       # tokens of thoughts before an answer, 0 for none
+"ollama:qwen3:8b" = 2048
 """
 
 from __future__ import annotations
@@ -71,6 +74,7 @@ class Catalog:
     servers: Mapping[str, Server] = field(default_factory=dict)
     choices: Mapping[str, Choice] = field(default_factory=dict)
     windows: Mapping[str, int] = field(default_factory=dict)
+    thinking: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path, servers: Sequence[Server] = ()) -> Catalog:
@@ -90,7 +94,7 @@ class Catalog:
     @classmethod
     def read(cls, data: Mapping[str, Any], where: str, servers: Sequence[Server] = ()) -> Catalog:
         """From the data of such a file; `where` is its name in errors."""
-        _only(data, ("servers", "personas", "windows"), where)
+        _only(data, ("servers", "personas", "windows", "thinking"), where)
         found = {server.name: server for server in servers}
         for name, entry in _table(data, "servers", where).items():
             found[name] = _server(name, entry, f"{where}: servers.{name}", found)
@@ -98,12 +102,7 @@ class Catalog:
             name: _choice(name, entry, f"{where}: personas.{name}")
             for name, entry in _table(data, "personas", where).items()
         }
-        windows: dict[str, int] = {}
-        for name, tokens in _table(data, "windows", where).items():
-            if not _is_within(tokens, 512, 10_000_000):
-                raise CatalogError(f"{where}: windows.{name} must be a number of tokens from 512 on.")
-            windows[name] = tokens
-        catalog = cls(found, choices, windows)
+        catalog = cls(found, choices, _tokens(data, "windows", where, 512), _tokens(data, "thinking", where, 0))
         for name, choice in choices.items():
             for spec in choice.models:
                 catalog.resolve(spec, f"{where}: personas.{name}")
@@ -189,6 +188,15 @@ def _choice(name: str, entry: Any, where: str) -> Choice:
     if protocol not in REPLY_FORMATS:
         raise CatalogError(f"{where}: protocol must be one of {', '.join(REPLY_FORMATS)}.")
     return Choice(tuple(models), None if temperature is None else float(temperature), most, protocol)
+
+
+def _tokens(data: Mapping[str, Any], table: str, where: str, low: int) -> dict[str, int]:
+    """Numbers of tokens by model."""
+    found = dict(_table(data, table, where))
+    for name, tokens in found.items():
+        if not _is_within(tokens, low, 10_000_000):
+            raise CatalogError(f"{where}: {table}.{name} must be a number of tokens from {low} on.")
+    return found
 
 
 def _is_within(value: Any, low: int, high: int, *, whole: bool = True) -> bool:

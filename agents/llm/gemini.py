@@ -46,7 +46,7 @@ class GeminiProvider(WebProvider):
 
     def __init__(self, server: str, model: str = "", **options: Any) -> None:
         super().__init__(with_path(server, "/v1beta"), model.removeprefix("models/"), **options)
-        self._takes_schema = True
+        self._takes_schema = self._takes_thinking = True
 
     def _key_headers(self, key: str) -> dict[str, str]:
         # In a header, not in the address: addresses end up in logs.
@@ -57,6 +57,9 @@ class GeminiProvider(WebProvider):
 
     def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
         settings = call.settings("maxOutputTokens")
+        budget = self.thinking if call.thinks else 0
+        if budget is not None and self._takes_thinking:
+            settings["thinkingConfig"] = {"thinkingBudget": budget}
         if call.schema is not None:
             settings["responseMimeType"] = "application/json"
             if self._takes_schema:
@@ -67,6 +70,9 @@ class GeminiProvider(WebProvider):
         return self._address(self.model, ":streamGenerateContent?alt=sse"), body
 
     def _adapted(self, status: int, raw: bytes, body: dict[str, Any]) -> bool:
+        if status == 400 and b"hinking" in raw and "thinkingConfig" in body["generationConfig"]:
+            self._takes_thinking = False  # this model always thinks, or never
+            return True
         if status != 400 or b"chema" not in raw or "responseSchema" not in body["generationConfig"]:
             return False
         self._takes_schema = False  # this model, or this schema, is beyond it: JSON without one

@@ -61,6 +61,8 @@ class OllamaProvider(WebProvider):
         }
         if call.schema is not None:
             body["format"] = call.schema
+        if not call.thinks:
+            body["think"] = False
         return f"{self.server}/api/chat", body
 
     async def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
@@ -94,6 +96,7 @@ class OllamaProvider(WebProvider):
             written=count(last.get("eval_count")) or 0,
             reading_s=(count(last.get("prompt_eval_duration")) or 0) / 1e9,
             writing_s=(count(last.get("eval_duration")) or 0) / 1e9,
+            reused=count(last.get("prompt_eval_cached_count")),  # since September 2026; prompt_eval_count includes it
         )
 
     async def _check_window(self, messages: Sequence[Message], last: dict[str, Any]) -> None:

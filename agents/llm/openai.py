@@ -32,7 +32,9 @@ from agents.llm.web import ChatCall, WebProvider, content_type, with_path
 
 _DROPPED_AT = 4  # a server that counts less than a quarter of our estimate has not read the whole conversation
 _JUDGED_FROM = 4_000  # tokens; below that nothing is dropped anywhere
-_PARAMETERS = ("stream_options", "seed", "temperature", "max_completion_tokens", "max_tokens")
+# The first is OpenAI's own, the second that of vLLM, SGLang and llama.cpp.
+_NO_THINKING = {"reasoning_effort": "none", "chat_template_kwargs": {"enable_thinking": False}}
+_PARAMETERS = ("stream_options", "seed", "temperature", "max_completion_tokens", "max_tokens", *_NO_THINKING)
 
 
 class OpenAIProvider(WebProvider):
@@ -54,6 +56,7 @@ class OpenAIProvider(WebProvider):
             "stream": True,
             "stream_options": {"include_usage": True},
             **call.settings(self._limit_name),
+            **({} if call.thinks else _NO_THINKING),
         }
         if call.schema is not None and self._format == "json_schema":
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": call.schema}}

@@ -12,7 +12,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,7 +39,9 @@ from agents.llm.base import (
     TokenUsage,
 )
 from agents.llm.bodies import Item, PartialReply, body_up_to, complete_body
+from agents.llm.chat import ChatCall as ChatCall
 from agents.llm.sse import LineTooLong, NotEvents
+from agents.llm.thinking import within_budget
 from agents.llm.tokens import count_messages, count_tokens
 
 TAIL_S = 2.0  # how long the token counts may come after the last text
@@ -48,27 +49,6 @@ MAX_ADAPTATIONS = 6  # how often one call is sent again without something that t
 MAX_ERROR_BYTES = 64_000  # of an error's body; the rest is not read
 # A refused key is often quoted in part.
 _QUOTED_KEY = re.compile(r"\b(?:sk|pk|gsk|key|AIza)[A-Za-z0-9_-]*[*.…]{2,}[A-Za-z0-9_-]*|\bBearer\s+\S+", re.I)
-
-
-@dataclass(frozen=True)
-class ChatCall:
-    """What a model is asked, and how it is to answer."""
-
-    messages: Sequence[Message]
-    schema: dict[str, Any] | None
-    temperature: float
-    seed: int | None
-    max_tokens: int | None
-
-    def settings(self, limit_name: str) -> dict[str, Any]:
-        """Temperature, seed and the limit of tokens under the server's name for it, as far as they are set."""
-        given = {"temperature": self.temperature, "seed": self.seed, limit_name: self.max_tokens}
-        return {name: value for name, value in given.items() if value is not None}
-
-    @property
-    def turns(self) -> list[dict[str, str]]:
-        """The conversation as most servers take it, without our own notes."""
-        return [{"role": message["role"], "content": message["content"]} for message in self.messages]
 
 
 class WebProvider(ABC):
@@ -87,6 +67,7 @@ class WebProvider(ABC):
         model: str,
         *,
         window: int = DEFAULT_WINDOW,
+        thinking: int | None = None,
         embed_model: str | None = None,
         timeouts: Timeouts | None = None,
         max_reply_bytes: int = MAX_REPLY_BYTES,
@@ -95,6 +76,7 @@ class WebProvider(ABC):
     ) -> None:
         self.server = server.rstrip("/")
         self.model = model
+        self.thinking = thinking  # tokens of thoughts before an answer; 0 for none, None for as many as it likes
         self.embed_model = embed_model or model
         self.timeouts = timeouts or Timeouts()
         self.key_variable = key_variable
@@ -126,7 +108,8 @@ class WebProvider(ABC):
         max_tokens: int | None = None,
     ) -> AsyncIterator[Delta | Completion]:
         """See `Provider.stream`."""
-        source = self._chat(ChatCall(messages, schema, temperature, seed, max_tokens))
+        call = ChatCall(messages, schema, temperature, seed, max_tokens, thinks=self.thinking != 0)
+        source = within_budget(self._chat, call, self._window)
         try:
             async with aclosing(timed(source, self.timeouts)) as items:
                 async for item in items:
@@ -186,7 +169,8 @@ class WebProvider(ABC):
 
     async def _completion(self, reply: PartialReply, call: ChatCall) -> Completion:
         """The end of an answer whose text is complete. Raises the LLMError tree for one that is not to be used."""
-        return Completion(reply.text, self._usage(reply, call), reply.reason or "stop", self.recorded)
+        usage = self._usage(reply, call)
+        return Completion(reply.text, usage, reply.reason or "stop", self.recorded, thought=reply.thought)
 
     def _adapted(self, status: int, raw: bytes, body: dict[str, Any]) -> bool:
         """Whether the call can be sent again without what the server refuses in this error."""
@@ -215,7 +199,8 @@ class WebProvider(ABC):
     async def _chat(self, call: ChatCall) -> AsyncGenerator[Delta | Completion, None]:
         """Ask, and translate the answer; may raise foreign errors."""
         for turn in range(MAX_ADAPTATIONS + 1):
-            reply = PartialReply(self._max_reply_bytes, min(TAIL_S, self.timeouts.idle / 2))
+            most = self.thinking if call.thinks else None
+            reply = PartialReply(self._max_reply_bytes, min(TAIL_S, self.timeouts.idle / 2), most)
             address, body = self._request(call)
             async with self._client().stream(
                 "POST", address, json=body, headers=self._headers(call.messages)
@@ -231,6 +216,8 @@ class WebProvider(ABC):
                         yield Delta(text)
                 if not reply.done and not reply.reason:
                     raise ModelUnavailable("The model server hung up in the middle of its reply.")
+                if call.thinks:
+                    reply.need_answer()
                 yield await self._completion(reply, call)
             return
 

@@ -52,7 +52,7 @@ def provider_of(own: str, persona: str) -> Provider:
     members, outside = [], []
     for spec in specs:
         server, model = book.resolve(spec)
-        members.append(_usual(server, model, book.windows.get(spec)))
+        members.append(_usual(server, model, book, spec))
         outside.append(is_outside(server.url))
     if len(members) == 1 and _is_usual(choice):
         return members[0]
@@ -74,7 +74,7 @@ def providers_in_force(own: str = "") -> list[tuple[str, Server, Provider]]:
     for spec in specs:
         if not spec.startswith(RECORDING):
             server, model = book.resolve(spec)
-            found.append((spec, server, _usual(server, model, book.windows.get(spec))))
+            found.append((spec, server, _usual(server, model, book, spec)))
     return found
 
 
@@ -83,18 +83,20 @@ def outside_hosts(own: str) -> list[str]:
     return sorted({server.url for _, server, _ in providers_in_force(own) if is_outside(server.url)})
 
 
-def _usual(server: Server, model: str, window: int | None) -> Provider:
-    return _made(server, model, window or settings.MODEL_WINDOW, Timeouts(**settings.MODEL_TIMEOUTS))
+def _usual(server: Server, model: str, book: Catalog, spec: str) -> Provider:
+    window, thinking = book.windows.get(spec, settings.MODEL_WINDOW), book.thinking.get(spec)
+    return _made(server, model, window, thinking, Timeouts(**settings.MODEL_TIMEOUTS))
 
 
 @cache
-def _made(server: Server, model: str, window: int, timeouts: Timeouts) -> Provider:
+def _made(server: Server, model: str, window: int, thinking: int | None, timeouts: Timeouts) -> Provider:
     """One provider for each model of this process: its connections are used again, and what it learnt is kept."""
     return make_provider(
         server.kind,
         server=server.url,
         model=model,
         window=window,
+        thinking=thinking,
         timeouts=timeouts,
         key_variable=server.key_variable,
     )

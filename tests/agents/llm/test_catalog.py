@@ -34,6 +34,9 @@ protocol = "tags"
 
 [windows]
 "studio:big" = 65536
+
+[thinking]
+"studio:big" = 0
 """
 
 
@@ -51,7 +54,7 @@ def test_a_choice_is_read(tmp_path):
         Server("studio", "openai", "http://127.0.0.1:1234/v1", "AISWE_STUDIO_API_KEY"),
         "big",
     )
-    assert book.windows == {"studio:big": 65536}
+    assert (book.windows, book.thinking) == ({"studio:big": 65536}, {"studio:big": 0})
 
 
 def test_a_file_that_is_not_there_chooses_nothing(tmp_path):
@@ -95,6 +98,7 @@ def test_a_name_without_a_server_is_a_model_of_ollama(tmp_path, spec, server, mo
         ("[servers.studio]\nkind='openai'\nurl='http://x'\nparallel=0", "from 1 to 64"),
         ("[servers.studio]\nkind='openai'\nurl='http://x'\nparallel=true", "from 1 to 64"),
         ("[windows]\n'a' = 1", "windows.a"),
+        ("[thinking]\n'a' = -1", "thinking.a must be a number of tokens from 0 on"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, words):

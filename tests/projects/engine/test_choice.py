@@ -65,9 +65,12 @@ def test_parameters_and_protocol_come_along(book: Path) -> None:
     assert (made.temperature, made.protocol, len(made.members)) == (0.5, "tags", 1)
 
 
-def test_a_window_of_its_own_is_used(book: Path) -> None:
-    book.write_text('[windows]\n"openai:c" = 65536\n')
-    assert choice.provider_of("openai:c", "coder").window == 65536
+def test_a_window_and_a_budget_of_thoughts_of_its_own_are_used(book: Path) -> None:
+    book.write_text('[windows]\n"openai:c" = 65536\n[thinking]\n"openai:c" = 512\n')
+    provider: Any = choice.provider_of("openai:c", "coder")
+    assert (provider.window, provider.thinking) == (65536, 512)
+    other: Any = choice.provider_of("openai:d", "coder")
+    assert other.thinking is None
 
 
 def test_one_provider_is_made_for_each_model_and_used_again(book: Path) -> None:
