@@ -27,6 +27,7 @@ class TestSetup:
     modules: Mapping[str, str] = field(default_factory=dict)  # source of modules that its build would generate
     test_seconds: float = 60.0  # for one test
     suite_seconds: float = 120.0  # for all of them
+    measured_seconds: float = 0.0  # that all of them took before anything was changed; 0 when nobody measured it
     known_failures: frozenset[str] = frozenset()
     flickering: frozenset[str] = frozenset()
     passing: frozenset[str] = frozenset()

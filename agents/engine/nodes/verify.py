@@ -37,8 +37,9 @@ from sandbox.paths import regular_files
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 
-# A baseline sets a longer limit where the suite takes over 40 s; others run in full after every edit.
-SMALL_SUITE_SECONDS = TestSetup().suite_seconds
+# Below that, what running all tests once more before the merge costs is not regained. Without a measured time, a limit
+# that somebody raised tells that a suite is slow.
+SMALL_SUITE_SECONDS, USUAL_LIMIT = 3.0, TestSetup().suite_seconds
 MOST_LOST = 200  # names of tests that did not run; so many are reason enough to ask
 ENVIRONMENT_TRIES = 2  # of a run whose result is the machine's or the sandbox's, not the code's
 # SWE-MEM-3
@@ -175,7 +176,8 @@ def run_tests(
 
 def _related(state: TaskState, ctx: TaskContext, tree: Worktree, language: Language) -> list[str]:
     """Test files to run first; [] for all, in a suite that is not slow and wherever the imports do not tell."""
-    if ctx.test_setup.suite_seconds <= SMALL_SUITE_SECONDS:
+    setup = ctx.test_setup
+    if setup.measured_seconds <= SMALL_SUITE_SECONDS and setup.suite_seconds <= USUAL_LIMIT:
         return []
     changed = [change.path for change in tree.changes(state["base"])]
     files = {

@@ -80,6 +80,7 @@ def test_a_baseline_tells_what_passes_fails_and_flickers_and_tasks_get_it(tmp_pa
     assert setup.flickering == {"tests/test_shop.py::test_now_and_then[1]"}
     assert setup.passing == {"tests/test_shop.py::test_good"}
     assert (setup.test_seconds, setup.suite_seconds) == (60, 120)
+    assert setup.measured_seconds == found.seconds > 0
     with pytest.raises(BadInput, match="nothing to accept"):
         accept_without_tests(project, by=anna)
 

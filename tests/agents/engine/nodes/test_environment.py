@@ -128,7 +128,16 @@ def test_a_failure_from_before_does_not_stop_the_task(bench, monkeypatch):
     assert ran["payload"]["notes"] == [f"1 failed before as well: {known}"]
 
 
-def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_merge(bench, monkeypatch):
+@pytest.mark.parametrize(
+    ("setup", "runs"),
+    [
+        (TestSetup(suite_seconds=600), [["tests/test_calc.py"], []]),
+        (TestSetup(measured_seconds=4), [["tests/test_calc.py"], []]),
+        (TestSetup(measured_seconds=2), [[]]),
+    ],
+    ids=["a raised limit", "measured as slow", "measured as quick"],
+)
+def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_merge(bench, monkeypatch, setup, runs):
     ran, works = [], language.run_pytest
 
     def noted(sandbox, args=(), **more):
@@ -137,9 +146,9 @@ def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_
 
     monkeypatch.setattr(language, "run_pytest", noted)
     bench.switched_off = frozenset({"mutation"})
-    bench.test_setup = TestSetup(suite_seconds=600)
+    bench.test_setup = setup
     assert bench.run()["verdict"] == "merged"
-    assert ran == [["tests/test_calc.py"], []]
+    assert ran == runs
 
 
 OLD = "import pytest\n\nimport calc\n\n\ndef test_old():\n    if hasattr(calc, 'NEW'):\n        pytest.skip('new')\n"
