@@ -33,7 +33,7 @@ os.environ.update(
 
 # Imported now: the plugin would import it while the summary is written, and a finaliser that runs in the middle of
 # compiling it crashes Python 3.11 ("AST constructor recursion depth mismatch").
-import hypothesis  # noqa: E402, F401
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402  the environment comes first
 from django.conf import settings as django_settings  # noqa: E402
 from django.db import connections  # noqa: E402
@@ -41,6 +41,12 @@ from django.test import TransactionTestCase  # noqa: E402
 
 from tests import fast  # noqa: E402
 from tests.needs import bubblewrap_problem, missing  # noqa: E402
+
+# How fast examples are made and run depends on what else the machine does: no verdict.
+hypothesis.settings.register_profile(
+    "any-machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any-machine")
 
 
 def _read_settings_again() -> None:

@@ -252,7 +252,7 @@ def test_a_plan_is_held_against_its_document(
 
 
 @given(text=st.text(max_size=300))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_makes_plan_validate_stumble(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "any.json"
     path.write_text(text, encoding="utf-8", errors="surrogatepass")

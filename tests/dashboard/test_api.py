@@ -172,7 +172,7 @@ def test_words_of_strangers_are_data_and_never_a_page(story: Story, call: Call) 
     assert len(answer.json()["events"]) > 40
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(
         st.sampled_from(["text", "filename", "name", "answer", "subject"]),

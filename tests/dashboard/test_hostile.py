@@ -58,7 +58,7 @@ def test_text_is_bounded_and_keeps_no_control(words: str) -> None:
     assert "\n" not in text.one_line(words)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(alphabet=st.characters(codec=None), max_size=300))
 def test_any_text_is_shown(words: str) -> None:
     assert not acts(str(markdown.render(words)))
@@ -67,7 +67,7 @@ def test_any_text_is_shown(words: str) -> None:
     assert text.plain(once) == once
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(["+a", "-b", " c", "@@ -1,2 +3 @@", "--- a/x", "+++ b/x", "diff --git a/x b/x", "", "\\ No"])
@@ -230,7 +230,7 @@ def test_a_document_may_have_any_name(enqueued: list, client: Client, django_use
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=200))
 @pytest.mark.django_db
 def test_any_document_can_be_previewed(client: Client, django_user_model: Any, words: str) -> None:

@@ -356,7 +356,7 @@ def spoilt(draw):
     return text
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(spoilt(), st.sampled_from(["stop", "length"]))
 def test_whatever_is_spoilt_in_an_answer_no_error_comes_out(text, done):
     said_by(CODER, text, done)

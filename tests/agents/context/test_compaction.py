@@ -99,7 +99,7 @@ blocks = st.lists(words, min_size=1, max_size=30).map("\n".join).filter(str.stri
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     texts=st.fixed_dictionaries(dict.fromkeys((*PINNED, *LOOSE), blocks)),
     turns=st.lists(st.tuples(st.integers(0, 400), blocks, st.booleans(), st.booleans()), max_size=6),

@@ -111,7 +111,7 @@ def test_rows_that_are_no_lessons_are_left_out_and_counted(folder):
 ODD = st.text(st.characters(), max_size=60)  # with NUL and halves of character pairs
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(ODD, ODD, ODD, st.floats(), st.floats())
 def test_every_lesson_can_be_kept_and_is_read_again(cause, fix, failure, reward, learned_at):
     made = cleaned(replace(LESSON, cause=cause, fix=fix, failure=failure, reward=reward, learned_at=learned_at))

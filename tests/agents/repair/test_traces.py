@@ -183,7 +183,7 @@ def test_output_that_is_no_failure_holds_none():
 RECORDED = sorted(path.read_text(encoding="utf-8") for path in DATA.glob("*.txt"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(RECORDED), st.integers(0, 3_000), st.integers(0, 3_000), st.text(max_size=60))
 def test_torn_and_mixed_output_is_read_without_an_error(text, at, until, between):
     for one in read_problems(text[:at] + between + text[until:]):
@@ -191,7 +191,7 @@ def test_torn_and_mixed_output_is_read_without_an_error(text, at, until, between
         assert len(one.message) <= 400
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=2_000))
 def test_any_text_is_read_without_an_error(text):
     read_problems(text)

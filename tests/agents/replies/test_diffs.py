@@ -111,7 +111,7 @@ LINES = st.lists(
 
 
 @given(LINES, LINES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_diff_of_distinct_lines_gives_the_new_file_or_is_refused(old: list[str], new: list[str]):
     before, after = "\n".join(old) + "\n", "\n".join(new) + "\n"
     diff = unified(before, after, "a.txt", context=len(old))
@@ -125,7 +125,7 @@ def test_a_diff_of_distinct_lines_gives_the_new_file_or_is_refused(old: list[str
 
 
 @given(st.text(alphabet="+-@ ab/\n\\", max_size=200), st.sampled_from(["", "a.py"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_text_raises(text: str, path: str):
     diff = read_diff(text.splitlines(), path)
     assert all(edit.search.strip() for edit in diff.edits)

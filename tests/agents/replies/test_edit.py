@@ -73,7 +73,7 @@ LINE = st.tuples(st.integers(0, 3), st.text("abcdef", min_size=1, max_size=4)).m
 
 
 @given(st.lists(LINE, min_size=1, max_size=6), st.integers(1, 3), st.lists(LINE, max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_dedented_quotation_has_the_effect_of_the_exact_one_or_is_refused(lines, depth, new):
     pad = "    " * depth
     content = "start\n" + textwrap.indent("\n".join(lines), pad) + "\nend\n"

@@ -227,7 +227,7 @@ BODIES = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_definitions_that_the_block_does_not_name_stay_byte_for_byte(data):
     source = Path(data.draw(st.sampled_from(MODULES))).read_text("utf-8")
     if data.draw(st.booleans()):
@@ -253,7 +253,7 @@ def test_definitions_that_the_block_does_not_name_stay_byte_for_byte(data):
 
 
 @given(st.sampled_from(MODULES))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 def test_merging_a_file_into_itself_changes_nothing(path):
     source = Path(path).read_text("utf-8")
     assert (

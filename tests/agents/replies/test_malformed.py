@@ -85,20 +85,20 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_mixture_of_marks_is_read(lines):
     read_every_way("\n".join(lines))
 
 
 @given(st.text())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example("```\x1c path=a.py\nx\n```")
 def test_any_text_is_read(text):
     read_every_way(text)
 
 
 @given(st.sampled_from([text for _, text in MALFORMED if len(text) < 3000]), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_mutation_of_a_malformed_reply_is_read(text, data):
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))

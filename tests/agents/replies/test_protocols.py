@@ -40,7 +40,7 @@ class TestShapes:
                 assert verdict(shape, used(shape)) == "right", shape.name
 
     @given(st.sampled_from(SHAPES), st.data())
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=250)
     def test_any_mutation_of_one_is_read_without_an_exception(self, shape: Shape, data: st.DataObject):
         text = shape.text
         start = data.draw(st.integers(0, len(text)))

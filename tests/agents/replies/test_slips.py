@@ -45,7 +45,7 @@ def test_a_slip_is_read_as_it_is_meant_or_asked_for_again(slip: Slip):
 
 
 @given(st.sampled_from(SLIPS), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_two_of_them_torn_and_mixed_are_read_without_an_exception(slip: Slip, data: st.DataObject):
     other = data.draw(st.sampled_from(SLIPS)).text
     text = slip.text[: data.draw(st.integers(0, len(slip.text)))] + other[data.draw(st.integers(0, len(other))) :]
@@ -175,7 +175,7 @@ class TestMends:
         assert without_plus("+a\n-b\n+c\n") is None
 
     @given(st.text(max_size=300), st.sampled_from(["a.py", "a.md", "a.js", "Makefile"]))
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     def test_any_text_is_mended_without_an_exception(self, text, path):
         assert isinstance(mended(path, text), str)
         clean_path(text)

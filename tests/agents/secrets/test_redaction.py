@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.secrets import redaction
@@ -94,7 +94,6 @@ def test_ordinary_code_and_prose_stay(text: str) -> None:
     assert redact(kept) == kept
 
 
-@settings(deadline=None)
 @given(json_values)
 def test_the_shape_stays_and_twice_is_once(value: Any) -> None:
     done = REDACTOR.redact(value)
@@ -102,7 +101,6 @@ def test_the_shape_stays_and_twice_is_once(value: Any) -> None:
     assert REDACTOR.redact(done) == done
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -202,7 +200,6 @@ def test_a_secret_that_only_its_name_gives_away_goes() -> None:
 
 
 @given(st.lists(st.integers(1, 30), max_size=12), st.booleans())
-@settings(deadline=None)
 def test_a_stream_gives_out_no_secret_wherever_it_is_cut(cuts: list[int], own: bool) -> None:
     secret = SECRET if own else TOKEN
     text = f'First words, then key = "{secret}" and more of them.\nThe end'

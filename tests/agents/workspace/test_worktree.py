@@ -76,7 +76,7 @@ def made_anew(repository: Repository, base: str, files: Mapping[str, str]) -> Wo
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CANDIDATES)
 def test_whatever_was_tried_before_a_candidate_is_what_it_would_be_alone(repository, candidates):
     base = repository.head()

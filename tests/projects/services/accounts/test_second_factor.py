@@ -115,7 +115,7 @@ def test_off_means_that_no_code_is_right(ada: Any) -> None:
     assert list(SiteEvent.objects.values_list("action", flat=True)) == ["second_factor.on", "second_factor.off"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=40))
 def test_no_other_text_is_a_code(ada: Any, words: str) -> None:
     if not second_factor.has_one(ada):

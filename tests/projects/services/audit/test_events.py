@@ -126,7 +126,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.dictionaries(st.text(st.characters(codec=None), max_size=12), JSON, max_size=5), text=st.text())
 def test_any_payload_survives_the_database_with_its_hash(payload, text):
     run = bare_run(project=_project())

@@ -61,9 +61,7 @@ class TestTaskMoves(TestCase):
     def test_any_sequence_of_moves_is_told_truthfully(self):
         run_state_machine_as_test(
             TaskMoves,
-            settings=settings(
-                max_examples=20, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-            ),
+            settings=settings(max_examples=20, stateful_step_count=15, suppress_health_check=list(HealthCheck)),
         )
 
 
