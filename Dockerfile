@@ -5,7 +5,8 @@ COPY requirements/*.lock.txt requirements/
 # The same folders as in a checkout, so that every part finds the others where it always does.
 RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes -r requirements/base.lock.txt \
  && python -m venv .venv-semgrep && .venv-semgrep/bin/pip install --no-cache-dir --require-hashes -r requirements/semgrep.lock.txt \
- && python -m venv .venv-sandbox && .venv-sandbox/bin/pip install --no-cache-dir --require-hashes -r requirements/sandbox.lock.txt
+ && python -m venv .venv-sandbox && .venv-sandbox/bin/pip install --no-cache-dir --require-hashes -r requirements/sandbox.lock.txt \
+ && .venv-sandbox/bin/pip install --no-cache-dir --require-hashes --target .venv-sandbox/readers -r requirements/readers.lock.txt
 
 FROM python:3.11-slim-bookworm
 RUN apt-get update \

@@ -28,7 +28,8 @@ from sandbox.package_index.pip import platform_tags
 HERE = Path(__file__).resolve().parent
 DOCKERFILE = HERE / "image" / "Dockerfile"
 VARIABLES: dict[Ecosystem, str] = {"python": "AISWE_SANDBOX_IMAGE", "node": "AISWE_SANDBOX_IMAGE_NODE"}
-LOCK = HERE.parent / "requirements" / "sandbox.lock.txt"
+LOCKS = HERE.parent / "requirements"
+LOCK, READERS_LOCK = LOCKS / "sandbox.lock.txt", LOCKS / "readers.lock.txt"
 SUITE = "bookworm"
 RECIPE = 1  # raise it when what is built here changes
 VENV = "opt/venv"
@@ -44,8 +45,8 @@ def image_name(ecosystem: Ecosystem = "python") -> str:
     if chosen:
         return chosen
     recipe = hashlib.sha256(f"{RECIPE} {platform.machine()}".encode())
-    parts = (DOCKERFILE, LOCK) if ecosystem == "python" else (DOCKERFILE, LOCK, PACKAGE_JSON, PACKAGE_LOCK)
-    for part in parts:
+    parts = (DOCKERFILE, LOCK, READERS_LOCK)
+    for part in parts if ecosystem == "python" else (*parts, PACKAGE_JSON, PACKAGE_LOCK):
         if not part.is_file():
             raise SandboxUnavailable(
                 f"{part} is missing: the sandbox image is made from it; set {VARIABLES[ecosystem]} instead"
@@ -75,7 +76,8 @@ def build_image(client: docker.DockerClient, say: Say = lambda _: None) -> str:
         with tempfile.TemporaryDirectory(prefix="aiswe-image-") as context:
             shutil.copy(DOCKERFILE, context)
             (Path(context) / "requirements").mkdir()
-            shutil.copy(LOCK, Path(context) / "requirements")
+            for lock in (LOCK, READERS_LOCK):
+                shutil.copy(lock, Path(context) / "requirements")
             client.images.build(path=context, tag=name, rm=True, forcerm=True, timeout=900)
         return name
     except (docker.errors.BuildError, docker.errors.APIError) as error:
@@ -238,15 +240,31 @@ def _install_packages(root: Path) -> None:
     for python in ("python", "python3", "python3.11"):
         (venv / "bin" / python).symlink_to("/usr/bin/python3.11")
     (venv / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11\n")
-    target = ["--target", str(site), "--python-version", "3.11", "--implementation", "cp", *platform_tags()]
-    only = ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--no-compile", "-r", str(LOCK)]
-    _run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *target, *only], 600)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    platform_options = ["--python-version", "3.11", "--implementation", "cp", *platform_tags()]
+    only = ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--no-compile"]
+    for lock, target in ((LOCK, site), (READERS_LOCK, venv / "readers")):
+        _run([*pip, "--target", str(target), *platform_options, *only, "-r", str(lock)], 600)
     shutil.rmtree(site / "bin", ignore_errors=True)
     for script in SCRIPTS:
         file = venv / "bin" / script
         file.write_text(SCRIPT.format(module=script))
         file.chmod(0o755)
-    _run(["chroot", str(root), "/opt/venv/bin/python", "-m", "compileall", "-q", "-j", "2", f"/{VENV}/lib"], 300)
+    _run(
+        [
+            "chroot",
+            str(root),
+            "/opt/venv/bin/python",
+            "-m",
+            "compileall",
+            "-q",
+            "-j",
+            "2",
+            f"/{VENV}/lib",
+            f"/{VENV}/readers",
+        ],
+        300,
+    )
 
 
 def main(ecosystems: Sequence[str] = ()) -> int:

@@ -52,7 +52,8 @@ find_uv() {
 }
 
 # fill_env FOLDER LOCK…: a virtual environment that holds exactly these locked packages; nothing to do when it already does.
-# The first one must be .venv: uv may have to live there.
+# The first one must be .venv: uv may have to live there. With TARGET the packages go into that folder instead, where only
+# a program that names it finds them.
 fill_env() {
     local folder=$1 stamp want; shift
     stamp="$folder/.lock-$(basename "$1" .lock.txt)"
@@ -64,8 +65,9 @@ fill_env() {
     fi
     local lock uv arguments=()
     for lock in "$@"; do arguments+=(-r "$lock"); done
+    if [ -n "${TARGET:-}" ]; then rm -rf "$TARGET"; arguments+=(--target "$TARGET"); fi
     uv=$(find_uv) || uv=
-    say "Installing $(cat "$@" | grep -c ==) packages of $* into $folder"
+    say "Installing $(cat "$@" | grep -c ==) packages of $* into ${TARGET:-$folder}"
     # A lock lists all that its packages need and is wanted. pip is the second try: it knows a mirror or a proxy that only its own configuration names.
     if [ -z "$uv" ] || ! "$uv" pip install --quiet --compile-bytecode --python "$folder/bin/python" --require-hashes --no-deps "${arguments[@]}"; then
         "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps "${arguments[@]}" ||

@@ -16,6 +16,7 @@ export PYTHON
 fill_env .venv requirements/base.lock.txt
 fill_env .venv-semgrep requirements/semgrep.lock.txt
 fill_env .venv-sandbox requirements/sandbox.lock.txt
+TARGET=.venv-sandbox/readers fill_env .venv-sandbox requirements/readers.lock.txt
 .venv/bin/python scripts/link_project.py
 if [ "${AISWE_EMBEDDING:-}" = minilm ] || [ "${1:-}" = dev ]; then
     fill_env .venv requirements/minilm.lock.txt

@@ -23,7 +23,13 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 # Lock → where it is installed.
-ENVIRONMENTS = {"base": ".venv", "semgrep": ".venv-semgrep", "sandbox": ".venv-sandbox", "minilm": ".venv"}
+ENVIRONMENTS = {
+    "base": ".venv",
+    "semgrep": ".venv-semgrep",
+    "sandbox": ".venv-sandbox",
+    "readers": ".venv-sandbox/readers",  # a folder of packages
+    "minilm": ".venv",
+}
 OPTIONAL = {"minilm"}  # developers have them, a plain installation may not
 _TEXT = re.compile(r"(?i)^(licen[cs]e|copying|notice|copyright|authors)")
 _WORD = re.compile(r"[()]|[^\s()]+")
@@ -47,7 +53,7 @@ class Package:
 
 def locked(lock: Path, environment: Path) -> list[Package]:
     """The packages of a lock with what is installed of them. Raises LookupError for one that should be there."""
-    places = [str(path) for path in environment.glob("lib/python3*/site-packages")]
+    places = [str(path) for path in environment.glob("lib/python3*/site-packages")] or [str(environment)]
     installed = {canonicalize_name(found.name): found for found in distributions(path=places)}
     packages = []
     for line in lock.read_text().splitlines():

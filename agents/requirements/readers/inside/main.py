@@ -10,6 +10,7 @@ from pathlib import Path
 from agents.requirements.readers.inside.markdown import Unreadable
 
 HERE = "agents.requirements.readers.inside"
+PACKAGES = Path(sys.prefix) / "readers"  # beside those that generated code may import
 
 
 def main(kind: str) -> None:
@@ -30,4 +31,5 @@ def main(kind: str) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.append(str(PACKAGES))
     main(sys.argv[1])

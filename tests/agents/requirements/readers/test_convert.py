@@ -267,3 +267,10 @@ def test_a_third_document_waits_and_a_failed_one_gives_its_seat_back(monkeypatch
 def test_a_text_reaches_no_sandbox() -> None:
     assert read_any(b"# A\n", "a.md", lambda: pytest.fail("asked")).original == b""
     assert set(convert.ENDINGS) >= {".md", ".txt", ".rst", ".html", ".docx", ".pdf"}
+
+
+def test_generated_code_does_not_find_what_the_readers_are_made_of(read: Read) -> None:
+    assert read(b"<html><body><h1>Shop</h1></body></html>", "shop.html").lines[0] == "# Shop"
+    with open_backend("bubblewrap").open(label="test") as box:
+        result = box.exec(["python", "-c", "import pytest, pypdf"])
+    assert "No module named 'pypdf'" in result.err
