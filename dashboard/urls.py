@@ -67,6 +67,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("plans/<int:pk>/approve", plans.approve, name="plan-approve"),
     path("plans/<int:pk>/changes", plans.changes, name="plan-changes"),
     path("plans/<int:pk>/build", plans.build, name="plan-build"),
+    path("plans/<int:pk>/variant", plans.take_variant, name="plan-variant"),
     path("plans/<int:pk>/tasks/<path:key>", plans.edit_task, name="plan-task"),
     path("runs", runs.index, name="runs"),
     path("runs/<int:pk>", runs.detail, name="run"),

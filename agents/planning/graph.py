@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
+from typing import TypeVar
 
 from agents.planning.model import PlanDraft
 
 Needs = Mapping[str, Sequence[str]]
+K = TypeVar("K")
 MOST_CYCLES = 20  # each is searched in time proportional to the plan; more than these are not read in one answer
 
 
@@ -63,3 +65,28 @@ def plan_order(needs: Needs) -> Iterator[str]:
         sorter.done(key)
         for after in sorter.get_ready():
             heappush(ready, number[after])
+
+
+def longest_chains(minutes: Mapping[K, int], followers: Mapping[K, Sequence[K]]) -> dict[K, int]:
+    """For each task the estimated minutes of the longest chain that starts with it, O(n + e): what is built first."""
+    way: dict[K, int] = {}
+    for task in TopologicalSorter(followers).static_order():  # the last of a chain first
+        way[task] = minutes[task] + max((way[follower] for follower in followers[task]), default=0)
+    return way
+
+
+def followers_of(needs: Needs) -> dict[str, list[str]]:
+    """Key → keys of the tasks that need it directly."""
+    followers: dict[str, list[str]] = {key: [] for key in needs}
+    for key, wanted in needs.items():
+        for need in wanted:
+            followers[need].append(key)
+    return followers
+
+
+def ancestors_of(needs: Needs) -> dict[str, set[str]]:
+    """Key → keys of all that it needs, directly or through others."""
+    found: dict[str, set[str]] = {}
+    for key in plan_order(needs):
+        found[key] = {*needs[key]}.union(*(found[need] for need in needs[key]))
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from agents.planning.graph import needs_of, plan_order
@@ -38,6 +39,7 @@ def order_writers(plan: PlanDraft) -> tuple[PlanDraft, list[PlanProblem]]:
     return replace(plan, tasks=tuple(tasks.values())), added
 
 
+@lru_cache(10_000)
 def plain_path(path: str) -> str:
     """A path of a task in one spelling."""
     return str(PurePosixPath(path.replace("\\", "/")))

@@ -16,9 +16,9 @@ from dashboard.forms import TaskForm
 from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import listed
-from projects.errors import StaleVersion
+from projects.errors import BadInput, StaleVersion
 from projects.models import Plan, Project, Requirement
-from projects.services.planning import plans
+from projects.services.planning import plans, variants
 from projects.services.work import runs
 
 FIELDS = ("title", "description", "expects", "agent", "minutes", "requirements", "needs", "files", "packages", "kind")
@@ -95,7 +95,16 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "minutes": sum(e.get("minutes") or 0 for e in entries if isinstance(e.get("minutes"), int | float)),
             "run": run,
         }
-    return show(request, "pages/plan.html", context)
+        if request.GET.get("variants"):
+            context |= _compared(plan)
+    return show(request, "pages/plan.html", context, part="plan_variants" if request.GET.get("variants") else "")
+
+
+def _compared(plan: Plan) -> dict[str, Any]:
+    try:
+        return {"compared": variants.compare(plan.document)}
+    except BadInput as refusal:
+        return {"refusal": str(refusal)}
 
 
 def conflict(request: AuthenticatedHttpRequest, plan: Plan, refusal: StaleVersion) -> HttpResponse:
@@ -120,6 +129,17 @@ def approve(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
         return conflict(request, plan, refusal)
     messages.success(request, f"Plan v{plan.version} is approved and pinned to {plan.content_hash[:12]}.")
     return redirect(_url(plan))
+
+
+@page("POST", Plan)
+def take_variant(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
+    """Make a variant of the newest plan a version that waits for approval."""
+    try:
+        newer = variants.take_variant(plan, digest=request.POST.get("hash", ""), by=request.user)
+    except StaleVersion as refusal:
+        return conflict(request, plan, refusal)
+    messages.success(request, f"{newer.comment} It is plan v{newer.version} now. Nothing is built before its approval.")
+    return redirect(_url(newer))
 
 
 @page("POST", Plan)

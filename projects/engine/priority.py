@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from graphlib import TopologicalSorter
 
+from agents.planning.graph import longest_chains
 from projects.models import Task
 
 
@@ -13,7 +13,5 @@ def longest_first(run_id: int, ready: Iterable[Task]) -> list[Task]:
     rows = Task.objects.filter(run_id=run_id).prefetch_related("unblocks")
     minutes = {task.pk: task.minutes for task in rows}
     followers = {task.pk: [follower.pk for follower in task.unblocks.all()] for task in rows}
-    way: dict[int, int] = {}
-    for task in TopologicalSorter(followers).static_order():  # the last of a chain first
-        way[task] = minutes[task] + max((way[follower] for follower in followers[task]), default=0)
+    way = longest_chains(minutes, followers)
     return sorted(ready, key=lambda task: (-way.get(task.pk, 0), task.ordinal))

@@ -254,6 +254,19 @@ def test_without_a_terminal_and_a_file_a_plan_is_not_edited(capsys: pytest.Captu
     assert "comes from a file" in refused(capsys, "plan", "edit", str(plan.pk))
 
 
+def test_variants_of_a_plan_are_compared_and_one_is_taken(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = make_plan(make_document(project))
+    found = said(capsys, "plan", "variants", "todo")
+    assert (found["plan"], found["recommended"], found["workers"]) == (plan.pk, "current", 2)
+    current, other = found["variants"][:2]
+    assert (current["hash"], current["makespan"], current["covered"]) == (plan.content_hash, 60, 2)
+    assert run(["plan", "variants", "todo", "--count", "1"]) == 0
+    assert "Keep the current plan" in capsys.readouterr().out
+    taken = said(capsys, "plan", "variants", "todo", "--take", other["name"])
+    assert (taken["version"], taken["status"], taken["hash"]) == (2, "proposed", other["hash"])
+    assert "nonsense" in refused(capsys, "plan", "variants", "todo", "--take", "nonsense")
+
+
 def test_settings_are_shown_and_changed(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     changes = [
         "autonomy=plan_only",

@@ -148,6 +148,7 @@ TABLE: list[Row] = [
     _do("plan-approve", ARCHITECTS, "waiting_plan", hash="HASH"),
     _do("plan-changes", ARCHITECTS, "waiting_plan", comment="smaller"),
     _do("plan-build", RUNNERS, "plan"),
+    _do("plan-variant", ARCHITECTS, "waiting_plan", hash="HASH"),
     _see("plan-task", "plan", "T-01"),
     _do(
         "plan-task",

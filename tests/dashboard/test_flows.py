@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -195,6 +196,23 @@ def test_approving_pins_the_hash_and_building_starts_once(owner: Client, story: 
     for _ in range(2):
         owner.post(reverse("plan-build", args=[plan.pk]))
     assert Run.objects.filter(plan=plan, kind="build").count() == 1
+
+
+def test_a_variant_of_a_plan_is_compared_and_taken(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    address = reverse("plan", args=[plan.project_id])
+    closed = owner.get(address).content.decode()
+    assert "Compare variants" in closed
+    assert "recommended" not in closed
+    text = owner.get(f"{address}?variants=1").content.decode()
+    assert "Keep the current plan" in text
+    part = owner.get(f"{address}?variants=1", headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith("<details")
+    digest = re.search(r'/variant".*?name="hash"\s+value="([0-9a-f]{64})"', part, re.DOTALL)
+    assert digest
+    answer = owner.post(reverse("plan-variant", args=[plan.pk]), {"hash": digest[1]}, follow=True)
+    assert "It is plan v2 now. Nothing is built before its approval." in answer.content.decode()
+    assert [one.status for one in plan.project.plans.all()] == ["proposed", "superseded"]
 
 
 def test_an_old_plan_cannot_be_approved_and_both_versions_are_shown(owner: Client, story: Story) -> None:

@@ -14,7 +14,7 @@ from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
-    from projects.models import Plan
+    from projects.models import Plan, Project
 
 MOST_BYTES = 20_000_000
 
@@ -168,6 +168,52 @@ def edit(plan: Plan, file: Path | None, comment: str, user: str) -> int:
         output.say(f"Next: aiswe plan {'approve' if valid else 'edit'} {newer.pk}")
 
     return output.answer(_document(newer), people, ok=valid)
+
+
+@command.command()
+@click.argument("project", type=django.named_project)
+@click.option("--count", default=10, show_default=True, type=click.IntRange(1, 100), help="Show at most so many plans.")
+@click.option("--take", default="", metavar="NAME", help="Make this variant a new version, which waits for approval.")
+@django.as_option
+@output.json_option
+def variants(project: Project, count: int, take: str, user: str) -> None:
+    """Compare the newest valid plan of PROJECT with variants of it, simulated with as many tasks at a time as allowed.
+
+    The current plan comes first, then its variants, the shortest first. Nothing changes without --take.
+    """
+    from agents.planning.compare import COLUMNS
+    from projects.services.planning import variants
+
+    newest = project.plans.select_related("document", "project").first()
+    if newest is None:
+        raise WrongUse(f"{project.name} has no plan yet.", "Variants are made from a plan.")
+    compared = variants.compare(newest.document, count=count)
+    if take:
+        found = next((one for one in compared.variants if one.name == take), None)
+        if found is None:
+            raise WrongUse(
+                f"There is no variant {take!r}.", f"There are {', '.join(one.name for one in compared.variants[1:])}."
+            )
+        made = variants.take_variant(newest, digest=found.digest, by=django.acting_user(user))
+        output.answer(_document(made), f"{made.comment} It is plan {made.pk} now.\nNext: aiswe plan approve {made.pk}")
+        return
+    document = {
+        "project": project.slug,
+        "plan": compared.base.pk,
+        "version": compared.base.version,
+        "workers": compared.workers,
+        "wanted": compared.wanted,
+        "recommended": compared.recommended.name,
+        "why": compared.why,
+        "variants": [one.to_json() for one in compared.variants],
+    }
+
+    def people() -> None:
+        cells = [[one.name, *(value for _, value in one.cells)] for one in compared.variants]
+        output.table(("Variant", *COLUMNS), [row if len(row) > 1 else [*row, "not valid"] for row in cells])
+        output.say(compared.why)
+
+    output.answer(document, people)
 
 
 def _typed(plan: Plan) -> Any:

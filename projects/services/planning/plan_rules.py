@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from agents.planning.layout import Layout, layout
-from agents.planning.model import content_hash
+from agents.planning.model import PlanDraft, PlanProblem, content_hash
 from agents.planning.parse import parse_plan
 from agents.planning.validate import limited, validate_plan
 from agents.planning.writers import order_writers
@@ -35,23 +35,46 @@ class Examined:
         return next((str(item["message"]) for item in self.problems if item["severity"] == "error"), "")
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan of a document has to cover, and the author's ids for it."""
+
+    kinds: Mapping[str, str]
+    built: frozenset[str]
+    names: Mapping[str, str]
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """Keys of what needs a task: what the product shall not do and what is built do not."""
+        return frozenset(key for key, kind in self.kinds.items() if kind != "non_goal") - self.built
+
+    def problems_of(self, plan: PlanDraft) -> list[PlanProblem]:
+        """Everything wrong with a plan; errors first."""
+        return validate_plan(plan, self.kinds, built=self.built)
+
+
+def asked_of(document: RequirementDocument) -> Asked:
+    """The requirements of a document that are to be built, or whose code is to be removed."""
+    scope = scope_of(document)
+    dropped = {one.requirement.key: "removed" for one in scope.dropped}
+    kinds = dropped | dict(document.requirements.wanted().values_list("key", "kind"))
+    return Asked(kinds, frozenset(one.requirement.key for one in scope.built), names_of(document))
+
+
 def examine(content: Mapping[str, Any], document: RequirementDocument, *, order: bool = False) -> Examined:
     """Read and validate content against the requirements of a document that are to be built. Never raises.
 
     With `order`, tasks of a valid plan that write one file get the needs that the content leaves out.
     """
-    scope = scope_of(document)
-    dropped = {one.requirement.key: "removed" for one in scope.dropped}
-    requirements = dropped | dict(document.requirements.wanted().values_list("key", "kind"))
-    parsed, found = parse_plan(content, names_of(document))
+    asked = asked_of(document)
+    parsed, found = parse_plan(content, asked.names)
     if parsed is None:
         return Examined(dict(content), "", [problem.to_json() for problem in found])
-    found += validate_plan(parsed, requirements, built={one.requirement.key for one in scope.built})
+    found += asked.problems_of(parsed)
     if order and all(problem.severity == "warning" for problem in found):
         parsed, added = order_writers(parsed)
         found += added
-    problems = limited(found)
-    return Examined(parsed.to_json(), content_hash(parsed), [problem.to_json() for problem in problems])
+    return Examined(parsed.to_json(), content_hash(parsed), [problem.to_json() for problem in limited(found)])
 
 
 def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> list[dict[str, Any]]:
