@@ -157,6 +157,10 @@ class _OneRequirement:
         """The issue."""
         return self._rows
 
+    def passages(self) -> str:
+        """Nothing: an issue is shown whole."""
+        return ""
+
     def background(self) -> list[str]:
         """Nothing: an issue is all that its repository is asked for."""
         return []

@@ -21,6 +21,7 @@ TESTS_NOW = "The tests your code must pass changed. As they are now (read-only):
 _HEADINGS = {
     "Requirements it serves:": "requirements",
     "Requirements:": "requirements",
+    "The document on these requirements, in its own lines (examples, formats):": "document",
     "The requirements found in the document so far:": "requirements",
     "A person added:": "people",
     PERSON_SAYS: "people",

@@ -44,6 +44,10 @@ class PlanStore(Protocol):
         """
         ...
 
+    def passages(self) -> str:
+        """What the document says of these requirements besides their texts: examples, formats, paths."""
+        ...
+
     def background(self) -> list[str]:
         """What is not to be planned, a line each: what is built as it is, and what other documents ask for."""
         ...

@@ -96,6 +96,7 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
         "plan.reason",
         project=ctx.project,
         requirements=label(requirements_text(requirements), Source.DOCUMENT),
+        passages=label(ctx.task_store.passages(), Source.DOCUMENT),
         code=ctx.code,
         beside=label("\n".join(f"- {line}" for line in beside), Source.DOCUMENT) if beside else "",
         background=label(ctx.background, Source.DOCUMENT) if ctx.background else "",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from agents.requirements import gherkin
 from agents.requirements.ids import IdMatch, defined_id
-from agents.requirements.mail import aside_lines
+from agents.requirements.mail import aside_lines, prompt_lines
 from agents.requirements.sections import heading_number, heading_role, is_known_title, step_label
 from agents.requirements.sentences import is_modal, label_of
 from agents.requirements.tables import Table, flat_table, pipe_table
@@ -23,6 +23,7 @@ _ITEM = re.compile(
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})([^`]*)$")
 _RULE = re.compile(r"^\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})\s*$")
 _QUOTE = re.compile(r"^\s{0,3}>\s?")
+_PROMPT = re.compile(r"^\s*>>>(?:\s|$)")
 # An id that starts a line of a list without bullets; in a fence it says that the fence only keeps the layout.
 _LISTED = re.compile(
     r"^\s*(?:[A-ZА-Я]{1,10}(?:[-_][A-Z]{1,8})?|\?{1,3})[-_]?\d{1,4}(?:\.\d{1,3})*[:.)]?\s+[^\s=<>({\[]"
@@ -72,21 +73,24 @@ class DocumentBlock:
 
 def parse_blocks(source: Sequence[str]) -> list[DocumentBlock]:
     """All blocks of the document in order."""
-    return _Parser([_clean(line) for line in source], aside_lines(source)).parse()
+    prompts = prompt_lines(source)
+    lines = [_clean(line, quoted=at not in prompts) for at, line in enumerate(source)]
+    return _Parser(lines, aside_lines(source), source).parse()
 
 
-def _clean(line: str) -> str:
+def _clean(line: str, *, quoted: bool = True) -> str:
     line = line.rstrip().expandtabs(4) if "\t" in line else line.rstrip()
     lead = line[:8]
     if any(c in lead for c in _INVISIBLE):
         line = "".join(c for c in lead if c not in _INVISIBLE) + line[8:]
-    return _QUOTE.sub("", line, count=1) if line.lstrip()[:1] == ">" else line
+    return _QUOTE.sub("", line, count=1) if quoted and line.lstrip()[:1] == ">" else line
 
 
 class _Parser:
-    def __init__(self, lines: list[str], aside: frozenset[int]) -> None:
+    def __init__(self, lines: list[str], aside: frozenset[int], source: Sequence[str]) -> None:
         self.lines = lines
         self.aside = aside
+        self.source = source
         self.blocks: list[DocumentBlock] = []
         self.fences = _closed_fences(lines)
         self.markers = self._open_listing_fences()
@@ -133,6 +137,8 @@ class _Parser:
             return at + 1
         if at in self.fences:
             return self._code(at)
+        if _PROMPT.match(line):
+            return self._session(at)
         atx = _ATX.match(line)
         if atx:
             self._add("heading", at, at, atx[2].strip(), level=len(atx[1]))
@@ -169,8 +175,19 @@ class _Parser:
                 if line.strip():
                     self._add("para", offset, offset, line.strip(), indent=indent)
             return end + 1
+        if self.source[at].lstrip()[:1] != ">":  # what begins with ">" inside is no quotation
+            inside = [line.rstrip() for line in self.source[at + 1 : end]]
         self._add("code", at, end, "\n".join(inside), indent=indent)
         return end + 1
+
+    def _session(self, at: int) -> int:
+        """An example of an interactive session without a fence, to the next empty line."""
+        stop = at + 1
+        while stop < len(self.lines) and self.lines[stop].strip() and stop not in self.fences:
+            stop += 1
+        indent = len(self.lines[at]) - len(self.lines[at].lstrip())
+        self._add("code", at, stop - 1, "\n".join(self.lines[at:stop]), indent=indent)
+        return stop
 
     def _gherkin(self, first: int, stop: int) -> None:
         for kind, a, b in gherkin.parts(self.lines, first, stop):
@@ -257,7 +274,9 @@ class _Parser:
         """Whether the line at `at` belongs to the paragraph that the line before it is part of."""
         line, before = self.lines[at], self.lines[at - 1]
         text = line.strip()
-        if not text or at in self.fences or at in self.markers or at in self.aside or _CLAUSE.match(text):
+        if not text or at in self.fences or at in self.markers or at in self.aside:
+            return False
+        if _PROMPT.match(text) or _CLAUSE.match(text):
             return False
         if _ITEM.match(line) or _ATX.match(line) or _RULE.match(line):
             return False

@@ -24,7 +24,7 @@ def extract(source: Document | str) -> Extraction:
 
     Texts are the document's own words, with whitespace and list markers tidied; nothing is added. Lines count from 1.
     """
-    lines: Sequence[str] = source.lines if isinstance(source, Document) else _NEWLINE.split(source)
+    lines = source.lines if isinstance(source, Document) else lines_of(source)
     blocks = parse_blocks(lines)
     walker = Walker(blocks)
     walker.walk()
@@ -56,6 +56,11 @@ def extract(source: Document | str) -> Extraction:
         questions=tuple(sorted(questions, key=lambda q: q.lines)),
         paragraphs=total,
     )
+
+
+def lines_of(text: str) -> Sequence[str]:
+    """The lines of a document as they are counted."""
+    return _NEWLINE.split(text)
 
 
 def _paragraphs(draft: Draft) -> list[Paragraph]:

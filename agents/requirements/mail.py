@@ -17,6 +17,14 @@ _OLDER = re.compile(
     re.IGNORECASE,
 )
 _SIGNATURE = re.compile(r"^--\s*$")
+_PROMPT = re.compile(r"^\s*>>>(?:\s|$)")
+_MARK = re.compile(r"^\s*>(?!>>(?:\s|$))")
+
+
+def prompt_lines(lines: Sequence[str]) -> frozenset[int]:
+    """Indexes of lines that an interactive session begins with `>>>`; beside a quotation it is one too."""
+    found = [at for at, line in enumerate(lines) if _PROMPT.match(line)]
+    return frozenset(at for at in found if not any(map(_MARK.match, lines[max(0, at - 1) : at + 2])))
 
 
 def aside_lines(lines: Sequence[str]) -> frozenset[int]:
@@ -25,10 +33,10 @@ def aside_lines(lines: Sequence[str]) -> frozenset[int]:
     headers = [at for at in top if _HEADER.match(lines[at])]
     if len(headers) < 2:
         return frozenset()
-    aside, older, signed = set(headers), False, False
+    aside, older, signed, prompts = set(headers), False, False, prompt_lines(lines)
     for at, line in enumerate(lines):
         older = older or bool(at > headers[-1] and _OLDER.match(line.strip()))
         signed = signed or bool(_SIGNATURE.match(line))
-        if older or signed or line.lstrip().startswith(">"):
+        if older or signed or (line.lstrip().startswith(">") and at not in prompts):
             aside.add(at)
     return frozenset(aside)

@@ -30,8 +30,8 @@ class ExtractedRequirement:
 
     `key` is short (R1, R2, …); `author_key` is the id that the author gave, "" without one. `lines` is the span in the
     source, first and last line included, counted from 1. `acceptance` are the criteria written with it. `section` is
-    the path of headings above it, outermost first. `passages` are spans elsewhere that explain it: examples, formats,
-    tables, and what names it.
+    the path of headings above it, outermost first. `passages` are spans elsewhere that explain it, the most telling
+    first: examples, formats, tables, and what names it.
     """
 
     key: str

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from agents.llm.tokens import count_tokens
 from agents.requirements.drafts import ID_WORD
 from agents.requirements.model import ExtractedRequirement, Lines, Paragraph
 
+PASSAGES_TOKENS = 1_500  # of one prompt
+_GAP = "…"
 # More passages help nobody, and a document may be made to have many.
 _MOST = 8
 # Names that mean the same thing wherever they stand: `list`, --as-json, notes.csv, /loans.
@@ -17,56 +21,129 @@ _NAME = re.compile(
     r"`([^`\s][^`\n]{1,60})`|(?<![\w-])(--[a-z][\w-]{1,40})|(?<!\w)(/?[A-Za-z][\w-]{0,40}\.[a-z]{2,5})\b"
 )
 _EXPLAINS = frozenset(("code", "table"))
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_BEFORE = re.compile(r"\b(?:above|preceding|previous|earlier)\b", re.IGNORECASE)
+_FORM = re.compile(r"\s*(?:`{3,}|~{3,}|>>>\s|\|)")  # lines whose form a text in one line loses
+
+
+@dataclass(slots=True)
+class _Place:
+    """Lines that may explain requirements, and what they name; `announces`: they end with a colon."""
+
+    lines: Lines
+    section: tuple[str, ...]
+    explains: bool
+    announces: bool
+    names: set[str]
 
 
 def with_passages(
     requirements: Sequence[ExtractedRequirement], left: Iterable[Paragraph]
 ) -> tuple[ExtractedRequirement, ...]:
-    """The requirements with their passages: line spans outside their own, in the order of the document."""
-    in_section: dict[tuple[str, ...], list[Lines]] = defaultdict(list)
-    naming: dict[str, list[Lines]] = defaultdict(list)
+    """The requirements with their passages: line spans outside their own, the most telling first.
+
+    What names the same things comes first, then the examples nearest to it, then what only refers to it.
+    """
+    found = _Places(_places(left))
+    return tuple(replace(requirement, passages=found.explaining(requirement)) for requirement in requirements)
+
+
+def _places(left: Iterable[Paragraph]) -> list[_Place]:
+    """Paragraphs in their order; rows of a table, and an example with the line that announces it, are one place."""
+    places: list[_Place] = []
     for paragraph in sorted(left, key=lambda p: p.lines):
         if paragraph.kind == "heading":
             continue
-        if paragraph.kind in _EXPLAINS:
-            _add(in_section[paragraph.section], paragraph.lines)
-        words = set(ID_WORD.findall(paragraph.text))
-        if paragraph.kind in _EXPLAINS:
-            words |= _names(paragraph.text) | set(paragraph.text.split())
-        for word in words:
-            _add(naming[word], paragraph.lines)
-    return tuple(_with(requirement, in_section, naming) for requirement in requirements)
+        explains, (a, b) = paragraph.kind in _EXPLAINS, paragraph.lines
+        names = {*ID_WORD.findall(paragraph.text), *_names(paragraph.text)}
+        if explains:
+            names |= {*paragraph.text.split(), *_WORD.findall(paragraph.text)}
+        last = places[-1] if places and places[-1].section == paragraph.section else None
+        if last and explains and a <= last.lines[1] + (2 if last.announces else last.explains):
+            last.lines, last.explains, last.announces = (last.lines[0], max(b, last.lines[1])), True, False
+            last.names |= names
+        else:
+            announces = paragraph.text.endswith((":", "\uff1a")) and not explains
+            places.append(_Place((a, b), paragraph.section, explains, announces, names))
+    return places
 
 
-def _with(
-    requirement: ExtractedRequirement,
-    in_section: dict[tuple[str, ...], list[Lines]],
-    naming: dict[str, list[Lines]],
-) -> ExtractedRequirement:
-    a, b = requirement.lines
-    found: set[Lines] = set(in_section.get(requirement.section, ())) if requirement.section else set()
-    for word in {requirement.author_key, *_names(" ".join((requirement.text, *requirement.acceptance)))} - {""}:
-        found.update(naming.get(word, ()))
-    outside = sorted(lines for lines in found if lines[1] < a or lines[0] > b)
-    return replace(requirement, passages=tuple(_merged(outside)[:_MOST]))
+class _Places:
+    """The places of a document, to be looked up by what they name and where they are."""
+
+    def __init__(self, places: Sequence[_Place]) -> None:
+        self.examples = [place for place in places if place.explains]
+        self.starts = [place.lines[0] for place in self.examples]
+        self.announcing = {place.lines[1]: place for place in places if place.announces}
+        self.in_section: dict[tuple[str, ...], list[_Place]] = defaultdict(list)
+        self.naming: dict[str, list[_Place]] = defaultdict(list)
+        for place in self.examples:
+            self.in_section[place.section].append(place)
+        for place in places:
+            for word in place.names:
+                self.naming[word].append(place)
+
+    def explaining(self, requirement: ExtractedRequirement) -> tuple[Lines, ...]:
+        """The lines that explain a requirement."""
+        a, b = requirement.lines
+        said = " ".join((requirement.text, *requirement.acceptance))
+        shared = _names(said)
+        refers = [word for word in (requirement.author_key,) if word]
+        found = [place for word in (*sorted(shared), *refers) for place in self.naming.get(word, ())]
+        found += self.in_section.get(requirement.section, ()) if requirement.section else ()
+        found += self._nearest(requirement, any_section=bool(_BEFORE.search(said)))
+        found += filter(None, (self.announcing.get(a - 1), self.announcing.get(a - 2)))
+
+        def worth(place: _Place) -> tuple[bool, int, int, Lines]:
+            distance = max(a - place.lines[1], place.lines[0] - b)
+            return not place.explains, -len(shared & place.names), distance, place.lines
+
+        order = dict.fromkeys(place.lines for place in sorted(found, key=worth))
+        return tuple(one for one in order if one[1] < a or one[0] > b)[:_MOST]
+
+    def _nearest(self, requirement: ExtractedRequirement, *, any_section: bool) -> list[_Place]:
+        """The examples next before and after it, of its section and those beside it; `any_section` is for the first."""
+        at = bisect_left(self.starts, requirement.lines[0])
+        around = requirement.section[: max(1, len(requirement.section) - 1)]
+        before, after = self.examples[max(0, at - 1) : at], self.examples[at : at + 1]
+        beside = [one for one in (*before, *after) if one.section[: len(around)] == around and around]
+        return [*(before if any_section else ()), *beside]
 
 
 def _names(text: str) -> set[str]:
-    return {next(filter(None, found)) for found in _NAME.findall(text[:4_000])}
+    """Names as they are written, and the first word of a call or command in backticks."""
+    names = {next(filter(None, found)) for found in _NAME.findall(text[:4_000])}
+    return names | {found[0] for name in names if (found := _WORD.match(name))}
 
 
-def _add(spans: list[Lines], lines: Lines) -> None:
-    if spans and lines[0] <= spans[-1][1] + 1:
-        spans[-1] = (spans[-1][0], max(spans[-1][1], lines[1]))
-    elif len(spans) < _MOST:
-        spans.append(lines)
+def passages_text(lines: Sequence[str], places: Iterable[tuple[Lines, Iterable[Sequence[int]]]]) -> str:
+    """What a document says of requirements besides their texts, in its own lines and order, within PASSAGES_TOKENS.
+
+    `places` are the lines of each requirement and its passages. Their best ones come first, each line once. Of its
+    own lines a requirement is shown those that hold an example or a table, which its text tells in one line.
+    """
+    rows = [[own, *((one[0], one[-1]) for one in list(passages)[:_MOST])] for own, passages in places]
+    wanted = [row[0] for row in rows if any(map(_FORM.match, lines[max(0, row[0][0] - 1) : row[0][1]]))]
+    wanted += [row[number] for number in range(1, _MOST + 1) for row in rows if number < len(row)]
+    shown: set[int] = set()
+    left = PASSAGES_TOKENS
+    for first, last in wanted:
+        place = set(range(max(1, first), min(last, len(lines)) + 1)) | _heading_rows(lines, first)
+        cost = count_tokens("\n".join(lines[number - 1] for number in sorted(place - shown))) + 2
+        if place and cost <= left:
+            left -= cost if place - shown else 0
+            shown |= place
+    made: list[str] = []
+    for number in sorted(shown):
+        if made and number - 1 not in shown:
+            made.append(_GAP)
+        made.append(lines[number - 1])
+    return "\n".join(made)
 
 
-def _merged(spans: Sequence[Lines]) -> list[Lines]:
-    merged: list[Lines] = []
-    for lines in spans:
-        if merged and lines[0] <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], lines[1]))
-        else:
-            merged.append(lines)
-    return merged
+def _heading_rows(lines: Sequence[str], first: int) -> set[int]:
+    """The rows that a table begins with, for one of its further rows."""
+    at = first
+    while 1 < at <= len(lines) and all(line.lstrip().startswith("|") for line in lines[at - 2 : at]):
+        at -= 1
+    return {at, at + 1} - {number for number in (at, at + 1) if number >= first}

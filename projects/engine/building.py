@@ -44,7 +44,7 @@ def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> 
 
 def task_data(task: Task) -> dict[str, Any]:
     """The task as plain data for the graph's state."""
-    rows = list(task.requirements.order_by("ordinal"))
+    rows = list(task.requirements.select_related("document").order_by("ordinal"))
     dropped = {row.key for row in rows if progress.drops(task, row)}
     requirements = [
         {name: getattr(row, name) for name in ("key", "author_key", "text", "kind", "acceptance")} for row in rows
@@ -63,6 +63,7 @@ def task_data(task: Task) -> dict[str, Any]:
         "note": task.note,
         "generation": task.generation,
         "requirements": documents.with_mentioned(requirements, task.run.project),
+        "passages": documents.passages_of((row for row in rows if row.key not in dropped), task.files),
     }
 
 

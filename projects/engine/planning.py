@@ -71,6 +71,10 @@ class DatabasePlanStore:
             for row in gone
         ]
 
+    def passages(self) -> str:
+        built = [one.requirement.key for one in progress.scope_of(self._document).built]
+        return documents.passages_of(self._accepted().exclude(key__in=built).select_related("document"))
+
     def background(self) -> list[str]:
         scope = progress.scope_of(self._document)
         lines = [f"{one.requirement.name}, built: {one.requirement.text}" for one in scope.built]

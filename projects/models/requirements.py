@@ -117,7 +117,7 @@ class Requirement(models.Model):
     line_start = models.PositiveIntegerField(default=0, help_text="1-based; 0 when not in the document")
     line_end = models.PositiveIntegerField(default=0)
     acceptance = models.JSONField(default=list)
-    # [[a, b], …]: lines elsewhere in the document that explain it.
+    # [[a, b], …]: lines elsewhere in the document that explain it, the most telling first.
     passages = models.JSONField(default=list)
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.EXPLICIT)
     reason = models.TextField(blank=True, help_text="Why it was inferred or implied.")

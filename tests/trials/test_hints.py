@@ -20,6 +20,7 @@ HEAD = {
     "expects": "",
     "note": "",
     "requirements": "",
+    "passages": "",
     "description": label("Do it.\n- a → b", Source.MODEL),
     "existing": "",
     "tests_go": "",

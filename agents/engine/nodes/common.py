@@ -65,6 +65,7 @@ def task_facts(task: Mapping[str, Any], ctx: TaskContext) -> dict[str, Any]:
         "expects": label(task.get("expects", ""), Source.MODEL),
         "files": task.get("files", []),
         "requirements": label(requirements_text(requirements), Source.DOCUMENT) if requirements else "",
+        "passages": label(task.get("passages", ""), Source.DOCUMENT),
     }
 
 

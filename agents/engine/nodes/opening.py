@@ -66,7 +66,8 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
 def about_of(task: Mapping[str, Any]) -> str:
     """The task in words, for finding code that fits it."""
     wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
-    return f"{task['title']}\n{task.get('description', '')}\n{task.get('expects', '')}\n{wanted}"
+    rest = (task.get(name, "") for name in ("description", "expects"))
+    return "\n".join([task["title"], *rest, wanted, *filter(None, [task.get("passages", "")])])
 
 
 def room_beside(ctx: TaskContext, persona: Persona, messages: Sequence[Message]) -> int:

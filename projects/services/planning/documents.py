@@ -14,9 +14,10 @@ from django.db import transaction
 from django.db.models import Max
 
 from agents.requirements.documents import Document
-from agents.requirements.extract import extract
+from agents.requirements.extract import extract, lines_of
 from agents.requirements.hints import Hint, hints_for
 from agents.requirements.implicit import imply
+from agents.requirements.passages import passages_text
 from agents.requirements.readers.folders import specifications
 from agents.secrets.redaction import redact
 from projects.engine.paths import repository_of
@@ -270,6 +271,22 @@ def with_mentioned(rows: Iterable[Mapping[str, Any]], project: Project) -> list[
     others = known.exclude(key__in=[row["key"] for row in rows]).exclude(author_key="").order_by("document__version")
     said = dict(others.values_list("author_key", "text"))
     return [{**row, "acceptance": [*row["acceptance"], *_said_in(row["text"], said)]} for row in rows]
+
+
+def passages_of(requirements: Iterable[Requirement], files: Iterable[str] = ()) -> str:
+    """What their documents say of requirements, and of files, besides their texts: examples, formats, paths."""
+    names = "|".join(re.escape(name) for path in files for name in sorted({path, path.rpartition("/")[2]}))
+    naming = re.compile(rf"(?<![\w/.-])(?:{names})(?![\w/-])") if names else None
+    by_document: dict[RequirementDocument, list[Requirement]] = {}
+    for row in requirements:
+        by_document.setdefault(row.document, []).append(row)
+    told = []
+    for document, rows in by_document.items():
+        places = [((row.line_start, row.line_end), row.passages) for row in rows if row.line_start]
+        left = [one for one in document.unmapped if naming and naming.search(str(one.get("text", "")))]
+        places.append(((0, 0), [one["lines"] for one in left if one.get("lines")]))
+        told.append(passages_text(lines_of(document.text), places))
+    return "\n\n".join(filter(None, told))
 
 
 def _said_in(text: str, said: Mapping[str, str]) -> list[str]:

@@ -21,6 +21,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         files=["calc.py"],
         long=[],
         tests_go="",
+        passages=label(texts.get("passages", ""), Source.DOCUMENT),
         requirements=label(texts.get("requirements", ""), Source.DOCUMENT),
         note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()),
         lessons=label(texts.get("lessons", ""), Source.MODEL),

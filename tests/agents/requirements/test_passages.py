@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from agents.llm.tokens import count_tokens
 from agents.requirements.extract import extract
+from agents.requirements.passages import PASSAGES_TOKENS, passages_text
 
 TEXT = """# Notes
 
@@ -26,7 +30,7 @@ FR-2 came up in the interviews.
 
 def test_examples_of_its_section_and_what_names_it_are_passages_of_a_requirement() -> None:
     passages = {r.author_key: r.passages for r in extract(TEXT).requirements}
-    assert passages == {"FR-1": ((7, 9), (17, 17)), "FR-2": ((7, 9), (12, 12))}
+    assert passages == {"FR-1": ((17, 17), (7, 9)), "FR-2": ((7, 9), (12, 12))}
 
 
 def test_its_own_lines_are_no_passage() -> None:
@@ -46,3 +50,82 @@ def test_a_single_wish_is_the_requirement_and_is_asked_about() -> None:
     assert len(found.questions) == 1
     assert found.unmapped == ()
     assert extract("what about books?\n").requirements == ()
+
+
+ABOVE = """# dictdiff
+
+## Usage
+
+>>> diff({"a": 1}, {"a": 2})
+{'changed': {'a': (1, 2)}}
+
+The output has one line for each change:
+
+```
+a: 1 -> 2
+```
+
+## Requirements
+- FR-1: The result above names what was changed.
+- FR-2: The code is in `dictdiff.py`.
+
+## Files
+
+`dictdiff.py` holds `diff`, and nothing else.
+"""
+
+
+def test_the_nearest_examples_before_and_after_a_requirement_are_its_passages() -> None:
+    first, second = extract(ABOVE).requirements
+    assert first.passages[0] == (8, 12)
+    assert (19 + 1, 19 + 1) in second.passages
+
+
+def test_a_doctest_is_an_example_and_keeps_its_prompt() -> None:
+    found = extract(ABOVE)
+    (session,) = [paragraph for paragraph in found.unmapped if paragraph.lines == (5, 6)]
+    assert (session.kind, session.text[:9]) == ("code", ">>> diff(")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("## Features\n- Query:\n  ```\n  >>> f(1)\n  > 2\n  ```\n", "Query: >>> f(1) > 2"),
+        ("> The tool must be fast.\n>> It must be small.\n>>> It must be free.\n", ">> It must be free."),
+        ("## Needs\n- Calls shall return:\n  >>> f(1)\n  1\n", "Calls shall return: >>> f(1) 1"),
+    ],
+)
+def test_a_prompt_is_no_quotation_and_a_quotation_is_no_prompt(text: str, kept: str) -> None:
+    assert kept in [requirement.text for requirement in extract(text).requirements]
+
+
+def test_a_mail_keeps_its_examples_and_loses_what_it_quotes() -> None:
+    head = "From: Ann\nSubject: The tool\n\nThe tool must add.\n\n"
+    told = [paragraph.kind for paragraph in extract(f"{head}>>> add(1, 2)\n3\n").unmapped]
+    assert "code" in told
+    assert "code" not in [p.kind for p in extract(f"{head}> yes\n>>> The tool must fly.\n").unmapped]
+
+
+def test_the_texts_of_passages_are_the_documents_own_lines_each_once() -> None:
+    lines = TEXT.splitlines()
+    rows = [(one.lines, one.passages) for one in extract(TEXT).requirements]
+    told = passages_text(lines, rows)
+    assert told == "\n".join(
+        [*lines[6:9], "…", lines[11], "…", "| name | holds |", "|---|---|", "| notes.csv | `notes add` writes here |"]
+    )
+    assert passages_text(lines, rows) == told
+
+
+def test_a_requirement_that_holds_an_example_is_shown_with_its_lines() -> None:
+    text = "## Features\n- Query:\n  ```\n  GET /x\n  name: y\n  ```\n- Other\n"
+    found = extract(text).requirements
+    assert passages_text(text.splitlines(), [(one.lines, one.passages) for one in found]) == text[12:-9]
+
+
+def test_passages_keep_to_their_budget_and_the_best_of_each_requirement_come_first() -> None:
+    lines = [f"line {number} " + "word " * 40 for number in range(1, 2_001)]
+    rows = [((1, 1), [[number * 10, number * 10 + 8], [1_900, 1_990]]) for number in range(1, 120)]
+    told = passages_text(lines, rows)
+    assert PASSAGES_TOKENS / 2 < count_tokens(told) <= PASSAGES_TOKENS
+    assert "line 10 " in told
+    assert "line 1900" not in told

@@ -72,3 +72,12 @@ def test_a_repair_says_which_file_of_the_task_was_not_written(tmp_path):
         row["blobs"]["prompt"][-1] for row in bench.event_log.of("thought") if row["payload"]["step"] == "repair"
     ]
     assert "Tests: 1 failed. Files of this task that you have not written: more.py.\n" in prompt
+
+
+def test_tester_coder_and_reviewer_see_the_document_in_its_own_lines(tmp_path):
+    replies = {"tester-tests": code("tests/test_sums.py", TESTS), "coder-code": code("calc.py", ADD)}
+    bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(passages=">>> add(2, 3)\n5"))
+    bench.run()
+    prompts = {row["payload"]["step"]: row["blobs"]["prompt"][1] for row in bench.event_log.of("thought")}
+    shown = "(examples, formats):\n```from=document\n>>> add(2, 3)\n5\n```\n"
+    assert [step for step in ("tests", "code", "review") if shown in prompts[step]] == ["tests", "code", "review"]

@@ -188,3 +188,18 @@ def test_a_requirement_brings_what_those_say_that_it_mentions():
     (row,) = documents.with_mentioned(rows, project)
     assert row["acceptance"] == ["two are refused", "FR-01 says: The user shall add a to-do with a title."]
     assert documents.with_mentioned([rows[0] | {"key": "FR-01"}], project)[0]["acceptance"] == ["two are refused"]
+
+
+def test_a_task_and_the_planner_are_told_what_the_document_says_besides():
+    text = (
+        b"# Notes\n\n## Usage\n\n>>> save('Milk')\n'saved'\n\n## Requirements\n- FR-1: `save` keeps a note.\n"
+        b"- FR-2: Lines are short.\n\n## Parts\n\nThe code is in `notes/core.py`.\n"
+    )
+    project = make_project()
+    document = documents.upload_document(project, text, "prd.md", by=owner_of(project))
+    documents.extract_written(document)
+    rows = list(document.requirements.filter(author_key="FR-1"))
+    assert documents.passages_of(rows) == ">>> save('Milk')\n'saved'"
+    told = documents.passages_of(rows, ["notes/core.py"])
+    assert told == ">>> save('Milk')\n'saved'\n…\nThe code is in `notes/core.py`."
+    assert "core" not in documents.passages_of(rows, ["score.py"])
