@@ -15,7 +15,8 @@ from agents.requirements.sentences import is_modal, label_of
 from agents.requirements.tables import Table, flat_table, pipe_table
 
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"
-_ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+# Headings of Markdown, of AsciiDoc and wikis, of Textile.
+_ATX = re.compile(r"^ {0,3}(?:(#{1,6})\s+(.*?)[\s#]*|(={1,6})\s*([^\s=].*?)[\s=]*|h([1-6])\.\s+(.*?))$")
 _ITEM = re.compile(
     r"^(\s*)([-*+•‣◦–・]|\d{1,3}[.)、]|[a-zа-я][.)]|\([a-z0-9]{1,2}\)|[①-⑳])(?:\s+|(?<=[・、①-⑳]))"
     r"(\[[ xX]\]\s+)?(\S.*)$"
@@ -37,6 +38,11 @@ _CLAUSE = re.compile(r"^\d{1,2}(?:\.\d{1,3}){1,4}[.)]?\s+[^\W\d_]")
 # "3.1  The desk shall …", whose further lines hang below its text.
 _NUMBERED = re.compile(r"^\s*(?:\d+(?:\.\d+)*[.)]?|[A-Z]{1,8}[-_]?\d[\w.-]*:?)\s+\S")
 _GHERKIN = re.compile(r"^\s*(?:Scenario(?: Outline)?:|Given |When |Then |And |But |Examples:|Background:)")
+# Notes, footnotes and comments of reStructuredText and AsciiDoc.
+_REMARK = re.compile(
+    r"^(?:\.\.\s+(?:(?:note|tip|hint|warning|caution|attention|important|seealso|admonition)::|\[[^\]]*\]|(?![\w-]+::|_))"
+    r"|//(?!/)\s|(?:NOTE|TIP|CAUTION):)\s*"
+)
 _WRAP = (40, 140)
 
 
@@ -94,7 +100,7 @@ class _Parser:
         self.blocks: list[DocumentBlock] = []
         self.fences = _closed_fences(lines)
         self.markers = self._open_listing_fences()
-        atx = sum(1 for line in lines if line.startswith("#") and _ATX.match(line))
+        atx = sum(1 for line in lines if line[:1] in ("#", "=", "h") and _ATX.match(line))
         # One title line does not make a Markdown document.
         self.plain = atx <= 1
         self.width = _wrap_width(lines)
@@ -141,9 +147,12 @@ class _Parser:
             return self._session(at)
         atx = _ATX.match(line)
         if atx:
-            self._add("heading", at, at, atx[2].strip(), level=len(atx[1]))
+            level = len(atx[1] or atx[3] or "") or int(atx[5])
+            self._add("heading", at, at, (atx[2] or atx[4] or atx[6] or "").strip(), level=level)
             return at + 1
-        if blank and at + 1 < len(self.lines) and self._setext(at):
+        if _REMARK.match(line):
+            return self._remark(at)
+        if (blank or self._is_overlined(at)) and at + 1 < len(self.lines) and self._setext(at):
             return at + 2
         if _RULE.match(line):
             return at + 1
@@ -189,10 +198,23 @@ class _Parser:
         self._add("code", at, stop - 1, "\n".join(self.lines[at:stop]), indent=indent)
         return stop
 
+    def _remark(self, at: int) -> int:
+        """A comment or a note, with the lines that are indented below it."""
+        stop, last = at + 1, at
+        if self.lines[at].startswith(".."):
+            while stop < len(self.lines) and (not self.lines[stop].strip() or self.lines[stop][0] == " "):
+                last = stop if self.lines[stop].strip() else last
+                stop += 1
+        text = " ".join(line.strip() for line in self.lines[at : last + 1] if line.strip())
+        self._add("para", at, last, f"# {_REMARK.sub('', text)}", aside=True)
+        return last + 1
+
     def _gherkin(self, first: int, stop: int) -> None:
         for kind, a, b in gherkin.parts(self.lines, first, stop):
             text = " ".join(line.strip() for line in self.lines[a : b + 1] if line.strip())
-            self._add("scenario" if kind == "scenario" else "para", a, b, text, aside=kind != "scenario")
+            marks = [line.strip() for line in self.lines[a : b + 1] if line.lstrip().startswith(("#", "@"))]
+            block_kind = "scenario" if kind == "scenario" else "para"
+            self._add(block_kind, a, b, text, aside=kind != "scenario", marker=" ".join(marks))
 
     def _setext(self, at: int) -> bool:
         under = self.lines[at + 1].strip()
@@ -206,8 +228,14 @@ class _Parser:
             or "|" in title
         ):
             return False
-        self._add("heading", at, at + 1, title, level=1 + _UNDERLINES.index(under[0]))
+        level = 0 if self._is_overlined(at) else 1 + _UNDERLINES.index(under[0])
+        self._add("heading", at, at + 1, title, level=level)
         return True
+
+    def _is_overlined(self, at: int) -> bool:
+        """Whether a line is the title of a document of reStructuredText, between two rules of the same sign."""
+        over, under = (self.lines[i].strip() if 0 <= i < len(self.lines) else "" for i in (at - 1, at + 1))
+        return len(over) > 2 and over == under and set(over) == {over[0]} and over[0] in _UNDERLINES
 
     def _plain_heading(self, at: int, blank: bool) -> int:
         """The depth of a heading that only its words give away; 0 when the line is none."""
@@ -224,7 +252,7 @@ class _Parser:
             self.top_number, self.nested_numbers = 0, False
             return 1
         number = heading_number(line)
-        if number and _is_title(line):
+        if number and (_is_title(line) or self._opens_clauses(at, number)):
             return self._number_level(number)
         if line.endswith(":") and heading_role(line) == "acceptance" and (not blank or self.lines[at][:1].isspace()):
             # It opens the criteria of the requirement above it, not a section.
@@ -238,6 +266,12 @@ class _Parser:
         if followed and _is_title(line) and heading_number(self.lines[at + 1].strip()) == (1,) and self.top_number:
             return 7
         return 0
+
+    def _opens_clauses(self, at: int, number: tuple[int, ...]) -> bool:
+        """Whether the next text is the first clause below this number: 6.1 below 6."""
+        following = next((line for line in self.lines[at + 1 : at + 4] if line.strip()), "")
+        line = self.lines[at].rstrip()
+        return heading_number(following) == (*number, 1) and line[-1] not in ".;:,?!。" and not is_modal(line)
 
     def _number_level(self, number: tuple[int, ...]) -> int:
         # Numbering that starts again counts inside the section without a number above it.
@@ -286,7 +320,8 @@ class _Parser:
             return False
         if kind == "item" and len(line) - len(text) >= inner > 0:
             return True
-        if kind == "para" and len(line) - len(text) >= inner + 4 and _NUMBERED.match(self.lines[at - 1]):
+        deeper = len(line) - len(text) - inner
+        if kind == "para" and ((deeper >= 4 and _NUMBERED.match(before)) or (deeper >= 2 and _is_term(before))):
             self.hanging = len(line) - len(text)
         if kind == "para" and self.hanging and len(line) - len(text) == self.hanging:
             return True
@@ -298,6 +333,11 @@ class _Parser:
         if not self.width:
             return False
         return len(before) >= self.width * 0.6 and len(before) + 1 + len(text.split(" ", 1)[0]) > self.width - 4
+
+
+def _is_term(line: str) -> bool:
+    """Whether a line may be the term of a definition that is indented below it."""
+    return len(line) <= 60 and line.rstrip()[-1:] not in ".:;,!?。\uff1a"
 
 
 def _is_title(line: str) -> bool:

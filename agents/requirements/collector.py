@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from agents.requirements.blocks import DocumentBlock
 from agents.requirements.drafts import ID_WORD, Draft
+from agents.requirements.languages import is_open, says
 from agents.requirements.model import KINDS, Kind, Paragraph
 from agents.requirements.outline import Outline
+from agents.requirements.rows import table_drafts
 from agents.requirements.sections import Role, heading_role
 from agents.requirements.sentences import goes_on, is_modal, label_of, split_sentences, tidy
-from agents.requirements.survey import has_ids, id_families, is_bare, is_design_document, is_talk, title_line
+from agents.requirements.survey import (
+    has_ids,
+    id_families,
+    is_bare,
+    is_design_document,
+    is_specification,
+    is_talk,
+    title_line,
+)
+from agents.requirements.tables import Table
 from agents.requirements.verdicts import of_sentence
 
 _KINDS = frozenset(KINDS)
@@ -27,20 +38,20 @@ class Collector:
         self.known_ids = {block.defines.key for block in blocks if block.defines}
         self.numbered = has_ids(blocks, self.families)
         self.design = not self.numbered and is_design_document(blocks)
-        talk, bare = is_talk(blocks), is_bare(blocks)
-        self.letter = talk or bare
-        self.listed = bare and not talk and not self.numbered
-        title = title_line(blocks)
-        named = next((heading_role(b.text) for b in blocks if b.a == title), None)
-        parts = named if named in ("functional", "non_functional") and not self.numbered else None
-        self.outline = Outline(design=self.design, title=title, parts=parts)
+        self.talk, bare = is_talk(blocks), is_bare(blocks)
+        self.letter = self.talk or bare
+        self.listed = bare and not self.talk and not self.numbered
+        parts: Role = "functional" if is_specification(blocks) and not self.numbered else "part"
+        title, name = title_line(blocks), title_line(blocks, least=2)
+        self.outline = Outline(design=self.design, title=title, name=name, parts=parts)
 
     def _prose(self, block: DocumentBlock, role: Role = "prose") -> None:
         """Sentence by sentence: what is asked for, excluded, withdrawn or open; the rest is left over.
 
         In a section of requirements the rest details the sentence before it.
         """
-        at, before = 0, None
+        at, before, past = 0, None, False
+        rules = not self.talk and self.outline.role() not in ("mute", "goal") and bool(self.outline.sections)
         sentences = split_sentences(block.text)
         spoken = self.letter and block.text[:1] in '"“„«「'  # what somebody asked to pass on
         for number, sentence in enumerate(sentences, start=1):
@@ -49,8 +60,15 @@ class Collector:
             a, b = block.lines_of(start, start + len(sentence) - 1)
             b = block.b if number == len(sentences) else b
             piece = DocumentBlock("para", a, b, sentence)
-            verdict = of_sentence(sentence.strip('"“”„«»「」') if spoken else sentence, letter=self.letter)
-            details = goes_on(sentence) if verdict == "functional" else role != "prose" or goes_on(sentence)
+            said = sentence.strip('"“”„«»「」') if spoken else sentence
+            verdict = of_sentence(said, letter=self.letter, rules=rules)
+            further = goes_on(sentence)
+            if verdict is None and number == 1 and role != "prose" and not says("today", sentence):
+                verdict = "functional"
+            details = further if verdict == "functional" else role != "prose" or further
+            if verdict == "functional" and further and (past or says("example", sentence)):
+                verdict = None
+            past = says("today", sentence) or (past and further)
             if before and details and verdict in (None, "functional"):
                 before.add(sentence, span_of(piece))
                 continue
@@ -74,6 +92,24 @@ class Collector:
             self.drafts, self.unmapped = [self._draft(block, "functional")], []
             self.outline.headings.clear()
         self.questions.append(Paragraph(_TOO_SHORT, (block.a, block.b), "question"))
+
+    def _rows(self, table: Table, role: Role) -> list[Draft]:
+        """Keep the requirements and the questions of a table; the answer are the requirements."""
+        for row in table.rows if role == "question" else ():
+            text = tidy(" | ".join(" ".join(cell) for cell in row.cells))
+            if any(is_open(" ".join(cell)) for cell in row.cells) and "~~" not in text:
+                self.questions.append(Paragraph(text, (row.a, row.b), "question", self.outline.place()[0]))
+        made = [] if role == "question" else table_drafts(table, role, self.families, design=self.design)
+        for draft in made:
+            draft.section, draft.step = self.outline.place()
+            self._keep(draft)
+        return made
+
+    def demands(self, heading: DocumentBlock) -> bool:
+        """Whether a heading below the title is itself the statement."""
+        if heading.a in (self.outline.title, self.outline.name) or not is_modal(heading.text):
+            return False
+        return heading_role(heading.text) in (None, "functional", "non_functional", "constraint")
 
     def is_remark(self, block: DocumentBlock, role: Role) -> bool:
         """A remark among requirements with ids."""

@@ -72,4 +72,9 @@ def is_excluded(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return _NUMBER.sub("", text[:_NEAR].lstrip(_MARKUP)).lower()
+    return lowered(_NUMBER.sub("", text[:_NEAR].lstrip(_MARKUP)))
+
+
+def lowered(text: str) -> str:
+    """The text in lower case, where a Turkish capital gives one letter and not two."""
+    return text.replace("İ", "i").lower()

@@ -12,12 +12,12 @@ _KINDS = frozenset(KINDS)
 class Outline:
     """The stack of open sections; `headings` keeps all that ever were.
 
-    `title` is the line of the heading that names the document ("Requirements of the shop"), `parts` what its sections
-    are about unless they say so themselves.
+    `title` is the line of the heading that names the document ("Requirements of the shop"), `name` the same where it
+    is the only one above others, `parts` what its sections are about unless they say so themselves.
     """
 
-    def __init__(self, *, design: bool, title: int = 0, parts: Role | None = None) -> None:
-        self.title, self.parts = title, parts
+    def __init__(self, *, design: bool, title: int = 0, name: int = 0, parts: Role = "part") -> None:
+        self.title, self.name, self.parts = title, name, parts
         self.sections: list[DraftSection] = []
         self.headings: list[DraftSection] = []
         self.design = design
@@ -27,7 +27,7 @@ class Outline:
         self._leave(title, level)
         above = self.role()
         own: Role | None = "prose" if line == self.title else heading_role(title)
-        if own is None and len(self.sections) == 1 and self.sections[0].line == self.title:
+        if own is None and line != self.name and all(s.line in (self.title, self.name) for s in self.sections):
             own = self.parts
         if own == "design" and (not self.design or above in _KINDS):
             own = None

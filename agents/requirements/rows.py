@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agents.requirements.drafts import Draft
+from agents.requirements.drafts import ID_WORD, Draft
 from agents.requirements.ids import IdMatch, bare_id, defined_id
 from agents.requirements.languages import is_excluded, wording
 from agents.requirements.model import KINDS, Kind
@@ -14,6 +14,8 @@ from agents.requirements.tables import Table, TableRow
 # What is said about a requirement rather than by it.
 ASIDE = frozenset(
     "priority status owner estimate effort persona actor phase sprint moscow priorität priorité prioridad prioridade "
+    "prio wichtigkeit source origin quelle herkunft origen fuente origine origem fonte bron źródło источник kaynak "
+    "来源 出典 출처 version release stufe étape etapa fase etap этап aşama 阶段 段階 단계 wer who état stan durum "
     "priorità prioriteit priorytet приоритет öncelik 优先级 優先度 우선순위 estado stato статус 状态".split()
 )
 _WONT = re.compile(r"\W{0,3}(?:won.?t|out\b|later\b)", re.IGNORECASE)
@@ -22,6 +24,8 @@ _TRACE = tuple("test cover trace task verif implement module component maps owne
 
 def table_drafts(table: Table, role: Role, families: frozenset[str], *, design: bool) -> list[Draft]:
     """One draft per row; none when the table is about something else."""
+    if _is_register(table):
+        return []
     ids = table.id_column()
     names = [name.strip().strip("*_`").lower() for name in table.header]
     if ids >= 0:
@@ -79,6 +83,12 @@ def _is_trace(names: list[str], ids: int) -> bool:
     return bool(others) and all(any(word in name for word in _TRACE) for name in others)
 
 
+def _is_register(table: Table) -> bool:
+    """A table whose rows begin with several ids each refers to requirements."""
+    counts = [len(ID_WORD.findall(row.cell(0))) for row in table.rows]
+    return all(counts) and max(counts, default=0) > 1
+
+
 def _draft(row: TableRow, kind: Kind, text: str, names: list[str]) -> Draft:
     draft = Draft(row.a, row.b, kind, [text], source="row")
     draft.blocks = [("table", row.a, row.b, " | ".join(row.cell(i) for i in range(len(row.cells))))]
@@ -97,7 +107,7 @@ def _only_values(table: Table) -> bool:
 
 
 def _states(cell: str) -> bool:
-    return len(cell.split()) > 3 or (not cell.isascii() and len(cell) > 9)
+    return sum(any(map(str.isalpha, word)) for word in cell.split()) > 3 or (not cell.isascii() and len(cell) > 9)
 
 
 def _any(name: str, columns: list[str]) -> bool:

@@ -6,15 +6,22 @@ import re
 from functools import cache, lru_cache
 from typing import Literal
 
-from agents.requirements.languages import wording
+from agents.requirements.languages import lowered, wording
 from agents.requirements.model import Kind
 from agents.requirements.rules import rules
 
 # question: what is open
-# prose: sentences with "shall" and the like count · mute: stories only · design: statements of an architecture
-Role = Kind | Literal["prose", "mute", "design", "question"]
+# prose: sentences with "shall" and the like count · part: a part of the product, whose list items count too ·
+# mute: stories only · design: statements of an architecture
+Role = Kind | Literal["prose", "part", "mute", "design", "question"]
 
 _NUMBER = re.compile(r"^(\d{1,3}(?:\.\d{1,3}){0,5})[.):]?\s+")
+# Numbers that are not written in digits: 三、 or 第三章 or IV. or 제3장.
+_WRITTEN = re.compile(
+    r"^(?:第?([一二三四五六七八九十]{1,3})(?:[、.\uff0e]|[章节節部]\s?)|([IVX]{1,5})[.)]\s+|[第제]\s?(\d{1,2})\s?[章节節部장]\s*)(?=\S)"
+)
+_DIGITS = "一二三四五六七八九十"
+_ROMAN = "I II III IV V VI VII VIII IX X XI XII XIII XIV XV".split()
 _STEP = re.compile(
     r"^(step|phase|stage|part|release|milestone|iteration|sprint|epic|module)\s+(\d{1,3})\b", re.IGNORECASE
 )
@@ -25,9 +32,9 @@ _LETTERED = re.compile(r"^[A-Z][.)]\s")
 def plain_title(heading: str) -> str:
     """The heading in lower case without its number and its markup."""
     text = heading.strip().strip("*_:#").strip()
-    text = _NUMBER.sub("", text)
+    text = _WRITTEN.sub("", _NUMBER.sub("", text))
     text = _LETTERED.sub("", text)
-    return " ".join(text.strip("*_: ").lower().split())
+    return " ".join(lowered(text.strip("*_: ")).split())
 
 
 def heading_role(heading: str) -> Role | None:
@@ -75,9 +82,21 @@ def is_known_title(line: str) -> bool:
 
 
 def heading_number(heading: str) -> tuple[int, ...]:
-    """2.1 as (2, 1); empty when the heading has no number."""
-    found = _NUMBER.match(heading.strip().strip("*_").strip())
-    return tuple(int(part) for part in found[1].split(".")) if found else ()
+    """2.1 as (2, 1), 三、 as (3,); empty when the heading has no number."""
+    text = heading.strip().strip("*_").strip()
+    found = _NUMBER.match(text)
+    if found:
+        return tuple(int(part) for part in found[1].split("."))
+    written = _WRITTEN.match(text)
+    if not written:
+        return ()
+    if written[1]:
+        tens, _, ones = written[1].rpartition("十")
+        ten = 10 * (_DIGITS.find(tens) + 1 if tens else 1) if "十" in written[1] else 0
+        return (ten + (_DIGITS.index(ones[-1]) + 1 if ones else 0),)
+    if written[2]:
+        return (_ROMAN.index(written[2]) + 1,) if written[2] in _ROMAN else ()
+    return (int(written[3]),)
 
 
 def step_label(heading: str) -> str:

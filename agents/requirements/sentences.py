@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from agents.requirements.languages import wording
+from agents.requirements.languages import ends_open, lowered, says, wording
 
-_QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|„[^“”]{0,400}[“”]|«[^»]{0,400}»|「[^」]{0,400}」|`[^`]{0,200}`")
+# Quotations, and what a legend explains: "M = must".
+_MENTIONED = re.compile(
+    r"=\s?\w+|\"[^\"]{0,400}\"|“[^”]{0,400}”|„[^“”]{0,400}[“”]|«[^»]{0,400}»|「[^」]{0,400}」|`[^`]{0,200}`"
+)
 _SENTENCE_END = re.compile(
-    r"[.!?][\"”’')\]*_]{0,3}\s(?=[\"“‘«„(\[*_`]{0,3}\S)|[。\uff01\uff1f][」』\uff09)”]{0,2}(?=.)"
+    r"[.!?][\"”’')\]*_]{0,3}\s(?=[\"“‘«„(\[*_`]{0,3}\S)|(?:[。\uff01\uff1f]|\?(?=[^\x00-\x7f]))[」』\uff09)”]{0,2}(?=.)"
 )
 _OPENING = '"“‘«„([*_`'
 _ABBREVIATIONS = (
@@ -32,12 +35,18 @@ def is_modal(text: str) -> bool:
     if text.rstrip().endswith(("?", "\uff1f")):
         return False
     demands = wording("modal")
-    return bool(demands.search(text.lower())) and bool(demands.search(_QUOTED.sub("", text).lower()))
+    return bool(demands.search(lowered(text))) and bool(demands.search(lowered(_MENTIONED.sub("", text))))
+
+
+def asks(text: str) -> bool:
+    """Whether the text is a question, maybe with a remark after it that demands nothing."""
+    first, *others = split_sentences(text) or [""]
+    return ends_open(text) or (ends_open(first) and not any(map(is_modal, others)))
 
 
 def goes_on(sentence: str) -> bool:
     """Whether the sentence is only understood with the one before it."""
-    return bool(_GOES_ON.match(sentence))
+    return bool(_GOES_ON.match(sentence)) or says("example", sentence)
 
 
 def split_sentences(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from agents.requirements.sentences import is_modal, label_of, user_story
 # "### Requirement: Login" of OpenSpec, which has names for ids.
 NAMED = re.compile(r"^Requirement\s{0,2}[:\uff1a]\s*(?=\S)")
 _ENDPOINT = re.compile(r"^[*_`]{0,3}(?:GET|POST|PUT|PATCH|DELETE|HEAD)[*_`]{0,3}\s+[*_`]{0,3}/")
+_TITLE = 80
 _SENTENCE_ENDS = ".!;。\uff01\uff1b"
 
 
@@ -32,6 +33,8 @@ def has_ids(blocks: Sequence[DocumentBlock], families: frozenset[str]) -> bool:
         found = block.defines
         if found and (found.certain or found.prefix in families):
             return True
+        if block.kind == "heading" and NAMED.match(block.text):
+            return True
         if block.table and block.table.id_column() >= 0:
             return True
     return False
@@ -45,18 +48,25 @@ def is_design_document(blocks: Sequence[DocumentBlock]) -> bool:
     return not any(heading_role(b.text) in wanted for b in headings if b.level <= top + 1 or b.level == 8)
 
 
-def title_line(blocks: Sequence[DocumentBlock]) -> int:
-    """The line of the heading that names the whole document; 0 when there is none."""
+def title_line(blocks: Sequence[DocumentBlock], *, least: int = 3) -> int:
+    """The line of the heading that names the whole document of at least so many headings; 0 when there is none."""
     headings = [b for b in blocks if b.kind == "heading"]
-    if len(headings) < 3 or any(b.level <= headings[0].level for b in headings[1:]):
+    if len(headings) < least or any(b.level <= headings[0].level for b in headings[1:]):
         return 0
     words = headings[0].text
     return headings[0].a if " " in words.strip() or (not words.isascii() and len(words) > 4) else 0
 
 
+def is_specification(blocks: Sequence[DocumentBlock]) -> bool:
+    """Whether the document calls itself one in its title, the first line of a plain text."""
+    line = title_line(blocks) or (blocks[0].a if blocks and blocks[0].kind == "para" else 0)
+    title = next((b.text for b in blocks if b.a == line), "")
+    return len(title) <= _TITLE and title[-1:] not in _SENTENCE_ENDS + ":" and says("document", title)
+
+
 def is_talk(blocks: Sequence[DocumentBlock]) -> bool:
     """Mail or minutes: what is wanted stands in sentences, among others that want nothing."""
-    if any(block.aside for block in blocks if block.kind == "para"):
+    if any(block.aside and not block.text.startswith("#") for block in blocks if block.kind == "para"):
         return True
     return sum(1 for b in blocks if b.kind == "para" and says("decided", label_of(b.text)[0] or "-")) > 1
 

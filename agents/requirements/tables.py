@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from agents.requirements.ids import bare_id
 from agents.requirements.sections import heading_number, is_known_title
 
-_SEPARATOR = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_SEPARATOR = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _ID_HEADER = re.compile(
     r"^(?:id|#|no\.?|ref\.?|key|(?:req(?:uirement)?|story|us|fr|nfr)[ -]?(?:id|no\.?|#|number)?)$", re.I

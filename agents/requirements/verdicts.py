@@ -6,20 +6,25 @@ import re
 from typing import Literal
 
 from agents.requirements.drafts import Draft
-from agents.requirements.languages import ends_open, is_excluded, is_open, is_struck, needs_clarification, says
+from agents.requirements.languages import is_excluded, is_open, is_struck, needs_clarification, says
 from agents.requirements.model import Kind
-from agents.requirements.sentences import is_modal, label_of, split_sentences
+from agents.requirements.sections import heading_role
+from agents.requirements.sentences import asks, is_modal, label_of, split_sentences, user_story
 
+_WHOLE = re.compile(r"^(?:\*[^*]+\*|_[^_]+_|\((?:[^()]|\([^()]*\))+\)|\uff08[^\uff08\uff09]+\uff09)$")
+_LEGEND = re.compile(r"(?<![\w.])\w{1,3}\s?=\s?\w")
 _ANNOUNCES = re.compile(r"\b(?:the following|as follows|listed below)\b", re.IGNORECASE)
 Verdict = Kind | Literal["question"] | None
 
 
-def of_sentence(sentence: str, *, letter: bool) -> Verdict:
-    """What a sentence in prose says. Letters and minutes wish and exclude in softer words than specifications."""
+def of_sentence(sentence: str, *, letter: bool, rules: bool = False) -> Verdict:
+    """What a sentence in prose says. Letters and minutes wish and exclude in softer words than specifications, in whose
+    sections a general rule ("every", "no") or a limit is a demand.
+    """
     past = says("today", sentence)
     if is_withdrawn(sentence):
         return "non_goal"
-    if is_open(sentence):
+    if is_open(sentence) or asks(sentence):
         return "question"
     if letter and not past and (is_excluded(sentence) or is_excluded(label_of(sentence)[1])):
         return "non_goal"
@@ -27,12 +32,31 @@ def of_sentence(sentence: str, *, letter: bool) -> Verdict:
         return "functional"
     if past:
         return None
+    if rules and (says("rule", sentence) or says("limit", sentence)):
+        return "functional"
     return "functional" if is_modal(sentence) or (letter and says("wish", sentence)) else None
+
+
+def is_aside(text: str) -> bool:
+    """Whether a paragraph is an example, a legend, or a remark as a whole in brackets or in italics."""
+    if user_story(text):
+        return False
+    return bool(_WHOLE.match(text)) or len(_LEGEND.findall(text)) > 1 or says("example", text)
+
+
+def says_several(text: str) -> bool:
+    """Whether later sentences of a paragraph demand or exclude something of their own."""
+    return not is_withdrawn(text) and any(is_modal(s) or is_excluded(s) for s in split_sentences(text)[1:])
 
 
 def is_withdrawn(text: str) -> bool:
     """Whether the text was to be built once: struck out, "withdrawn", "dropped by"."""
     return is_struck(text) or says("ended", text) or (says("withdrawn", text) and not is_modal(text))
+
+
+def is_marked_out(marks: str) -> bool:
+    """Whether the tags and comments above a scenario keep it from being built."""
+    return is_withdrawn(marks) or is_excluded(marks) or heading_role(marks) == "non_goal"
 
 
 def judge_draft(draft: Draft) -> bool:
@@ -50,7 +74,7 @@ def judge_draft(draft: Draft) -> bool:
         if not draft.key and not is_modal(text):
             draft.kind = None
         return True
-    if not draft.acceptance and (ends_open(text) or (not draft.key and is_open(text) and not is_modal(text))):
+    if not draft.acceptance and (asks(text) or (not draft.key and is_open(text) and not is_modal(text))):
         draft.kind = None
         return True
     return False

@@ -7,14 +7,15 @@ import re
 from agents.requirements.blocks import DocumentBlock
 from agents.requirements.collector import Collector, as_kind, kind_of, question, span_of
 from agents.requirements.drafts import Draft
+from agents.requirements.gherkin import has_scenario
 from agents.requirements.ids import IdMatch, worded_id
-from agents.requirements.languages import ends_open, is_open, is_struck, says
+from agents.requirements.languages import ends_open, is_excluded, is_open, is_struck, says
 from agents.requirements.model import KINDS, Paragraph
-from agents.requirements.rows import ASIDE, table_drafts
+from agents.requirements.rows import ASIDE
 from agents.requirements.sections import Role, heading_role
 from agents.requirements.sentences import is_modal, label_of, split_sentences, tidy, user_story
 from agents.requirements.survey import NAMED, is_named, story_headings, title_items
-from agents.requirements.verdicts import introduces, is_withdrawn, of_sentence
+from agents.requirements.verdicts import introduces, is_aside, is_marked_out, is_withdrawn, of_sentence, says_several
 
 _KINDS = frozenset(KINDS)
 _SCENARIO = re.compile(r"^(?:Scenario(?: Outline)?:|Given\s)")
@@ -25,6 +26,8 @@ _BELONGS = frozenset(
 )
 # A criterion of EARS states behaviour of its own.
 _EARS = re.compile(r"^[*_]*(?:WHEN|IF|WHILE|WHERE|ONCE|AFTER|THE)\b.*\bSHALL\b", re.IGNORECASE)
+# Comments, definitions of terms, and fields of reStructuredText.
+_NO_TEXT = re.compile(r"<!--|:\s|:[\w-]+:")
 _ACTOR = re.compile(
     r"\b(?:systems?|agents?|applications?|apps?|tools?|loop|mechanism|services?|users?)\b", re.IGNORECASE
 )
@@ -79,7 +82,7 @@ class Walker(Collector):
         self._close()
         self.scenario = False
         found = self._id(block.defines)
-        named = card or is_struck(block.text) or is_named(block.text)
+        named = card or is_struck(block.text) or is_named(block.text) or self.demands(block)
         if self.container and block.level > self.container_level and not (found or named):
             self.criteria = heading_role(block.text) == "acceptance"
             self.container.cover(span_of(block))
@@ -109,7 +112,7 @@ class Walker(Collector):
         comment = block.text.startswith("#")
         if comment and is_open(block.text):
             self._ask(block)
-        elif comment and is_withdrawn(block.text):
+        elif comment and (is_withdrawn(block.text) or is_excluded(block.text) or has_scenario([block.text[1:]])):
             self._keep(self._draft(block, "non_goal", block.text.lstrip("# ")))
         elif self.container and not block.aside:
             self.container.cover(span_of(block))
@@ -129,7 +132,7 @@ class Walker(Collector):
             host.add(block.text, span_of(block), criterion=True)
         else:
             self._close()
-            self._keep(self._draft(block, "functional"))
+            self._keep(self._draft(block, "non_goal" if is_marked_out(block.marker) else "functional"))
 
     # --- text
 
@@ -150,7 +153,8 @@ class Walker(Collector):
         if self._criteria_label(block):
             return
         label = label_of(block.text)[0]
-        if block.kind == "para" and (says("old", block.text) or (label and says("label_aside", label))):
+        told = says("old", block.text) or is_aside(block.text) or (label and says("label_aside", label))
+        if block.kind == "para" and told and not is_open(block.text):
             self._close()
             self.aside_next = block.text.rstrip("*_ ").endswith((":", "\uff1a"))
             if self.aside_next:
@@ -269,6 +273,9 @@ class Walker(Collector):
 
     def _by_role(self, block: DocumentBlock) -> None:
         role = (self.list_role if block.kind == "item" else None) or self.outline.role()
+        if role == "part":
+            listed = block.kind == "item" and not (self.letter or self.numbered)
+            role = "functional" if listed else "prose"
         label, rest = label_of(block.text)
         labelled = heading_role(label) if label else None
         if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story", "goal"):
@@ -293,7 +300,7 @@ class Walker(Collector):
                 draft.kind = None
             self._open(draft)
             return
-        if block.text.startswith("<!--") or (block.kind == "para" and self.only_mentions(block.text)):
+        if _NO_TEXT.match(block.text) or (block.kind == "para" and self.only_mentions(block.text)):
             self._leave_out(block)
         elif introduces(block.text) and not (role in _KINDS and rest):
             intro = heading_role(block.text)
@@ -302,9 +309,11 @@ class Walker(Collector):
             self._leave_out(block)
         elif role == "question":
             self._ask(block)
-        elif role in _DEMANDS and sum(map(is_modal, split_sentences(block.text))) > 1:
+        elif role in _DEMANDS and says_several(block.text):
             self._prose(block, role)
-        elif role in _KINDS and role != "goal" and not self.is_remark(block, role):
+        elif role == "goal" or (role in _DEMANDS and says("today", block.text) and not is_modal(block.text)):
+            self._leave_out(block)
+        elif role in _KINDS and not self.is_remark(block, role):
             draft = self._draft(block, kind_of(role))
             draft.title = label if rest else ""
             self._open(draft)
@@ -353,15 +362,7 @@ class Walker(Collector):
         if block.table is None:
             return
         role = self.list_role or self.outline.role()
-        if role == "question":
-            for row in block.table.rows:
-                text = tidy(" | ".join(" ".join(cell) for cell in row.cells))
-                if any(is_open(" ".join(cell)) for cell in row.cells) and "~~" not in text:
-                    self.questions.append(Paragraph(text, (row.a, row.b), "question", self.outline.place()[0]))
-        made = [] if role == "question" else table_drafts(block.table, role, self.families, design=self.design)
-        for draft in made:
-            draft.section, draft.step = self.outline.place()
-            self._keep(draft)
+        made = self._rows(block.table, "prose" if role == "part" else role)
         table = block.table
         if not made and self.container:
             words = " ".join(part for row in table.rows for cell in row.cells for part in cell)
