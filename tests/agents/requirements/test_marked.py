@@ -25,7 +25,7 @@ def test_a_marked_document_is_read_as_its_marks_say(sample: str) -> None:
     lines = sample.split("\n")[1:]
     answer = extract("\n".join(line[2:] for line in lines))
     marks = {number: line[:1] for number, line in enumerate(lines, start=1)}
-    found = {number: " " for number in marks}
+    found = dict.fromkeys(marks, " ")
     for requirement in answer.requirements:
         first, last = requirement.lines
         for number in range(first, last + 1):
