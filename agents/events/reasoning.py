@@ -50,7 +50,7 @@ class DiagnosisMade(EventKind):
 
 @kind("adjudication", "scales", "test or code", "run", presets=DECISIONS)
 class Adjudicated(EventKind):
-    """The tester argued from the requirement whether the `test` or the `code` is wrong."""
+    """The tester argued from the requirement whether the `test`, the `code` or `neither` is wrong."""
 
     verdict: str
     reason: str

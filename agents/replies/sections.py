@@ -21,8 +21,9 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _REQUIREMENT = re.compile(r"[A-Z][A-Z0-9]*(?:[-.][A-Z0-9]+)*[-.]?\d+[a-z]?")
 _VERDICTS: dict[str, VerdictWord] = {
     **{"test": "test", "code": "code", "approve": "approve", "reject": "reject"},
-    **{"tests": "test", "approved": "approve", "rejected": "reject"},
+    **{"tests": "test", "approved": "approve", "rejected": "reject", "neither": "neither"},
 }
+_STANDS = re.compile(r"^\W*(?:the )?tests?\W+(?:stands?|stays?|(?:is|are) (?:right|correct|fine))\b", re.I)
 
 
 def label(line: str) -> tuple[str, str]:
@@ -126,10 +127,11 @@ def find_verdict(prose: Sequence[str]) -> tuple[Verdict | None, list[str]]:
         if name != "verdict":
             continue
         rest = rest or next((each.strip() for each in prose[row + 1 : row + 3] if each.strip()), "")
+        rest = _STANDS.sub("neither", rest)
         match = re.match(r"[\s*_`\"']*([A-Za-z]+)[*_`\"']*[\s.,:;—–-]*(.*)$", rest)
         choice = _VERDICTS.get(match[1].lower()) if match else None
         if match is None or choice is None:
-            problems.append("A verdict must be one of `test`, `code`, `approve`, `reject`.")
+            problems.append("A verdict must be one of `test`, `code`, `neither`, `approve`, `reject`.")
             continue
         found.append(Verdict(choice, (match[2].strip("*_ ") or _reason_after(prose, row))[:_MAX_FIELD]))
     if len({verdict.choice for verdict in found}) > 1:

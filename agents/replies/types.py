@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-VerdictWord = Literal["test", "code", "approve", "reject"]
+VerdictWord = Literal["test", "code", "neither", "approve", "reject"]
 WishKind = Literal["read", "exec", "confirm"]
 ReplyFormat = Literal["fences", "tags", "json"]
 REPLY_FORMATS: tuple[ReplyFormat, ...] = ("fences", "tags", "json")
@@ -50,7 +50,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A judgement: is the test or the code wrong, or is the work approved or rejected."""
+    """A judgement: is the test, the code or neither wrong, or is the work approved or rejected."""
 
     choice: VerdictWord
     reason: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from agents.context import files_text
@@ -56,9 +57,8 @@ def _candidate(
     current, is_test = {**own_files(state, ctx), **candidate["files"]}, tests_of(state, ctx)
     unseen = strategy == "first" and "tests" in ctx.switched_off  # what failed is seen with the trace
     messages, messages_read = add_messages(state, ctx, messages if unseen else add_tests(state, messages))
+    dispute = _disagrees if strategy == "review" else partial(_blames_test, state) if strategy == "repair" else None
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
-    judged = not history["signatures"] or history["signatures"][-1] in history["adjudicated"]
-    may_blame = strategy == "repair" and not judged and not state["task"].get("tests_given")
     try:
         messages, reply, applied = request_files(
             state,
@@ -68,7 +68,7 @@ def _candidate(
             step=step,
             accept=lambda path: not is_test(path),
             current=current,
-            dispute=_disagrees if strategy == "review" else _blames_test if may_blame else None,
+            dispute=dispute,
         )
     except (OverBudget, ReplyTooLong) as end:
         if not history["best"]:
@@ -112,12 +112,23 @@ def _candidate(
     return changed
 
 
-def _blames_test(reply: Reply) -> tuple[str, str] | None:
-    """A diagnosis with changes to tests alone, or without any file and with words to that effect."""
+def _blames_test(state: TaskState, reply: Reply) -> tuple[str, str] | None:
+    """A diagnosis with changes to tests alone, or without any file and with words to that effect.
+
+    The tester judges each failure once; after that, and where the tests came with the task, the code has to change.
+    """
     if reply.diagnosis is None:
         return None
     said = f"{reply.diagnosis.cause}\n{reply.diagnosis.hypothesis}\n{reply.diagnosis.plan}"
-    return (IN_DOUBT, said) if paths_of(reply) or _WRONG_TEST.search(said) else None
+    if not paths_of(reply) and not _WRONG_TEST.search(said):
+        return None
+    history = state["history"]
+    if state["task"].get("tests_given"):
+        return "", "The tests came with the task and stand: change the code."
+    if not history["signatures"] or history["signatures"][-1] in history["adjudicated"]:
+        because = f" ({history['argued']})" if history["argued"] else ""
+        return "", f"The quality engineer judged this failure already: the tests stand{because}. Change the code."
+    return IN_DOUBT, said
 
 
 def _disagrees(reply: Reply) -> tuple[str, str] | None:

@@ -106,13 +106,14 @@ def request_files(
     step: str,
     accept: Callable[[str], bool],
     current: Mapping[str, str],
-    need_files: bool = True,
+    lacks: Callable[[Reply], str] = lambda reply: "no file was found in it",
     dispute: Callable[[Reply], tuple[str, str] | None] | None = None,
 ) -> tuple[list[Message], Reply, Applied]:
     """Ask for files until the answer can be used, at most ASK_AGAIN times more.
 
     `accept` says which paths this persona may write. A reply without any of them that is a `dispute` is not asked for
-    again: what is refused then is what that gives. Returns the longer conversation, the reply and what it changes;
+    again: what is refused then is what that gives; a dispute about "" is a reason to ask again. `lacks` says of a reply
+    without files why it cannot be used. Returns the longer conversation, the reply and what it changes;
     when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
     """
     name, language = f"{persona.name}-{step}", language_of_task(state["task"])
@@ -142,10 +143,11 @@ def request_files(
         applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
         messages = [*messages, as_turn("assistant", answer.text)]
         doubt = None if dispute is None or any(map(accept, paths_of(reply))) else dispute(reply)
-        if doubt is not None:
+        if doubt is not None and doubt[0]:
             applied = Applied(files={}, refused=[doubt])
             break
-        reasons = [f"{path}: {reason}" for path, reason in applied.refused]
+        reasons = [doubt[1]] if doubt else []
+        reasons += [f"{path}: {reason}" for path, reason in applied.refused]
         if persona.name == "coder":
             reasons += [
                 f"{path}: {why}" for path, text in applied.files.items() if (why := language.steers_tests(path, text))
@@ -159,8 +161,8 @@ def request_files(
         if persona.name == "tester" and not turn and not reasons and state["task"].get("files"):
             reasons = unknown_imports(state, ctx, applied)
         # The same files again are an answer too: the writer holds on to what was judged.
-        if not (applied.files or reply.files or reply.edits) and need_files and not reasons:
-            reasons = [*reply.problems, "no file was found in it"]
+        if not (applied.files or reply.files or reply.edits or reasons) and (missing := lacks(reply)):
+            reasons = [*reply.problems, missing]
         if not reasons:
             break
         unusable(state, ctx, persona, reasons, f"{name}/{turn}")

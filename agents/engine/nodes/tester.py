@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.effects import effect
@@ -98,17 +100,19 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     code = _code_text(state, ctx)
     prompt = render("task.adjudicate", trace=trace, code=code, disputed=disputed, reviewed=reviewed)
     try:
-        changed, reply, applied = _again(state, ctx, "adjudicate", prompt)
+        changed, reply, applied = _again(state, ctx, "adjudicate", prompt, _lacks_verdict)
     except OverBudget:
         # Without an argument the test stands; the approach that would come next is where the task ends.
         return {"verdict": "kept" if reviewed else "code"}
-    said = reply.verdict
-    wrong = "test" if said is not None and said.choice == "test" and applied.files else "code"
+    choice = reply.verdict.choice if reply.verdict is not None else ""
+    wrong = "test" if choice == "test" and applied.files else "code" if choice == "code" and not reviewed else "neither"
     signature = "" if reviewed else history["signatures"][-1]
     keys = [requirement["key"] for requirement in state["task"].get("requirements", [])]
-    reason = (said.reason if said is not None else "") or "no reason was given"
+    reason = (reply.verdict.reason if reply.verdict is not None else "") or "no reason was given"
+    without = "it brought no usable correction of the test that it holds to be wrong: "
+    stands = f"The tests stand: {'' if choice != 'test' else without}{reason}"
     event = Adjudicated(
-        summary=f"The {wrong} is wrong: {reason}",
+        summary=stands if wrong == "neither" else f"The {wrong} is wrong: {reason}",
         error_signature=signature,
         verdict=wrong,
         reason=reason,
@@ -116,17 +120,24 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     )
     ctx.event_log.emit(event, attempt=state["counters"]["attempt"], key=key_of(state, "adjudication"))
     near_the_limit(state, ctx)
-    argued = one_line(reason) if wrong == "code" and said is not None else ""
+    argued = one_line(reason) if choice in ("code", "neither") else ""
     judged: TaskState = {
-        "verdict": wrong,
+        "verdict": "test" if wrong == "test" else "code",
         "history": {"adjudicated": [*history["adjudicated"], *filter(None, [signature])], "argued": argued},
     }
-    if reviewed and wrong == "code":
-        judged = {"verdict": "kept", "history": {"refused": history["refused"] | {"answer": one_line(reason)}}}
+    if reviewed and wrong != "test":
+        judged = {"verdict": "kept", "history": {"refused": history["refused"] | {"answer": argued}}}
     changed = updated(changed, judged)
     if wrong == "test":
         return updated(changed, _corrected(state, applied) | {"strategy": "adjudicated"})
     return changed
+
+
+def _lacks_verdict(reply: Reply) -> str:
+    """Why an adjudication without files cannot be used; "" when it can."""
+    if reply.verdict is None or reply.verdict.choice not in ("test", "code", "neither"):
+        return 'there is no line "Verdict:" with one of the answers in it'
+    return "a wrong test needs its correction, in a fence with the path" if reply.verdict.choice == "test" else ""
 
 
 def _code_text(state: TaskState, ctx: TaskContext) -> Material:
@@ -139,7 +150,9 @@ def _code_text(state: TaskState, ctx: TaskContext) -> Material:
     return joined([files_text({path: text for path, text in files.items() if path not in long}), *diffs])
 
 
-def _again(state: TaskState, ctx: TaskContext, step: str, prompt: Material) -> tuple[TaskState, Reply, Applied]:
+def _again(
+    state: TaskState, ctx: TaskContext, step: str, prompt: Material, lacks: Callable[[Reply], str] = lambda reply: ""
+) -> tuple[TaskState, Reply, Applied]:
     """A further turn of the tester's conversation, which may leave the tests as they are."""
     messages: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt, step=step)]
     messages, reply, applied = request_files(
@@ -150,7 +163,7 @@ def _again(state: TaskState, ctx: TaskContext, step: str, prompt: Material) -> t
         step=step,
         accept=tests_of(state, ctx),
         current=state["candidate"]["tests"],
-        need_files=False,
+        lacks=lacks,
     )
     changed: TaskState = {
         "conversation": {"tester": messages},

@@ -269,6 +269,9 @@ def test_what_is_no_package_name_is_a_problem():
         ("**Verdict:** code\nReason: it adds one", Verdict("code", "it adds one")),
         ("## Verdict\napprove\n\nAll criteria are met.", Verdict("approve", "")),
         ("Verdict: **Approved**. All is met.", Verdict("approve", "All is met.")),
+        ("Verdict: neither - FR-01 says so", Verdict("neither", "FR-01 says so")),
+        ("Verdict: tests stand", Verdict("neither", "")),
+        ("Verdict: The test is right, FR-01 says so", Verdict("neither", "FR-01 says so")),
         (
             "Verdict: rejected\n\nNo test covers FR-02\nor FR-03.\n\nOther words.",
             Verdict("reject", "No test covers FR-02 or FR-03."),

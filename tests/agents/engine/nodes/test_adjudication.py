@@ -1,0 +1,91 @@
+"""The tester judges whether a test is wrong: record, coder and reviewer are told what it decided."""
+
+import pytest
+
+from agents.engine.nodes import reviewer
+from agents.replies.jsonish import parse_json
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+
+pytestmark = pytest.mark.bubblewrap
+TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+BAD = code("calc.py", "def add(a, b):\n    return a - b")
+STILL_BAD = code("calc.py", "def add(a, b):\n    return -b + a")
+GOOD = code("calc.py", "def add(a, b):\n    return a + b")
+BLAMES = DIAGNOSIS.format(cause="test_sum is wrong: FR-01 wants a difference")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    replies = {"tester-tests": TESTS, "coder-code": BAD, "coder-repair": BLAMES, "reviewer-review": APPROVED}
+    return Bench(tmp_path, replies, task(), switched_off=frozenset({"mutation"}))
+
+
+def prompts_of(bench, step):
+    return [event["blobs"]["prompt"] for event in bench.event_log.of("thought") if event["payload"]["step"] == step]
+
+
+def refusals(bench):
+    return [event["payload"]["message"] for event in bench.event_log.of("error")]
+
+
+@pytest.mark.parametrize("verdict", ["neither", "code", "the tests stand"])
+def test_tests_that_stand_under_code_that_passes_do_not_make_the_code_wrong(bench, monkeypatch, verdict):
+    doubt = '{"wrong_tests": ["test_sum: it expects 5"], "approved": false, "reasons": []}'
+    given = iter([doubt, APPROVED])
+    monkeypatch.setattr(reviewer, "parse_json", lambda text, schema: parse_json(next(given), schema))
+    bench.replies |= {"coder-code": GOOD, "tester-adjudicate": f"Verdict: {verdict}\nReason: so says FR-01"}
+    assert bench.run()["verdict"] == "merged"
+    (judged,) = bench.event_log.of("adjudication")
+    assert judged["summary"] == "The tests stand: so says FR-01"
+    assert judged["payload"]["verdict"] == "neither"
+    assert "Verdict: neither - the tests stand" in prompts_of(bench, "adjudicate")[0][-1]
+
+
+def test_a_test_called_wrong_without_a_correction_is_asked_for_and_else_stands(bench):
+    said = "Verdict: test\nReason: FR-01 wants a difference"
+    bench.replies |= {"tester-adjudicate": said, "tester-again": said, "tester-again-2": said, "coder-code-a2": GOOD}
+    assert bench.run()["verdict"] == "merged"
+    assert "a wrong test needs its correction, in a fence with the path" in refusals(bench)
+    (judged,) = bench.event_log.of("adjudication")
+    assert judged["summary"].startswith("The tests stand: it brought no usable correction")
+    assert judged["payload"]["verdict"] == "neither"
+    assert "The tester holds the test to be right" not in prompts_of(bench, "code")[-1][-1]
+
+
+def test_an_adjudication_without_a_verdict_is_asked_for_again(bench):
+    judged = "Verdict: code\nReason: 2 + 3 is 5"
+    bench.replies |= {"tester-adjudicate": "It is hard to say.", "tester-again": judged, "coder-code-a2": GOOD}
+    assert bench.run()["verdict"] == "merged"
+    assert any('no line "Verdict:"' in said for said in refusals(bench))
+    assert bench.event_log.of("adjudication")[0]["summary"] == "The code is wrong: 2 + 3 is 5"
+
+
+def test_a_failure_that_was_judged_is_not_disputed_again_and_the_refusal_says_so(bench):
+    bench.replies |= {
+        "tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5, says FR-01",
+        "coder-code-a2": STILL_BAD,
+        "coder-repair-a2": BLAMES,
+        "coder-again-a2": GOOD,
+    }
+    assert bench.run()["verdict"] == "merged"
+    (said,) = refusals(bench)
+    assert "judged this failure already: the tests stand (2 + 3 is 5, says FR-01)" in said
+    assert len(bench.event_log.of("adjudication")) == 1
+
+
+def test_tests_that_came_with_the_task_are_not_disputed(bench):
+    bench.task |= {
+        "tests_given": {"tests/test_calc.py": "from calc import add\n\ndef test_a():\n    assert add(2, 3) == 5"}
+    }
+    bench.replies |= {"coder-again": DIAGNOSIS.format(cause="minus for plus") + GOOD}
+    assert bench.run()["verdict"] == "merged"
+    assert "The tests came with the task and stand: change the code." in refusals(bench)[0]
+
+
+def test_tester_and_coder_are_told_alike_who_writes_tests_and_that_a_test_may_be_disputed(bench):
+    bench.replies |= {"tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5", "coder-code-a2": GOOD}
+    bench.run()
+    tester, coder = prompts_of(bench, "tests")[0][0], prompts_of(bench, "code")[0][0]
+    assert "You alone write tests, also those that the text of the task asks for." in tester
+    assert "Never write tests: the quality engineer has written those that the task asks for." in coder
+    assert "If a test contradicts the requirement, name it" in coder
