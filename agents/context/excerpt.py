@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
+from agents.context.calls import around, named
 from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, retrieve
 from agents.languages.symbols import Symbols
 
 FITTING = 12  # definitions that the task does not name
-_WORD = re.compile(r"[A-Za-z_]\w+")
-_CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
-_QUOTED = re.compile(r"`([^`\n]*)`")
 
 
 def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], about: str, chars: int) -> str:
-    """At most `chars` of the file: all that is outside of `pieces`, what `about` names, then what else fits it.
+    """At most `chars` of the file: all that is outside of `pieces`, what `about` names, what that calls and what calls
+    it, then what else fits.
 
     "" when not even the names of its definitions fit.
     """
@@ -23,25 +21,18 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
     left, lines = chars - len(_drawn(text, pieces, classes, {})), text.split("\n")
     if left < 0:
         return ""
-    words, shown = _code_words(about), dict[Piece, str]()
-    named = [piece for piece in pieces if words & {piece.name, piece.name.partition(".")[0]}]
-    named.sort(key=lambda piece: piece.name.rpartition(".")[2] not in words)  # Till.count before the rest of Till
-    fitting = retrieve(about, [Chunk(path, piece) for piece in pieces], limit=FITTING, chars=chars)
-    for piece in [*named, *(chunk.piece for chunk in fitting)]:
+    shown, chunks = dict[Piece, str](), [Chunk(path, piece) for piece in pieces]
+    first = named(about, chunks)
+    certain = {chunk.piece for chunk in first}
+    fitting = retrieve(about, chunks, limit=FITTING, chars=chars)
+    for piece in [chunk.piece for chunk in (*first, *around(first, chunks), *fitting)]:
         whole = "\n".join(lines[piece.line - 1 : piece.end])
-        fits = len(whole) <= left and (piece in named or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing
+        fits = len(whole) <= left and (piece in certain or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing
         body = whole if fits else piece.text
         if piece not in shown and len(body) <= left:
             shown[piece] = body
             left -= len(body)
     return _drawn(text, pieces, classes, shown)
-
-
-def _code_words(about: str) -> set[str]:
-    """The words that `about` writes as names, not as English: called, quoted, or spelt as names are."""
-    spelt = {word for word in set(_WORD.findall(about)) if not word.islower() or "_" in word}
-    quoted = {word for span in _QUOTED.findall(about) for word in _WORD.findall(span)}
-    return spelt | quoted | set(_CALLED.findall(about))
 
 
 def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: Mapping[Piece, str]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from agents.context.calls import around, named
 from agents.context.documents import sections_of
 from agents.context.excerpt import excerpt
 from agents.context.index import Index, shared
@@ -166,12 +167,19 @@ def _existing(
             used += blobs[path].size
     chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
     asked = Asking(meaning) if meaning is not None else None
-    pieces = retrieve(about, chunks, chars=max(0, min(CHUNKS_CHARS, chars - used)), near=asked)
-    pieces = [one for one in pieces if one.path not in first]  # there they stand in their place already
+    spare = max(0, min(CHUNKS_CHARS, chars - used))
+    begun = named(about, chunks)
+    fitting = [*begun, *around(begun, chunks), *retrieve(about, chunks, chars=spare, near=asked)]
+    pieces = list[Chunk]()
+    for one in dict.fromkeys(fitting):
+        if one.path not in first and len(one.text) <= spare:  # there it stands in its place already
+            pieces.append(one)
+            spare -= len(one.text)
     room = min(MAP_TOKENS, max(0, tokens - used // CHARS_PER_TOKEN))
     drawn = repository_map(symbols, own, words, tokens=room, without=[*chosen, *first])
     on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
-    left_out = sorted((set(order) - set(chosen) - on_map) | unseen | (near.keys() - tested.keys()) | set(left))
+    hidden = (set(order) - set(chosen) - on_map) | unseen | (near.keys() - tested.keys()) | set(left)
+    left_out = _near(sorted(hidden), own)
     text = _blocks(whole, parts, first, tested, imports, _texts(repository, blobs, chosen), pieces, drawn, left_out)
     return Shown(text, asked.found if asked is not None else None)
 
@@ -262,6 +270,14 @@ def _blocks(
 
 def _files(files: Mapping[str, str]) -> list[Material]:
     return [label(without_licence(text) or " \n", Source.REPOSITORY, f"path={path}") for path, text in files.items()]
+
+
+def _near(paths: Sequence[str], own: Sequence[str]) -> list[str]:
+    """The paths in the folders of the task's own files; of the others the folder at the top."""
+    folders = {path.rpartition("/")[0] for path in own}
+    near = [path for path in paths if path.rpartition("/")[0] in folders]
+    far = Counter(path.partition("/")[0] for path in paths if path not in near and "/" in path)
+    return [*near, *(f"{folder}/ ({count} files)" for folder, count in sorted(far.items()))]
 
 
 def _listed(paths: Sequence[str]) -> list[str]:

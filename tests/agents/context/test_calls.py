@@ -1,0 +1,56 @@
+"""What belongs to the functions that a task names."""
+
+from __future__ import annotations
+
+from agents.context import existing_files
+from agents.context.calls import around, code_words, named
+from agents.context.retrieval import Chunk, Piece
+from tests.agents.context.support import SHOP, repository_of
+
+
+def chunk(name: str, text: str, path: str = "a.py") -> Chunk:
+    return Chunk(path, Piece(name, 1, 2, text, {}))
+
+
+PAY = chunk("Till.pay", "def pay(self):\n    return rounded(self.sum)")
+ROUNDED = chunk("rounded", "def rounded(x):\n    return x")
+SELL = chunk("sell", "def sell(till):\n    till.pay()", "b.py")
+OTHER = chunk("payday", "def payday():\n    pass")
+ALL = [OTHER, SELL, ROUNDED, PAY]
+
+
+def test_a_method_is_named_by_its_bare_name_unless_many_have_it() -> None:
+    assert named("`pay` rounds wrongly", ALL) == [PAY]
+    many = [chunk(f"C{number}.pay", "") for number in range(5)]
+    assert named("`pay` rounds wrongly", many) == []
+    assert named("`C3.pay` rounds wrongly", many) == [many[3]]
+
+
+def test_english_is_no_name() -> None:
+    assert code_words("pay the rounded sum") == set()
+    assert code_words("pay() and `rounded`, a Till, sum_up") == {"pay", "rounded", "Till", "sum_up"}
+
+
+def test_what_is_called_comes_before_what_calls() -> None:
+    assert around([PAY], ALL) == [ROUNDED, SELL]
+    assert around([OTHER], ALL) == []
+
+
+def test_of_a_long_file_what_the_named_function_calls_and_what_calls_it_comes_before_words(tmp_path) -> None:
+    words = "".join(f"def amount_{n}(amount):\n    return 'amount {'y' * 2_000}'\n\n\n" for n in range(14))
+    calls = {"split": "quantum(x)", "quantum": "x", "top": "split(x)"}
+    code = "".join(f"def {name}(x):\n    return {body}\n\n\n" for name, body in calls.items())
+    far = {"shop/use.py": "from shop.long import split\n\n\ndef far(x):\n    return split(x)\n"}
+    repository, sha = repository_of(tmp_path, SHOP | far | {"shop/long.py": words + "\n\n" + code})
+    shown = existing_files(repository, sha, ["shop/long.py"], "`split` loses an amount of the amount").text
+    for body in ("return quantum(x)", "def quantum(x)", "def top(x)"):
+        assert body in shown.partition("Code of other files")[0]
+    assert "def far(x)" in shown.partition("Code of other files that fits the task:")[2]
+
+
+def test_far_files_are_told_by_their_folder_and_those_beside_the_tasks_by_name(tmp_path) -> None:
+    data = {f"data/case_{number}.toml": "" for number in range(30)}
+    long = {"shop/long.py": "".join(f"def f{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(40))}
+    repository, sha = repository_of(tmp_path, SHOP | data | long | {"shop/logo.txt": "", "README.md": "# S\n"})
+    shown = existing_files(repository, sha, ["shop/long.py"], "`f1`").text
+    assert shown.rstrip("`\n").endswith("Also there: shop/logo.txt, data/ (30 files)")
