@@ -64,6 +64,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("documents/<int:pk>/requirements", requirements.add, name="requirement-add"),
     path("documents/<int:pk>/plan", requirements.plan, name="planning-start"),
     path("requirements/<int:pk>", requirements.edit, name="requirement"),
+    path("documents/<int:pk>/sample", plans.sample, name="planning-sample"),
     path("plans/<int:pk>/approve", plans.approve, name="plan-approve"),
     path("plans/<int:pk>/changes", plans.changes, name="plan-changes"),
     path("plans/<int:pk>/build", plans.build, name="plan-build"),

@@ -134,7 +134,10 @@ def _plan(run: Run, actor: str, token: int) -> None:
         return
     run.refresh_from_db()
     if run.status not in Run.OVER:
-        move_run(run, Run.Status.FINISHED, reason="plan proposed", actor=actor)
+        reason = f"{run.samples} variants made" if run.samples else "plan proposed"
+        move_run(run, Run.Status.FINISHED, reason=reason, actor=actor)
+    if run.samples:
+        return
     newest = plans.newest_plan(run.document) if run.document is not None else None
     if newest is not None and newest.status == Plan.Status.APPROVED and run.project.autonomy in NO_APPROVAL:
         with suppress(ProjectsError):  # another plan of the project is being built: a person decides what comes next

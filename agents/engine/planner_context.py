@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from agents.engine.ask import ask, question_of
 from agents.engine.contracts import ModelContext
 from agents.llm.base import Message
-from agents.personas import PLANNER
+from agents.personas import FRESH_TEMPERATURE, PLANNER
 from agents.prompts.provenance import as_turn, render
 
 
@@ -71,11 +71,18 @@ class PlanContext(ModelContext):
     code: str = ""  # of the repository that the plan builds on; a Material
     background: str = ""  # what the document says beside its requirements
     task_store: PlanStore
+    sample: int = 0  # which of several plans to compare this is; they are made at a higher temperature
+
+    def key(self, name: str) -> str:
+        """The key of a step's record, its own for each plan that this run makes."""
+        return f"sample-{self.sample}/{name}" if self.sample else name
 
 
 def say(ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None) -> str:
     """The model's reply to one step of planning."""
-    return ask(question_of(ctx, PLANNER, messages, step=step, key=key, schema=schema)).text
+    temperature = FRESH_TEMPERATURE if ctx.sample else None
+    more: dict[str, Any] = {"step": step, "key": ctx.key(key), "schema": schema, "temperature": temperature}
+    return ask(question_of(ctx, PLANNER, messages, **more)).text
 
 
 def system_turn(ctx: PlanContext) -> Message:

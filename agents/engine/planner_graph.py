@@ -113,7 +113,7 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
         made = DecisionMade(
             summary=f"chose {decision.choice} → {', '.join(decision.requirements)}", role="planner", **asdict(decision)
         )
-        ctx.event_log.emit(made, key=f"plan/decision{number}")
+        ctx.event_log.emit(made, key=ctx.key(f"plan/decision{number}"))
     return begun | {"messages": [*messages, as_turn("assistant", text)], "opening": ""}
 
 

@@ -83,6 +83,15 @@ class PlanProposed(PlanChanged):
     """The planner made a version; outcome `fail` when it is not valid."""
 
 
+@kind("plan.sampled", "plan", "plan", "info", panels=RUN)
+class PlanSampled(EventKind):
+    """The planner made one of several plans to compare (blob `plan`); a person may take it as a version."""
+
+    sample: int
+    tasks: int
+    role: str = "planner"
+
+
 @kind("plan.edited", "plan", "plan", "info", panels=RUN)
 class PlanEdited(PlanChanged):
     """A person made a version; outcome `fail` when it is not valid."""

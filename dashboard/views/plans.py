@@ -17,11 +17,13 @@ from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import listed
 from projects.errors import BadInput, StaleVersion
-from projects.models import Plan, Project, Requirement
+from projects.models import Plan, Project, Requirement, RequirementDocument
 from projects.services.planning import plans, variants
 from projects.services.work import runs
 
 FIELDS = ("title", "description", "expects", "agent", "minutes", "requirements", "needs", "files", "packages", "kind")
+
+SAMPLES = 3  # plans that the planner is asked for to compare
 
 
 @dataclass
@@ -129,6 +131,12 @@ def approve(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
         return conflict(request, plan, refusal)
     messages.success(request, f"Plan v{plan.version} is approved and pinned to {plan.content_hash[:12]}.")
     return redirect(_url(plan))
+
+
+@page("POST", RequirementDocument)
+def sample(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
+    """Have the planner make plans to compare, and show the run."""
+    return redirect("run", runs.start_planning(document, by=request.user, samples=SAMPLES).pk)
 
 
 @page("POST", Plan)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agents.context.files import outline
 from agents.engine.planner_context import PlanContext
 from agents.engine.planner_graph import PlanState, build_plan_graph
+from agents.events.lifecycle import PlanSampled
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
@@ -93,6 +95,24 @@ class DatabasePlanStore:
             self._event_log.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
 
 
+class SampleStore(DatabasePlanStore):
+    """Keeps a plan beside others to compare instead of proposing it."""
+
+    def __init__(self, run: Run, event_log: DatabaseEventLog, sample: int) -> None:
+        super().__init__(run, event_log)
+        self._sample = sample
+
+    def propose(self, plan: Mapping[str, Any]) -> None:
+        tasks = len(found) if isinstance(found := plan.get("tasks"), list) else 0
+        made = PlanSampled(
+            summary=f"variant {self._sample} of {self._run.samples}: {tasks} tasks",
+            sample=self._sample,
+            tasks=tasks,
+            blobs={"plan": json.dumps(plan, ensure_ascii=False)},
+        )
+        self._event_log.emit(made, key=f"sample-{self._sample}/plan")
+
+
 def _code(project: Project, about: str) -> str:
     """The repository that the plan builds on; nothing before the first run of a new project."""
     if not repository_path(project).exists():
@@ -127,4 +147,11 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         canary=canary_of(run),
     )
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
-    run_or_resume(graph, f"plan-{run.pk}", lambda: PlanState(step=0), context=context, steps=MOST_STEPS)
+    contexts = {f"plan-{run.pk}": context}
+    if run.samples:
+        contexts = {
+            f"plan-{run.pk}-{sample}": replace(context, sample=sample, task_store=SampleStore(run, event_log, sample))
+            for sample in range(1, run.samples + 1)
+        }
+    for thread, one in contexts.items():
+        run_or_resume(graph, thread, lambda: PlanState(step=0), context=one, steps=MOST_STEPS)

@@ -70,6 +70,9 @@ class Run(Work):
     base_commit = models.CharField(max_length=64, blank=True, help_text="The head of the base branch it started from.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     why_since = models.DateTimeField(null=True)
+    samples = models.PositiveSmallIntegerField(
+        default=0, help_text="Plans to make for comparison instead of one to propose."
+    )
     recording = models.BooleanField(default=False, help_text="The model's words are played from a recording.")
     last_seq = models.PositiveBigIntegerField(default=0)
     head_hash = models.CharField(max_length=64, blank=True)

@@ -15,6 +15,7 @@ from projects.models import Plan, Project, Requirement
 from projects.services.planning import documents, projects
 from projects.services.work import approval_requests, runs
 from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of, plan_content
+from tests.projects.jobs_driver import write_scenario
 
 pytestmark = pytest.mark.django_db
 
@@ -265,6 +266,21 @@ def test_variants_of_a_plan_are_compared_and_one_is_taken(project: Project, caps
     taken = said(capsys, "plan", "variants", "todo", "--take", other["name"])
     assert (taken["version"], taken["status"], taken["hash"]) == (2, "proposed", other["hash"])
     assert "nonsense" in refused(capsys, "plan", "variants", "todo", "--take", "nonsense")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_planner_is_asked_for_more_plans_to_compare(
+    tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.DEMO_TOKENS_PER_S = 0
+    plan = json.dumps(plan_content({"T-01": [], "T-02": [], "T-03": []}))
+    replies = {"plan/planner-plan": "Three parts.", "plan/planner-structure": plan}
+    project = make_project("Todo", model=write_scenario(tmp_path / "scenario", replies))
+    make_plan(make_document(project))
+    found = said(capsys, "plan", "variants", "todo", "--samples", "2", "--as", project.created_by.username)
+    assert [row["tasks"] for row in found["variants"] if row["name"].startswith("sample-")] == [3]  # both are the same
+    assert project.runs.get(kind="plan").usages.count() == 4
+    assert project.plans.count() == 1
 
 
 def test_settings_are_shown_and_changed(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

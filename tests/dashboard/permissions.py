@@ -142,6 +142,7 @@ TABLE: list[Row] = [
     _do("requirements-confirm", ARCHITECTS, "document"),
     _do("requirement-add", ARCHITECTS, "document", **MORE),
     _do("planning-start", RUNNERS, "document"),
+    _do("planning-sample", RUNNERS, "document"),
     _see("requirement", "requirement"),
     _do("requirement", ARCHITECTS, "requirement", status="rejected"),
     _do("requirement", ARCHITECTS, "requirement", **MORE),

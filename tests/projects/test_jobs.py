@@ -8,9 +8,12 @@ import pytest
 from django.db import connection
 
 from agents.engine import planner_graph
+from agents.llm.runner import ModelRunner
+from agents.personas import FRESH_TEMPERATURE
 from projects.engine import building, paths
 from projects.engine import model_clients as engine_models
 from projects.engine.owners import is_alive, this_worker
+from projects.errors import BadInput, IllegalMove
 from projects.jobs import run_task, sweep
 from projects.models import Approval, Event, Plan, Run, Task
 from projects.services.audit import chain, events
@@ -83,6 +86,36 @@ def test_planning_waits_for_the_architect_and_goes_on_by_itself(tmp_path, driver
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
     assert Plan.objects.get(project=project).status == Plan.Status.PROPOSED
+
+
+def test_sampled_plans_are_metered_calls_at_a_higher_temperature_and_propose_nothing(tmp_path, driver, monkeypatch):
+    project, plan, first = planned(tmp_path, driver, small_replies("T-01"))
+    complete, warm = ModelRunner.complete, []
+
+    def watched(runner, *args, **options):
+        warm.append(options["temperature"])
+        return complete(runner, *args, **options)
+
+    monkeypatch.setattr(ModelRunner, "complete", watched)
+    run = runs.start_planning(plan.document, by=owner_of(project), samples=2)
+    with pytest.raises(IllegalMove, match=f"Run {run.pk} is planning"):
+        runs.start_planning(plan.document, by=owner_of(project))
+    driver.work()
+    run.refresh_from_db()
+    assert (run.status, run.why) == (Run.Status.FINISHED, "2 variants made")
+    steps = first.usages.exclude(key__contains="infer").count()
+    assert [usage.key.split("/")[0] for usage in run.usages.all()] == ["sample-1"] * steps + ["sample-2"] * steps
+    assert warm == [FRESH_TEMPERATURE] * 2 * steps
+    made = run.events.filter(type="plan.sampled")
+    assert [json.loads(events.event_blobs(event)["plan"]) for event in made] == [json.loads(small_plan("T-01"))] * 2
+    assert Plan.objects.filter(project=project).count() == 1
+
+
+def test_plans_are_not_sampled_before_the_requirements_are_confirmed(tmp_path):
+    project = make_project("Sums", model=write_scenario(tmp_path / "scenario", small_replies("T-01")))
+    document = documents.upload_document(project, PRD.encode(), "prd.md", by=owner_of(project))
+    with pytest.raises(BadInput, match="Confirm the requirements"):
+        runs.start_planning(document, by=owner_of(project), samples=2)
 
 
 SMALL = "FR-01: add(a, b) shall give the sum of two numbers.\n"

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aiswe_site.cli import django, output
-from aiswe_site.cli.problems import WrongUse
+from aiswe_site.cli.problems import CliError, WrongUse
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
     from projects.models import Plan, Project
 
 MOST_BYTES = 20_000_000
@@ -172,14 +174,18 @@ def edit(plan: Plan, file: Path | None, comment: str, user: str) -> int:
 
 @command.command()
 @click.argument("project", type=django.named_project)
+@click.option(
+    "--samples", default=0, type=click.IntRange(0, 20), help="First have the planner make so many more plans."
+)
 @click.option("--count", default=10, show_default=True, type=click.IntRange(1, 100), help="Show at most so many plans.")
 @click.option("--take", default="", metavar="NAME", help="Make this variant a new version, which waits for approval.")
 @django.as_option
 @output.json_option
-def variants(project: Project, count: int, take: str, user: str) -> None:
+def variants(project: Project, samples: int, count: int, take: str, user: str) -> None:
     """Compare the newest valid plan of PROJECT with variants of it, simulated with as many tasks at a time as allowed.
 
-    The current plan comes first, then its variants, the shortest first. Nothing changes without --take.
+    The current plan comes first, then its variants, the shortest first. Samples are model calls in a run of their own
+    and stay for later comparisons. Nothing changes without --take.
     """
     from agents.planning.compare import COLUMNS
     from projects.services.planning import variants
@@ -187,6 +193,8 @@ def variants(project: Project, count: int, take: str, user: str) -> None:
     newest = project.plans.select_related("document", "project").first()
     if newest is None:
         raise WrongUse(f"{project.name} has no plan yet.", "Variants are made from a plan.")
+    if samples:
+        _sample(newest, samples, django.acting_user(user))
     compared = variants.compare(newest.document, count=count)
     if take:
         found = next((one for one in compared.variants if one.name == take), None)
@@ -209,11 +217,24 @@ def variants(project: Project, count: int, take: str, user: str) -> None:
     }
 
     def people() -> None:
-        cells = [[one.name, *(value for _, value in one.cells)] for one in compared.variants]
+        cells = [[one.name + "*" * one.loosens, *(value for _, value in one.cells)] for one in compared.variants]
         output.table(("Variant", *COLUMNS), [row if len(row) > 1 else [*row, "not valid"] for row in cells])
-        output.say(compared.why)
+        output.say(f"* drops needs\n{compared.why}")
 
     output.answer(document, people)
+
+
+def _sample(plan: Plan, samples: int, by: User) -> None:
+    """Have the planner make plans to compare, here and now."""
+    from projects.jobs import plan_run
+    from projects.services.work import runs
+
+    run = runs.start_planning(plan.document, by=by, samples=samples)
+    plan_run(run.pk)
+    run.refresh_from_db()
+    if run.status != run.Status.FINISHED:
+        hint = f"`aiswe run watch {run.pk}` shows what it does; then compare again."
+        raise CliError(f"Run {run.pk} is {run.get_status_display().lower()}: {run.why or 'not done'}", hint)
 
 
 def _typed(plan: Plan) -> Any:

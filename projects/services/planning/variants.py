@@ -7,12 +7,16 @@ from functools import lru_cache
 
 from django.contrib.auth.models import User
 
+from agents.events.lifecycle import PlanSampled
 from agents.planning.compare import Variant, different, drafts_of, measure, recommend
-from agents.planning.model import PlanDraft
+from agents.planning.model import PlanDraft, content_hash
 from agents.planning.parse import parse_plan
+from agents.planning.writers import order_writers
+from agents.replies.jsonish import parse_json
 from projects.errors import BadInput, StaleVersion
 from projects.models import Plan, RequirementDocument
 from projects.services.accounts.rights import require
+from projects.services.audit.events import event_blobs
 from projects.services.planning import plans
 from projects.services.planning.plan_rules import Asked, asked_of
 
@@ -46,7 +50,8 @@ def compare(document: RequirementDocument, *, count: int = COUNT) -> Comparison:
     if len(plan.tasks) > MOST_TASKS:
         raise BadInput(f"The plan has {len(plan.tasks)} tasks; variants are compared up to {MOST_TASKS}.")
     workers = max(1, int(document.project.limits.get("parallel_tasks", 2)))
-    current, *others = [_judged(variant, asked, workers) for variant in different(_drafts(plan))]
+    drafts = different([*_drafts(plan), *_sampled(document, asked)])
+    current, *others = [_judged(variant, asked, workers) for variant in drafts]
     others.sort(key=lambda variant: variant.measures.makespan if variant.measures else 1_000_000)
     variants = [current, *others][:count]
     recommended, why = recommend(variants)
@@ -64,6 +69,19 @@ def _newest_valid(document: RequirementDocument, asked: Asked) -> tuple[Plan, Pl
 
 def _errors(asked: Asked, plan: PlanDraft) -> bool:
     return any(problem.severity == "error" for problem in asked.problems_of(plan))
+
+
+def _sampled(document: RequirementDocument, asked: Asked) -> list[Variant]:
+    """The plans that the planner made to be compared when it was last asked for some."""
+    run = document.runs.filter(samples__gt=0).order_by("-pk").first()
+    found = []
+    for event in run.events.filter(type=PlanSampled.type).order_by("seq") if run is not None else ():
+        plan, _ = parse_plan(parse_json(str(event_blobs(event)["plan"]))[0], asked.names)
+        if plan is not None:
+            plan = plan if _errors(asked, plan) else order_writers(plan)[0]
+            name = f"sample-{event.payload['sample']}"
+            found.append(Variant(name, f"made by the planner in run {event.run_id}", plan, content_hash(plan)))
+    return found
 
 
 def _judged(variant: Variant, asked: Asked, workers: int) -> Variant:

@@ -39,26 +39,32 @@ LEFT_OUT = (Task.Status.SKIPPED, Task.Status.CANCELLED)
 MOVING = (Task.Status.QUEUED, Task.Status.READY, Task.Status.RUNNING)
 
 
-def start_planning(document: RequirementDocument, *, by: User) -> Run:
+def start_planning(document: RequirementDocument, *, by: User, samples: int = 0) -> Run:
     """Have the document read and a plan proposed; while such a run is open, it is returned instead of a second one.
 
-    Raises NotAllowed.
+    With `samples`, so many plans of confirmed requirements are made to be compared, and none is proposed. Raises
+    NotAllowed, BadInput (not confirmed) and IllegalMove (the other kind of planning is going on).
     """
     require(by, document.project, "run.start")
     with transaction.atomic():
         project = lock_project_in_use(document.project_id)
         going = Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER).first()
+        if going is not None and bool(going.samples) != bool(samples):
+            raise IllegalMove(f"Run {going.pk} is planning this document; finish or cancel it first.")
         if going is not None:
             return going
+        if samples and document.status != RequirementDocument.Status.CONFIRMED:
+            raise BadInput("Confirm the requirements first: plans are made from confirmed ones.")
         run = Run.objects.create(
             project=project,
             kind=Run.Kind.PLAN,
             document=document,
             started_by=by,
+            samples=samples,
             recording=project.is_recording,
         )
         queued = RunQueued(
-            summary=f"planning {document.filename} v{document.version}",
+            summary=f"planning {document.filename} v{document.version}" + (f", {samples} variants" * bool(samples)),
             role="user",
             kind=run.kind,
             document=document.pk,

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from agents.events.lifecycle import PlanSampled
 from projects.errors import BadInput, NotAllowed, StaleVersion
-from projects.models import Approval, Plan
+from projects.models import Approval, Plan, Run
+from projects.services.audit.events import emit
 from projects.services.planning import documents, plans, variants
 from tests.factories import make_document, make_plan, make_user, owner_of, plan_content
 
@@ -39,6 +43,14 @@ def large_plan(count: int = 30) -> Plan:
         if number % 4 == 0:
             task["requirements"].append("FR-01" if number % 8 else "FR-02")
     return plans.propose_plan(document, content=content)
+
+
+def sampled(plan: Plan, *contents: dict) -> Run:
+    run = Run.objects.create(project=plan.project, kind="plan", document=plan.document, samples=len(contents))
+    for number, content in enumerate(contents, 1):
+        made = PlanSampled(summary="made", sample=number, tasks=1, blobs={"plan": json.dumps(content)})
+        emit(run.pk, made, key=f"sample-{number}/plan")
+    return run
 
 
 def test_the_current_plan_and_its_variants_are_simulated_with_the_workers_of_the_project():
@@ -111,3 +123,32 @@ def test_without_a_valid_plan_or_with_a_huge_one_nothing_is_compared(monkeypatch
     documents.add_requirement(plan.document, by=owner_of(plan.project), text="It exports.", kind="functional")
     with pytest.raises(BadInput, match="no valid plan"):
         variants.compare(plan.document)
+
+
+def test_ten_plans_of_thirty_tasks_are_compared():
+    plan = large_plan()
+    slower, broken = (json.loads(json.dumps(plan.content)) for _ in range(2))
+    slower["tasks"][0]["minutes"] = 60
+    broken["tasks"][0]["needs"] = ["T-30"]
+    sampled(plan, slower, broken)
+    found = variants.compare(plan.document).variants
+    assert len(found) == 10
+    assert [one.name for one in found if one.name.startswith("sample-")] == ["sample-1", "sample-2"]
+    assert found[-1].name == "sample-2"
+    assert found[-1].measures is None
+    assert found[-1].problems[0].code == "cycle"
+    with pytest.raises(BadInput, match="not valid: Circular dependency"):
+        variants.take_variant(plan, digest=found[-1].digest, by=owner_of(plan.project))
+
+
+def test_what_the_planner_made_is_put_in_order_and_the_last_samples_count():
+    plan = proposed()
+    both = small_content()
+    for task in both["tasks"]:
+        task |= {"needs": [], "files": ["app.py"]}
+    sampled(plan, plan_content({"T-01": []}))
+    run = sampled(plan, both, {"tasks": "none"}, plan.content)
+    found = {one.name: one for one in variants.compare(plan.document).variants}
+    assert found["sample-1"].about == f"made by the planner in run {run.pk}"
+    assert [task.needs for task in found["sample-1"].plan.tasks] == [(), ("T-01",)]
+    assert not {"sample-2", "sample-3"} & {*found}  # no plan at all, and the current one again
