@@ -123,6 +123,10 @@ class Language(Protocol):
         """`path:line: Error: reason` for text that does not compile; "" when it does, or when it cannot be told."""
         return ""
 
+    def undefined_names(self, source: str) -> list[tuple[int, str]]:
+        """Lines and names that the file uses, and neither defines nor imports; [] when that cannot be told."""
+        return []
+
     def compiles(self, source: str) -> bool | None:
         """Whether the text is valid; None when that cannot be told without running it."""
         return None

@@ -16,6 +16,7 @@ from agents.engine.nodes.libraries import absent
 from agents.engine.nodes.removals import (
     base_files,
     came_with_dropped,
+    cannot_run,
     names_definition,
     only_added,
     or_among,
@@ -160,6 +161,8 @@ def request_files(
             reasons = absent(state, ctx, applied)
         if persona.name == "tester" and not turn and not reasons and state["task"].get("files"):
             reasons = unknown_imports(state, ctx, applied)
+        if persona.name == "tester" and applied.files:
+            reasons += cannot_run(applied, base)
         # The same files again are an answer too: the writer holds on to what was judged.
         if not (applied.files or reply.files or reply.edits or reasons) and (missing := lacks(reply)):
             reasons = [*reply.problems, missing]

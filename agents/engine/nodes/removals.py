@@ -144,6 +144,19 @@ def unknown_imports(state: TaskState, ctx: TaskContext, applied: Applied) -> lis
     ]
 
 
+def cannot_run(applied: Applied, base: Mapping[str, str]) -> list[str]:
+    """Reasons to ask the tester again: its tests do not compile, or use a name that nothing in their file defines."""
+    reasons = []
+    for path, text in applied.files.items():
+        if (language := language_of(path)) is None:
+            continue
+        known = {name for _, name in language.undefined_names(base.get(path, ""))}
+        lines = {name: line for line, name in reversed(language.undefined_names(text)) if name not in known}
+        reasons += [f"{path}:{line}: {name} is neither defined nor imported" for name, line in lines.items()]
+        reasons += filter(None, [language.syntax_error(path, text)])
+    return reasons
+
+
 def removed_names(state: TaskState, ctx: TaskContext) -> dict[str, list[str]]:
     """By path the public names that the candidate's code takes away, and what the coder insisted on taking away."""
     is_test, candidate = tests_of(state, ctx), state["candidate"]

@@ -20,6 +20,7 @@ from agents.languages.python.related import related_tests
 from agents.languages.python.starting import start_commands
 from agents.languages.python.test_config import is_test, steers_tests
 from agents.languages.python.tracebacks import read_python, read_unittest
+from agents.languages.python.undefined import undefined_names
 from agents.languages.python.uses import uses_of
 from agents.languages.symbols import Grammar
 from sandbox.base import Sandbox
@@ -73,6 +74,7 @@ class Python(Language):
     test_plugins = staticmethod(test_plugins)
     syntax_error = staticmethod(text.syntax_error)
     compiles = staticmethod(text.compiles)
+    undefined_names = staticmethod(undefined_names)
     normal = staticmethod(text.normal)
     without_talk = staticmethod(text.without_talk)
     changed_code = staticmethod(text.changed_code)
