@@ -277,6 +277,7 @@ def _record(question: Question, prompt: _Prompt, reply: _Reply) -> Answer:
         truncated=completion.truncated,
         filled_by=ledger(prompt.asked, usage.prompt_tokens),
         instead_of=list(completion.instead_of),
+        reading_ms=int(usage.prompt_eval_s * 1000),
     )
     event_log.emit(called, attempt=attempt, key=f"{key}:usage")
     text, thinking = plain(completion.text), completion.thought

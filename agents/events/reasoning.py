@@ -122,7 +122,7 @@ class ContextCompacted(EventKind):
 @kind("llm.usage", "sigma", "model call", panels=("run",))
 class ModelCalled(EventKind):
     """What a model call used. `filled_by`: part of the prompt → tokens, adds up to prompt_tokens; `instead_of`: models
-    that were to answer first, and why they did not.
+    that were to answer first, and why they did not; `reading_ms`: until the model began to write.
     """
 
     model: str
@@ -135,3 +135,4 @@ class ModelCalled(EventKind):
     truncated: bool
     filled_by: Mapping[str, int]
     instead_of: Sequence[str]
+    reading_ms: int = 0

@@ -126,3 +126,46 @@ def window() -> CheckVerdict:
         f"{'; '.join(told)}; {asked} are required",
         "Choose a model with a larger window (AISWE_MODEL), or lower AISWE_MODEL_WINDOW.",
     )
+
+
+def size() -> CheckVerdict:
+    """The weights of models on this machine fit its memory; names the largest that do."""
+    from agents.llm.base import LLMError
+    from aiswe_site.doctor import weights
+
+    memory, whose = weights.memory_gb()
+    window, parallel = settings.MODEL_WINDOW, settings.MODEL_PARALLEL
+    best = weights.largest_that_fits(memory, window, parallel)
+    context = f"with {window} tokens" + (f" for each of {parallel} conversations" if parallel > 1 else "")
+    told = f"{memory:.0f} GB {whose}: " + (
+        f"{best.model} (Q4_K_M) fits, with {best.need_gb(window, parallel):.1f} GB {context}"
+        if best
+        else f"no model that is known here fits {context}"
+    )
+    try:
+        here = [] if _scenario() is not None else [look for look in _looks() if not look.outside]
+    except LLMError:
+        here = []
+    large = [one for look in here if (one := weights.known(look.model)) and one.need_gb(window, parallel) > memory]
+    if not large:
+        return CheckVerdict(None if best is None else True, told, "Lower AISWE_MODEL_WINDOW or AISWE_MODEL_PARALLEL.")
+    needs = "; ".join(f"{one.model} needs {one.need_gb(window, parallel):.1f} GB" for one in large)
+    way = f"Set AISWE_MODEL={best.model}, or lower" if best else "Lower"
+    return CheckVerdict(False, f"{needs} {context}. {told}", f"{way} AISWE_MODEL_WINDOW or AISWE_MODEL_PARALLEL.")
+
+
+def prefix() -> CheckVerdict:
+    """Servers keep the beginning of a prompt between calls, as recent calls tell."""
+    from projects.services.insight.prefixes import prefix_use
+
+    found = prefix_use()
+    if not found:
+        return CheckVerdict(None, "Not checked: no call yet that could reuse the beginning of an earlier prompt")
+    told = "; ".join(f"{one.model} read {one.lost} of {one.calls} common beginnings anew" for one in found)
+    return CheckVerdict(
+        not any(2 * one.lost > one.calls for one in found),
+        told,
+        "Give the server a place for each conversation: start Ollama with OLLAMA_NUM_PARALLEL of at least "
+        "`parallel_tasks`, llama.cpp with as many slots (-np), vLLM with --enable-prefix-caching. Keep the model "
+        "loaded (OLLAMA_KEEP_ALIVE=-1, OLLAMA_MAX_LOADED_MODELS), with one context length for all that use it.",
+    )

@@ -35,12 +35,16 @@ class Cut:
 
 @dataclass(frozen=True)
 class LedgerCall:
-    """One model call. `reusable` tokens of the prompt are the server's figure or an estimate from stored prompts."""
+    """One model call. `reusable` tokens of the prompt are the server's figure or an estimate from stored prompts.
+
+    `shared` is that estimate in any case: what the prompt has in common with the beginning of an earlier one.
+    """
 
     usage: Event
     thought: Event | None = None
     cut: Cut | None = None
     reusable: int | None = None
+    shared: int | None = None
     told: bool = False  # whether `reusable` is the server's own count
     prompt: tuple[str, ...] = field(default=(), repr=False)  # sha256 of each message
 
@@ -63,6 +67,11 @@ class LedgerCall:
     def written(self) -> int:
         """Tokens of the reply."""
         return _whole(self.usage.payload.get("completion_tokens"))
+
+    @property
+    def reading_s(self) -> float:
+        """Seconds until the model began to write, as the server timed it; 0.0 when that is not on record."""
+        return _whole(self.usage.payload.get("reading_ms")) / 1000
 
     @property
     def window(self) -> int:
@@ -171,15 +180,14 @@ def _cut(compacted: Event) -> Cut:
 
 
 def _with_reuse(call: LedgerCall, before: Sequence[LedgerCall], blobs: Mapping[str, Blob]) -> LedgerCall:
-    told = call.usage.payload.get("reused_tokens")
-    if isinstance(told, int) and not isinstance(told, bool):
-        return replace(call, reusable=min(_whole(told), call.sent), told=True)
     texts = _texts(call.prompt, blobs)
     whole = sum(map(len, texts))
-    if not whole:
-        return call
     same = max((_common(texts, _texts(one.prompt, blobs)) for one in before if one.model == call.model), default=0)
-    return replace(call, reusable=call.sent * same // whole)
+    shared = call.sent * same // whole if whole else None
+    told = call.usage.payload.get("reused_tokens")
+    if isinstance(told, int) and not isinstance(told, bool):
+        return replace(call, reusable=min(_whole(told), call.sent), shared=shared, told=True)
+    return replace(call, reusable=shared, shared=shared)
 
 
 def _texts(prompt: Sequence[str], blobs: Mapping[str, Blob]) -> list[str]:
