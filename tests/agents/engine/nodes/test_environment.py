@@ -129,15 +129,18 @@ def test_a_failure_from_before_does_not_stop_the_task(bench, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("setup", "runs"),
+    ("setup", "others", "runs"),
     [
-        (TestSetup(suite_seconds=600), [["tests/test_calc.py"], []]),
-        (TestSetup(measured_seconds=4), [["tests/test_calc.py"], []]),
-        (TestSetup(measured_seconds=2), [[]]),
+        (TestSetup(suite_seconds=600), 1, [["tests/test_calc.py"], []]),
+        (TestSetup(measured_seconds=4), 1, [["tests/test_calc.py"], []]),
+        (TestSetup(measured_seconds=4), 0, [[]]),
+        (TestSetup(measured_seconds=2), 1, [[]]),
     ],
-    ids=["a raised limit", "measured as slow", "measured as quick"],
+    ids=["a raised limit", "measured as slow", "most tests are related", "measured as quick"],
 )
-def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_merge(bench, monkeypatch, setup, runs):
+def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_merge(
+    bench, monkeypatch, setup, others, runs
+):
     ran, works = [], language.run_pytest
 
     def noted(sandbox, args=(), **more):
@@ -147,6 +150,7 @@ def test_of_a_slow_suite_the_related_tests_run_after_an_edit_and_all_before_the_
     monkeypatch.setattr(language, "run_pytest", noted)
     bench.switched_off = frozenset({"mutation"})
     bench.test_setup = setup
+    bench.start_with({f"tests/test_other{n}.py": "def test_other():\n    assert True\n" for n in range(others)})
     assert bench.run()["verdict"] == "merged"
     assert ran == runs
 
