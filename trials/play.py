@@ -46,6 +46,7 @@ class Settings:
     budget_calls: float | None = None  # instead: so many times what the task's first call takes
     off: frozenset[str] = frozenset()
     samples: int = 1
+    more_samples: int = 1  # to choose from after two failed tries, for the strategy loop
     session: str = ""
 
 
@@ -206,6 +207,7 @@ def _shoot(
         max_retries=8 if many else int(twice),
         max_iterations=15 if many else samples + twice,
         samples=samples,
+        more_samples=settings.more_samples if many else 1,
         run_tokens=UNLIMITED,
         task_tokens=_ceiling(settings, counted.first_call) if counted.first_call else budget,
     )

@@ -138,6 +138,7 @@ def described(
         "model": model,
         "strategy": settings.strategy,
         "samples": settings.samples,
+        "more_samples": settings.more_samples,
         "budget": budget,
         "off": sorted(settings.off),
         "memory": str(memory.resolve()) if memory else None,

@@ -50,6 +50,7 @@ class TaskLimits:
     run_tokens: int = LIMITS["run_tokens"].default
     run_seconds: float = LIMITS["run_seconds"].default
     samples: int = LIMITS["samples"].default
+    more_samples: int = LIMITS["more_samples"].default
 
 
 ApprovalAnswer = Literal["approved", "rejected", "pending"]

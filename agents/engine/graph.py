@@ -48,7 +48,7 @@ def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["cod
 
 def after_verify(
     state: TaskState, runtime: Runtime[TaskContext]
-) -> Literal["gates", "mutate", "repair", "fresh", "adjudicate", "escalate"]:
+) -> Literal["gates", "mutate", "repair", "fresh", "sample", "adjudicate", "escalate"]:
     """Passed goes on; a failure is repaired, argued about or approached anew until a limit is reached."""
     if state["verdict"] == "escalate":
         return "escalate"
@@ -63,10 +63,17 @@ def after_verify(
     if len(signatures) > 1 and signatures[-1] == signatures[-2]:
         # Tests that were given with the task are not the tester's to judge.
         settled = signatures[-1] in history["adjudicated"] or state["task"].get("tests_given")
-        return "fresh" if settled else "adjudicate"
-    if history["exhausted"] or used["repairs_here"] >= REPAIRS_HERE:
-        return "fresh"
-    return "fresh" if short_of_tokens(state, limits, runtime.context.event_log.spent()) else "repair"
+        return _anew(state, runtime.context) if settled else "adjudicate"
+    anew = _anew(state, runtime.context)
+    if history["exhausted"] or used["repairs_here"] >= REPAIRS_HERE or (used["repairs"] and anew == "sample"):
+        return anew
+    return anew if short_of_tokens(state, limits, runtime.context.event_log.spent()) else "repair"
+
+
+def _anew(state: TaskState, ctx: TaskContext) -> Literal["fresh", "sample"]:
+    """How the next approach begins: the second as several samples where the limits say so, unless one has passed."""
+    first = state["counters"]["approach"] == 1 and state["history"]["best"].get("reward", 0.0) <= 0
+    return "sample" if first and ctx.limits.more_samples > 1 else "fresh"
 
 
 def after_mutation(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["gates", "strengthen"]:
@@ -74,14 +81,16 @@ def after_mutation(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["
     return "strengthen" if state["verdict"] == "weak" else "gates"
 
 
-def after_adjudication(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "review", "fresh"]:
+def after_adjudication(
+    state: TaskState, runtime: Runtime[TaskContext]
+) -> Literal["apply", "review", "fresh", "sample"]:
     """A corrected test is run at once; if the code is wrong, the same failure twice forces another approach.
 
     A test that stays though the reviewer doubts it goes back to the reviewer, with the tester's reason.
     """
     if state["verdict"] == "kept":
         return "review"
-    return "apply" if state["verdict"] == "test" else "fresh"
+    return "apply" if state["verdict"] == "test" else _anew(state, runtime.context)
 
 
 def after_gates(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["review", "fix_findings", "escalate"]:
@@ -104,7 +113,7 @@ def after_review(
 
 def after_merge(
     state: TaskState, runtime: Runtime[TaskContext]
-) -> Literal["learn", "resolve", "repair", "fresh", "adjudicate", "escalate", "gates", "mutate"]:
+) -> Literal["learn", "resolve", "repair", "fresh", "sample", "adjudicate", "escalate", "gates", "mutate"]:
     """A conflict goes to the coder, a suite that broke on the new base is repaired like any failure."""
     if state["verdict"] == "merged":
         return "learn"

@@ -25,6 +25,9 @@ LIMITS: dict[str, LimitSpec] = {
     "max_iterations": LimitSpec(15, 1, 200, "Model replies per task", "ACA-1"),
     "warn_iterations": LimitSpec(12, 1, 200, "Answers after which a warning is emitted", "ACA-1"),
     "samples": LimitSpec(1, 1, 16, "First versions to choose from", "more measured no better; test runs choose"),
+    "more_samples": LimitSpec(
+        1, 1, 16, "Versions to choose from after two failed tries", "off: no gain is measured yet"
+    ),
     "task_tokens": LimitSpec(400_000, 1_000, 1_000_000_000, "Tokens per task"),
     "task_seconds": LimitSpec(3_600, 10, 7 * DAY_S, "Seconds per task"),
     "run_tokens": LimitSpec(4_000_000, 1_000, 10_000_000_000, "Tokens per run"),
@@ -36,7 +39,7 @@ LIMITS: dict[str, LimitSpec] = {
     "sandbox_disk_mb": LimitSpec(512, 32, 65_536, "Disk space of a sandbox, in MB"),
     "sandbox_seconds": LimitSpec(300, 5, 3_600, "Seconds of one command in a sandbox", "SWE-NFR-04"),
 }
-PER_TASK = tuple(LIMITS)[:8]  # what a task can run into
+PER_TASK = tuple(LIMITS)[:9]  # what a task can run into
 
 
 def default_limits() -> dict[str, int]:

@@ -235,7 +235,7 @@ def _answer_again(state: TaskState, ctx: TaskContext, begun: TaskState) -> TaskS
 
 def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Another approach: a new conversation at a higher temperature that is told what did not work."""
-    ctx, history, memory, used = runtime.context, state["history"], state["memory"], state["counters"]
+    ctx, history, used = runtime.context, state["history"], state["counters"]
     if _has_passed(state, ctx):
         kept = history["best_here"] | {"approach": used["approach"] + 1}
         begun: TaskState = {
@@ -243,27 +243,33 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
             "counters": {"approach": kept["approach"], "repairs_here": 0},
         }
         return _answer_again(state, ctx, begun)
-    lessons = [lesson for lesson in memory["lessons"] if lesson["id"] not in memory["unhelpful_lessons"]]
-    begun = {
-        "candidate": {"files": {}},
-        "memory": {"lessons": lessons},
-        "counters": {"approach": used["approach"] + 1},
-    }
+    begun = updated(without_failed(state), {"counters": {"approach": used["approach"] + 1}})
     again = updated(state, begun)
-    avoid = history["failures"][-4:]
-    if argued := history["argued"]:
-        avoid = [*avoid, f"The tester holds the test to be right: {argued}"]
     tests = files_text(state["candidate"]["tests"])
-    messages = opening(again, ctx, CODER, "code", tests=tests, avoid="\n".join(avoid))
+    messages = opening(again, ctx, CODER, "code", tests=tests, avoid=to_avoid(state))
     changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
     if "candidate" not in changed:
         return changed
     tried: TaskState = {
         "history": {"signatures": [], "exhausted": False, "previous_failure": previous_failure(state)},
-        "memory": {"shown": ids(lessons)},
+        "memory": {"shown": ids(again["memory"]["lessons"])},
         "counters": {"repairs": used["repairs"] + 1, "repairs_here": 0},
     }
     return updated(updated(begun, changed), tried)
+
+
+def without_failed(state: TaskState) -> TaskState:
+    """What another approach begins without: the files so far, and lessons that did not help."""
+    memory = state["memory"]
+    lessons = [lesson for lesson in memory["lessons"] if lesson["id"] not in memory["unhelpful_lessons"]]
+    return {"candidate": {"files": {}}, "memory": {"lessons": lessons}}
+
+
+def to_avoid(state: TaskState) -> str:
+    """What did not work, for another approach."""
+    argued = state["history"]["argued"]
+    right = [f"The tester holds the test to be right: {argued}"] if argued else []
+    return "\n".join([*state["history"]["failures"][-4:], *right])
 
 
 def answer(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:

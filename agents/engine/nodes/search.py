@@ -1,4 +1,6 @@
-"""Best of N: several samples of the first version, each run against the tests; the best of them goes on.
+"""Best of N: several samples of a version, each run against the tests; the best of them goes on.
+
+The first version, or what comes after two failed tries: then each sample is told what did not work.
 
 As many are asked for at the same time as the model's server answers; then they are run one after the other, in the
 order of their numbers, so the choice does not depend on which reply came first.
@@ -7,13 +9,15 @@ order of their numbers, so the choice does not depend on which reply came first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.context import files_text
 from agents.engine.ask import Question, ask_together
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
-from agents.engine.nodes.common import own_files, question, request_files
+from agents.engine.nodes.coder import to_avoid, without_failed
+from agents.engine.nodes.common import add_messages, own_files, question, request_files
+from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
@@ -23,14 +27,18 @@ from agents.engine.state import TaskState, key_of, updated
 from agents.events.reasoning import SampleSelected
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message, ReplyTooLong
-from agents.personas import CODER
+from agents.personas import CODER, TESTER
+from agents.prompts.provenance import as_turn, render
 
 AGREEMENT = 2  # passing samples that behave the same: enough to stop sampling
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample after its run. `failing` names failed tests, `behaviour` is what distinguishing calls returned."""
+    """One sample after its run. `failing` names failed tests, `behaviour` is what distinguishing calls returned.
+
+    `unseen` counts the tests that passed once the tester added some which no coder saw.
+    """
 
     number: int
     ok: bool
@@ -38,6 +46,7 @@ class Sample:
     passed: int
     failing: frozenset[str] = frozenset()
     behaviour: str = ""
+    unseen: int = 0
 
     def agrees(self, other: Sample) -> bool:
         """True for two samples that no test and no distinguishing call tells apart."""
@@ -56,7 +65,9 @@ def agreeing(sample: Sample, samples: Sequence[Sample]) -> int:
 
 def select(samples: Sequence[Sample]) -> Sample:
     """The sample to go on with: one that passes, then the most tests passed, the most agreement, the earliest."""
-    return max(samples, key=lambda one: (one.ok, one.compiles, one.passed, agreeing(one, samples), -one.number))
+    return max(
+        samples, key=lambda one: (one.ok, one.compiles, one.passed, one.unseen, agreeing(one, samples), -one.number)
+    )
 
 
 def enough(samples: Sequence[Sample], *, tests_given: bool) -> bool:
@@ -80,23 +91,40 @@ class _Drawn:
 
 def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Draw samples until they agree or a limit of samples or tokens is reached; the best becomes the candidate."""
-    ctx = runtime.context
-    drawing = _Drawing(state, ctx)
-    drawing.draw()
+    ctx, before = runtime.context, state
+    late = bool(state["history"]["failures"])
+    begun = updated(without_failed(state), {"counters": {"approach": state["counters"]["approach"] + 1}})
+    state = updated(state, begun) if late else state
+    drawing = _Drawing(state, ctx, ctx.limits.more_samples if late else ctx.limits.samples, to_avoid(state))
+    try:
+        drawing.draw()
+    except OverBudget as end:
+        if not late:
+            raise
+        return {"verdict": "escalate", "escalation": str(end)}  # something was tried: it is shown
     count = drawing.count
     used = state["counters"]
     changed: TaskState = {
         # A sample's keys hold its step: no later node may have one that a sample had, or could have had before a kill.
-        "step": state["step"] + ctx.limits.samples + 1,
+        "step": state["step"] + drawing.most + 1,
         "strategy": "first",
         "verdict": "",
-        "candidate": {"diagnosis": {}},
+        "candidate": {"diagnosis": {}, "unfounded": False},
         "conversation": {"messages_read": len(ctx.task_store.words())},
         "counters": {"iteration": used["iteration"] + drawing.asked, "approach": used["approach"] + max(0, count - 1)},
     }
+    if late:
+        tried: TaskState = {
+            "strategy": "fresh",
+            "history": {"signatures": [], "exhausted": False, "previous_failure": previous_failure(before)},
+            "memory": {"lessons": state["memory"]["lessons"]},
+            "counters": {"repairs": used["repairs"] + 1, "repairs_here": 0},
+        }
+        changed = updated(changed, tried)
     if not drawing.drawn:
         why = f"The coder's answers could not be used: {drawing.unusable or drawing.why}"
         return {**changed, "verdict": "escalate", "escalation": why}
+    drawing.judge_by_unseen_tests()
     samples = [each.judged for each in drawing.drawn]
     best = samples[0] if "selection" in ctx.switched_off else select(samples)
     rows = [
@@ -106,6 +134,7 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
             "passed": each.passed,
             "failed": len(each.failing),
             "agree": agreeing(each, samples),
+            "unseen": each.unseen,
         }
         for each in samples
     ]
@@ -134,6 +163,8 @@ class _Drawing:
 
     state: TaskState
     ctx: TaskContext
+    most: int  # samples to draw
+    avoid: str = ""  # what did not work
     drawn: list[_Drawn] = field(default_factory=list)  # those that could be run
     count: int = 0  # samples drawn, usable or not
     asked: int = 0  # samples that the model was asked for
@@ -164,8 +195,8 @@ class _Drawing:
             return True
         if self.count < self.asked:
             return False  # its reply is on record
-        if self.count >= limits.samples:
-            self.why = f"all {limits.samples} samples are drawn"
+        if self.count >= self.most:
+            self.why = f"all {self.most} samples are drawn"
         elif state["counters"]["iteration"] + self.count >= limits.max_iterations:
             self.why = "the limit of iterations is reached"
         elif (
@@ -182,7 +213,7 @@ class _Drawing:
         """Ask for as many samples as the server answers at a time and the tokens left pay for."""
         provider: Any = self.ctx.provider(CODER.name)
         limits, server = self.ctx.limits, getattr(provider, "members", (provider,))[0].server
-        wanted = min(limits.samples, limits.max_iterations - self.state["counters"]["iteration"]) - self.count
+        wanted = min(self.most, limits.max_iterations - self.state["counters"]["iteration"]) - self.count
         together = min(wanted, self.ctx.runner.limit.free(server))
         if together > 1:
             first = self._question(self.count + 1)
@@ -203,7 +234,8 @@ class _Drawing:
         return updated(self.state, change)
 
     def _opening(self, one: TaskState) -> list[Message]:
-        return opening(one, self.ctx, CODER, "code", tests=files_text(one["candidate"]["tests"]))
+        tests = files_text(one["candidate"]["tests"])
+        return add_messages(one, self.ctx, opening(one, self.ctx, CODER, "code", tests=tests, avoid=self.avoid))[0]
 
     def _question(self, number: int) -> Question:
         one = self._state_of(number)
@@ -227,7 +259,7 @@ class _Drawing:
             return
         # Packages that a sample wants are settled when it is taken; here it runs with those the task already has.
         run = updated(one, {"candidate": {"files": applied.files}})
-        report = run_tests(run, ctx, write_candidate(run, ctx), f"sample{number}")
+        report = run_tests(run, ctx, write_candidate(run, ctx), f"sample{number}", related=True)
         failing = frozenset(str(failure.get("nodeid", "")) for failure in report.get("failures") or [])
         if report.get("problem"):
             failing |= {str(report["problem"])}
@@ -238,3 +270,27 @@ class _Drawing:
         judged = Sample(number, ok, bool(report.get("compiles")), int(report.get("passed", 0)), failing, shown)
         packages = sorted({*one["candidate"]["packages"], *reply.packages})
         self.drawn.append(_Drawn(judged, messages, applied.files, packages, applied.removed))
+
+    def judge_by_unseen_tests(self) -> None:
+        """Where no two passing samples behave alike, the tester adds tests that no coder saw: they tell which is right.
+
+        They are used for that alone: who wrote them did not see the samples, so they may be wrong about all of them.
+        """
+        ctx, passing = self.ctx, [at for at, each in enumerate(self.drawn) if each.judged.ok]
+        said = self.state["conversation"]["tester"]
+        if len(passing) < 2 or enough([each.judged for each in self.drawn], tests_given=not said):
+            return
+        one = updated(self.state, {"step": self.state["step"] + self.most})
+        messages: list[Message] = [*said, as_turn("user", render("task.unseen"), step="unseen")]
+        tests = one["candidate"]["tests"]
+        accept = tests_of(one, ctx)
+        try:
+            _, _, applied = request_files(one, ctx, TESTER, messages, step="unseen", accept=accept, current=tests)
+        except (OverBudget, ReplyTooLong):
+            return
+        self.asked += 1
+        for at in passing if applied.files else ():
+            each = self.drawn[at]
+            run = updated(one, {"candidate": {"files": each.files, "tests": {**tests, **applied.files}}})
+            report = run_tests(run, ctx, write_candidate(run, ctx), f"unseen{each.judged.number}", related=True)
+            self.drawn[at] = replace(each, judged=replace(each.judged, unseen=int(report.get("passed", 0))))

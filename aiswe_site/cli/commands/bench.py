@@ -52,6 +52,13 @@ command.add_command(swebench)
 @click.option(
     "--samples", type=click.IntRange(1, 32), default=1, show_default=True, help="First versions, for best and loop."
 )
+@click.option(
+    "--more-samples",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    help="Versions to choose from after two failed tries, for loop.",
+)
 @click.option("--limit", type=click.IntRange(1), help="Only the first N tasks.")
 @click.option(
     "--parallel",
@@ -80,6 +87,7 @@ def tasks(
     model: str,
     strategy: str,
     samples: int,
+    more_samples: int,
     limit: int | None,
     parallel: int | None,
     budget: str | None,
@@ -111,7 +119,14 @@ def tasks(
         raise WrongUse(f"--budget {error}") from None
     except BadDataset as error:
         raise WrongUse(str(error)) from None
-    settings = Settings(strategy=strategy, budget=tokens, budget_calls=calls, off=_parts(off), samples=samples)
+    settings = Settings(
+        strategy=strategy,
+        budget=tokens,
+        budget_calls=calls,
+        off=_parts(off),
+        samples=samples,
+        more_samples=more_samples,
+    )
     engine = open_backend(backend)
     with tempfile.TemporaryDirectory(prefix="aiswe-trials-") as scratch, _memory(memory) as lessons:
         folder = out or Path(scratch) / "session"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
-from agents.engine.contracts import Stopped, TaskLimits
+from agents.engine.contracts import OverBudget, Stopped, TaskLimits
+from agents.engine.graph import after_adjudication
+from agents.engine.nodes.search import _Drawing
 from sandbox.pytest_run import run_pytest
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, Crash, code, task
+from tests.agents.engine.states import state_with
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.bubblewrap
@@ -201,3 +205,69 @@ def test_only_the_thread_that_runs_the_node_writes_to_the_record(tmp_path):
     assert writers == {threading.get_ident()}
     first, *others = [event["key"] for event in bench.event_log.of("thought") if event["payload"]["step"] == "code"]
     assert len(shown_ids & {first, *others}) == 1, "the words of one of those asked at the same time are shown"
+
+
+WORSE = code("calc.py", "def add(a, b):\n    return str(a)")  # fails otherwise than BAD
+
+
+@pytest.fixture
+def twice_failed(tmp_path):
+    """A task whose first two tries fail, each in its own way."""
+    bench = bench_of(tmp_path, BAD, max_retries=5, more_samples=3)
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="a sign") + WORSE
+    return bench
+
+
+def test_after_two_failed_tries_the_next_is_chosen_from_several(twice_failed):
+    twice_failed.replies |= {"coder-code-a2": ODD, "coder-code-a3": GOOD, "coder-code-a4": ALSO}
+    final = twice_failed.run()
+    assert (final["verdict"], chosen(twice_failed)) == ("merged", (2, 3, "enough of them agree"))
+    assert [one["strategy"] for one in twice_failed.task_store.attempts.values()] == ["first", "repair", "fresh"]
+    assert (final["counters"]["repairs"], final["counters"]["approach"], final["counters"]["iteration"]) == (2, 4, 6)
+    prompts = [e["blobs"]["prompt"] for e in twice_failed.event_log.of("thought") if e["payload"]["step"] == "code"]
+    assert [len(prompt) for prompt in prompts] == [2, 2, 2, 2]
+    assert all("What did not work" in prompt[1] and "try 2 (repair)" in prompt[1] for prompt in prompts[1:])
+
+
+def test_a_limit_reached_before_the_first_of_several_shows_the_best_try(twice_failed, monkeypatch):
+    def over(self, number):
+        raise OverBudget("The limit of 9 tokens of this task is used up")
+
+    monkeypatch.setattr(_Drawing, "_draw", over)
+    final = twice_failed.run()
+    assert (final["verdict"], final["history"]["best"]["attempt"]) == ("escalated", 1)
+    assert final["escalation"].startswith("The limit of 9 tokens")
+
+
+@pytest.mark.parametrize("most", [1, 8])
+def test_a_version_that_has_passed_is_never_given_up_for_samples(most):
+    limits = TaskLimits(more_samples=most)
+    context = SimpleNamespace(context=SimpleNamespace(limits=limits, switched_off=frozenset()))
+    parts = {"verdict": "code", "best": {"reward": 0.5}, "signatures": ["x"]}
+    assert after_adjudication(state_with(**parts), context) == "fresh"
+    assert after_adjudication(state_with(**parts | {"best": {"reward": -0.5}}), context) == (
+        "sample" if most > 1 else "fresh"
+    )
+    again = {"approach": 2, "best": {"reward": -0.5}}
+    assert after_adjudication(state_with(**parts | again), context) == "fresh", "several once, then one at a time"
+
+
+def test_tests_that_no_coder_saw_tell_passing_samples_apart(tmp_path):
+    third = code("calc.py", "def add(a, b):\n    return a ** b")
+    bench = bench_of(tmp_path, ODD, third, GOOD)
+    bench.replies["tester-unseen"] = code(
+        "tests/test_more.py", "from calc import add\n\n\ndef test_more():\n    assert add(2, 3) == 5"
+    )
+    final = bench.run()
+    assert (final["verdict"], chosen(bench)[0]) == ("merged", 3)
+    (event,) = bench.event_log.of("search.selected")
+    assert [row["unseen"] for row in event["payload"]["samples"]] == [1, 1, 2]
+    assert "return a + b" in bench.merged("calc.py")
+    assert not bench.merged("tests/test_more.py"), "nobody has checked them"
+
+
+def test_without_such_tests_the_samples_are_compared_as_before(tmp_path):
+    bench = bench_of(tmp_path, ODD, code("calc.py", "def add(a, b):\n    return a ** b"), GOOD)
+    bench.replies |= dict.fromkeys(("tester-unseen", "tester-again", "tester-again-2"), "I cannot think of any.")
+    assert bench.run()["verdict"] == "merged"
+    assert chosen(bench)[0] == 1
