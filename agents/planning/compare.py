@@ -21,6 +21,7 @@ class Measures:
     """What a plan would take with the project's number of workers, in minutes where a time is meant."""
 
     makespan: int  # until the last task is done
+    work: int  # all estimates together
     tasks: int
     longest_task: int
     risk_done: int  # until the risky tasks are done
@@ -29,8 +30,23 @@ class Measures:
     covered: int  # requirements
     unordered: int  # pairs of tasks that write one file, neither of which waits for the other
 
+    @property
+    def share(self) -> float:
+        """Of the work the part that one has to wait for: a plan of smaller estimates is not better for them alone."""
+        return self.makespan / self.work
 
-COLUMNS = ("Minutes", "Tasks", "Longest task", "Risky done", "Depth", "Width", "Covered", "Unordered")  # of a table
+
+COLUMNS = (
+    "Minutes",
+    "Work",
+    "Tasks",
+    "Longest task",
+    "Risky done",
+    "Depth",
+    "Width",
+    "Covered",
+    "Unordered",
+)  # of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +97,7 @@ def measure(plan: PlanDraft, workers: int, wanted: Set[str]) -> Measures:
     steps = longest_chains(dict.fromkeys(needs, 1), needs)
     return Measures(
         makespan=schedule.until(needs),
+        work=sum(task.minutes for task in plan.tasks),
         tasks=len(plan.tasks),
         longest_task=max(task.minutes for task in plan.tasks),
         risk_done=schedule.until(risky(plan)),
@@ -94,20 +111,21 @@ def measure(plan: PlanDraft, workers: int, wanted: Set[str]) -> Measures:
 def recommend(variants: Sequence[Variant]) -> tuple[Variant, str]:
     """The variant to take, and why; the first of `variants` is the current plan, which must be valid.
 
-    The shortest of those that cover no less than the current plan and drop no need; the current one unless another is
-    clearly shorter.
+    The shortest for its work of those that cover no less than the current plan and drop no need; the current one unless
+    another is clearly shorter.
     """
     (current, now), *others = [(one, one.measures) for one in variants if one.measures]
     best, least = current, now
     for one, found in others:
-        if not one.loosens and found.covered >= now.covered and found.makespan < least.makespan:
+        if not one.loosens and found.covered >= now.covered and found.share < least.share:
             best, least = one, found
-    if least.makespan > WORTH * now.makespan:
+    if least.share > WORTH * now.share:
         best, least = current, now
         why = f"Keep the current plan: no variant that keeps its order is clearly shorter than {now.makespan} minutes."
     else:
-        why = f"{best.name} takes {least.makespan} minutes instead of {now.makespan} and covers the same requirements."
+        why = f"{best.name} takes {least.makespan} minutes for {least.work} minutes of work; the current plan takes "
+        why += f"{now.makespan} for {now.work}. It covers the same requirements."
     took, looser = min(((found.makespan, one.name) for one, found in others if one.loosens), default=(now.makespan, ""))
-    if took <= WORTH * least.makespan:
+    if took <= WORTH * now.work * least.share:
         why += f" {looser} would take {took}, but it drops needs: look first at which ones."
     return best, why

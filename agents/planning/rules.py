@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from agents.planning.graph import ancestors_of, find_cycles, needs_of, plan_order
+from agents.planning.graph import ancestors_of, followers_of, needs_of, plan_order
 from agents.planning.model import PlanDraft, PlanTask
 from agents.planning.validate import PlanLimits
 from agents.planning.writers import order_writers, plain_path
@@ -34,52 +34,30 @@ class Rule:
 
 def merge_chains(plan: PlanDraft) -> PlanDraft:
     """One task of two, where the second needs only the first and nothing else needs the first."""
-    return _merged(
-        plan, lambda one, two, tasks: two.needs == (one.key,) and sum(one.key in task.needs for task in tasks) == 1
-    )
-
-
-def merge_writers(plan: PlanDraft) -> PlanDraft:
-    """One task of two that write the same file."""
-    return _merged(plan, lambda one, two, _: not _files(one).isdisjoint(_files(two)))
-
-
-def _merged(plan: PlanDraft, joined: Callable[[PlanTask, PlanTask, list[PlanTask]], bool]) -> PlanDraft:
-    done, rest = list[PlanTask](), list(plan.tasks)
-    while rest:
-        task = rest.pop(0)
-        for place, other in enumerate(done):
-            if (other.kind, other.agent) != (task.kind, task.agent) or other.minutes + task.minutes > MOST_MINUTES:
-                continue
-            # The one that is needed comes first in the text of both.
-            pair = (task, other) if task.key in other.needs else (other, task)
-            if not joined(*pair, [*done, task, *rest]):
-                continue
-            one = _joined(*pair)
-            names = {other.key: one.key, task.key: one.key}
-            tried = [_renamed(each, names) for each in [*done[:place], one, *done[place + 1 :], *rest]]
-            if not find_cycles(needs_of(replace(plan, tasks=tuple(tried)))):
-                done, rest = tried[: len(done)], tried[len(done) :]
-                break
+    tasks, needs = {task.key: task for task in plan.tasks}, needs_of(plan)
+    followers, names, merged = followers_of(needs), dict[str, str](), dict[str, PlanTask]()
+    for key in plan_order(needs):
+        task = _renamed(tasks[key], names)
+        linked = len(needs[key]) == 1 and followers[needs[key][0]] == [key]
+        first = merged[task.needs[0]] if linked else task
+        same = (first.kind, first.agent) == (task.kind, task.agent)
+        if linked and same and first.minutes + task.minutes <= MOST_MINUTES:
+            names[key], merged[first.key] = first.key, _joined(first, task)
         else:
-            done.append(task)
-    return replace(plan, tasks=tuple(done))
+            merged[key] = task
+    return replace(plan, tasks=tuple(merged.values()))
 
 
 def _joined(first: PlanTask, second: PlanTask) -> PlanTask:
-    def both(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*getattr(first, name), *getattr(second, name))))
-
     return replace(
         first,
         title=f"{first.title}; {second.title}"[:MOST_TITLE],
         description="\n\n".join(filter(None, (first.description, second.description))),
         expects=" ".join(filter(None, (first.expects, second.expects))),
         minutes=first.minutes + second.minutes,
-        requirements=both("requirements"),
-        needs=both("needs"),
-        files=both("files"),
-        packages=both("packages"),
+        requirements=tuple(dict.fromkeys((*first.requirements, *second.requirements))),
+        files=tuple(dict.fromkeys((*first.files, *second.files))),
+        packages=tuple(dict.fromkeys((*first.packages, *second.packages))),
     )
 
 
@@ -168,12 +146,9 @@ def _files(task: PlanTask) -> set[str]:
 
 RULES = (
     Rule("fewer-handovers", "chains of small tasks are one task each", merge_chains),
-    Rule("one-writer", "tasks that write one file are one task, up to an hour", merge_writers),
     Rule("smaller-tasks", "tasks of several requirements are split", split),
     Rule("risk-first", "the tasks that most depends on or least is known of come first", risk_first),
     Rule("widest", "needs between tasks that share nothing are dropped", widen, loosens=True),
     Rule("widest-smaller", "as widest, and tasks of several requirements are split", lambda p: widen(split(p)), True),
-    Rule(
-        "widest-one-writer", "as widest, and tasks that write one file are one", lambda p: widen(merge_writers(p)), True
-    ),
+    Rule("widest-fewer", "as widest, then chains of small tasks are one each", lambda p: merge_chains(widen(p)), True),
 )

@@ -28,10 +28,10 @@ MOST_BACKGROUND = 200  # requirements that are not to be planned, one line each
 
 
 class DatabasePlanStore:
-    """Implements agents.engine.planner_context.PlanStore."""
+    """Implements agents.engine.planner_context.PlanStore; a plan to compare (`sample`) is kept and not proposed."""
 
-    def __init__(self, run: Run, event_log: DatabaseEventLog) -> None:
-        self._run, self._event_log = run, event_log
+    def __init__(self, run: Run, event_log: DatabaseEventLog, sample: int = 0) -> None:
+        self._run, self._event_log, self._sample = run, event_log, sample
         assert run.document is not None  # noqa: S101  start_planning() makes no run without one
         self._document: RequirementDocument = run.document
 
@@ -90,27 +90,16 @@ class DatabasePlanStore:
         return [problem["message"] for problem in problems if problem["severity"] == "error"]
 
     def propose(self, plan: Mapping[str, Any]) -> None:
+        if self._sample:
+            tasks = len(found) if isinstance(found := plan.get("tasks"), list) else 0
+            summary = f"variant {self._sample} of {self._run.samples}: {tasks} tasks"
+            text = json.dumps(plan, ensure_ascii=False)
+            made = PlanSampled(summary=summary, sample=self._sample, tasks=tasks, blobs={"plan": text})
+            self._event_log.emit(made, key=f"sample-{self._sample}/plan")
+            return
         # The node may run twice: the plan that this run proposed is then there already.
         if not Plan.objects.filter(document=self._document, created_at__gte=self._run.created_at).exists():
             self._event_log.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
-
-
-class SampleStore(DatabasePlanStore):
-    """Keeps a plan beside others to compare instead of proposing it."""
-
-    def __init__(self, run: Run, event_log: DatabaseEventLog, sample: int) -> None:
-        super().__init__(run, event_log)
-        self._sample = sample
-
-    def propose(self, plan: Mapping[str, Any]) -> None:
-        tasks = len(found) if isinstance(found := plan.get("tasks"), list) else 0
-        made = PlanSampled(
-            summary=f"variant {self._sample} of {self._run.samples}: {tasks} tasks",
-            sample=self._sample,
-            tasks=tasks,
-            blobs={"plan": json.dumps(plan, ensure_ascii=False)},
-        )
-        self._event_log.emit(made, key=f"sample-{self._sample}/plan")
 
 
 def _code(project: Project, about: str) -> str:
@@ -147,11 +136,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         canary=canary_of(run),
     )
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
-    contexts = {f"plan-{run.pk}": context}
-    if run.samples:
-        contexts = {
-            f"plan-{run.pk}-{sample}": replace(context, sample=sample, task_store=SampleStore(run, event_log, sample))
-            for sample in range(1, run.samples + 1)
-        }
-    for thread, one in contexts.items():
+    for sample in range(1, run.samples + 1) if run.samples else (0,):
+        thread = f"plan-{run.pk}" + f"-{sample}" * bool(sample)
+        one = replace(context, sample=sample, task_store=DatabasePlanStore(run, event_log, sample))
         run_or_resume(graph, thread, lambda: PlanState(step=0), context=one, steps=MOST_STEPS)

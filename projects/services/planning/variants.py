@@ -23,7 +23,6 @@ from projects.services.planning.plan_rules import Asked, asked_of
 MOST_TASKS = 200  # a larger plan is not compared: the rules take time quadratic in the tasks
 COUNT = 10
 KEPT = 16  # comparisons
-EARLIER = 20  # versions among which a valid one is looked for
 _drafts = lru_cache(KEPT)(drafts_of)
 _measured = lru_cache(KEPT * 8)(measure)
 
@@ -46,7 +45,10 @@ def compare(document: RequirementDocument, *, count: int = COUNT) -> Comparison:
     Raises BadInput where the document has no valid plan, or one that is too large.
     """
     asked = asked_of(document)
-    base, plan = _newest_valid(document, asked)
+    base = Plan.objects.filter(document=document).exclude(status=Plan.Status.INVALID).order_by("-version").first()
+    plan = parse_plan(base.content, asked.names)[0] if base is not None else None
+    if base is None or plan is None or _errors(asked, plan):
+        raise BadInput("The document has no valid plan yet: variants are made from one.")
     if len(plan.tasks) > MOST_TASKS:
         raise BadInput(f"The plan has {len(plan.tasks)} tasks; variants are compared up to {MOST_TASKS}.")
     workers = max(1, int(document.project.limits.get("parallel_tasks", 2)))
@@ -56,15 +58,6 @@ def compare(document: RequirementDocument, *, count: int = COUNT) -> Comparison:
     variants = [current, *others][:count]
     recommended, why = recommend(variants)
     return Comparison(base, workers, len(asked.wanted), variants, recommended, why)
-
-
-def _newest_valid(document: RequirementDocument, asked: Asked) -> tuple[Plan, PlanDraft]:
-    versions = Plan.objects.filter(document=document).exclude(content_hash="").order_by("-version")
-    for version in versions.select_related("document", "project")[:EARLIER]:
-        plan, _ = parse_plan(version.content, asked.names)
-        if plan is not None and not _errors(asked, plan):
-            return version, plan
-    raise BadInput("The document has no valid plan yet: variants are made from one.")
 
 
 def _errors(asked: Asked, plan: PlanDraft) -> bool:
@@ -77,7 +70,7 @@ def _sampled(document: RequirementDocument, asked: Asked) -> list[Variant]:
     found = []
     for event in run.events.filter(type=PlanSampled.type).order_by("seq") if run is not None else ():
         plan, _ = parse_plan(parse_json(str(event_blobs(event)["plan"]))[0], asked.names)
-        if plan is not None:
+        if plan is not None and len(plan.tasks) <= MOST_TASKS:
             plan = plan if _errors(asked, plan) else order_writers(plan)[0]
             name = f"sample-{event.payload['sample']}"
             found.append(Variant(name, f"made by the planner in run {event.run_id}", plan, content_hash(plan)))
@@ -85,10 +78,8 @@ def _sampled(document: RequirementDocument, asked: Asked) -> list[Variant]:
 
 
 def _judged(variant: Variant, asked: Asked, workers: int) -> Variant:
-    problems = asked.problems_of(variant.plan)
-    valid = all(problem.severity == "warning" for problem in problems)
-    measures = _measured(variant.plan, workers, asked.wanted) if valid else None
-    return replace(variant, problems=problems, measures=measures)
+    measures = None if _errors(asked, variant.plan) else _measured(variant.plan, workers, asked.wanted)
+    return replace(variant, problems=asked.problems_of(variant.plan), measures=measures)
 
 
 def take_variant(plan: Plan, *, digest: str, by: User) -> Plan:

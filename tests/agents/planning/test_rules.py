@@ -11,7 +11,7 @@ from hypothesis import given
 
 from agents.planning.model import PlanDraft, PlanTask
 from agents.planning.parse import parse_plan
-from agents.planning.rules import RULES, Rule, merge_chains, merge_writers, risk_first, risky, split, widen
+from agents.planning.rules import RULES, Rule, merge_chains, risk_first, risky, split, widen
 from agents.planning.validate import validate_plan
 from agents.planning.writers import order_writers, plain_path
 from tests.agents.planning.strategies import graph_of, plan_of, plans_with_files
@@ -42,14 +42,6 @@ def test_a_task_that_several_wait_for_stays_on_its_own() -> None:
 def test_tasks_of_different_agents_are_not_merged() -> None:
     plan = of(PlanTask("A", "A", minutes=5), PlanTask("B", "B", minutes=5, needs=("A",), agent="tester"))
     assert merge_chains(plan) == plan
-
-
-def test_tasks_that_write_one_file_are_one_unless_another_stands_between_them() -> None:
-    one, two = (PlanTask(key, key, minutes=20, files=("a.py",)) for key in "AB")
-    assert [task.key for task in merge_writers(of(one, two)).tasks] == ["A"]
-    between = PlanTask("C", "C", needs=("A",))
-    plan = of(one, between, replace(two, needs=("C",)))
-    assert merge_writers(plan) == plan
 
 
 def test_a_task_of_several_requirements_becomes_a_chain_that_others_wait_for_to_its_end() -> None:

@@ -68,7 +68,7 @@ def test_the_current_plan_and_its_variants_are_simulated_with_the_workers_of_the
 
 def test_every_variant_of_a_plan_of_thirty_tasks_is_valid_and_measured():
     found = variants.compare(large_plan().document)
-    assert len(found.variants) == 8
+    assert len(found.variants) == 7
     assert all(one.measures and one.measures.covered == 12 and not one.measures.unordered for one in found.variants)
     others = [one.measures.makespan for one in found.variants[1:]]
     assert others == sorted(others)
@@ -127,14 +127,15 @@ def test_without_a_valid_plan_or_with_a_huge_one_nothing_is_compared(monkeypatch
 
 def test_ten_plans_of_thirty_tasks_are_compared():
     plan = large_plan()
-    slower, broken = (json.loads(json.dumps(plan.content)) for _ in range(2))
+    slower, faster, broken = (json.loads(json.dumps(plan.content)) for _ in range(3))
     slower["tasks"][0]["minutes"] = 60
+    faster["tasks"][0]["minutes"] = 5
     broken["tasks"][0]["needs"] = ["T-30"]
-    sampled(plan, slower, broken)
+    sampled(plan, slower, faster, broken)
     found = variants.compare(plan.document).variants
     assert len(found) == 10
-    assert [one.name for one in found if one.name.startswith("sample-")] == ["sample-1", "sample-2"]
-    assert found[-1].name == "sample-2"
+    assert {"sample-1", "sample-2"} < {one.name for one in found}
+    assert found[-1].name == "sample-3"
     assert found[-1].measures is None
     assert found[-1].problems[0].code == "cycle"
     with pytest.raises(BadInput, match="not valid: Circular dependency"):
