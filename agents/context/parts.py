@@ -15,6 +15,7 @@ from agents.llm.base import Message, step_of
 HOUSE_RULES = "House patterns that every task obeys"
 SUMMARY = "Earlier turns of this conversation, summed up:"
 NEWEST_RUN = "The newest failing run:"
+CODE_NOW = "Your files as they are now, where you have not seen them so:"
 PERSON_SAYS = "A person of the team says:"
 TESTS_NOW = "The tests your code must pass changed. As they are now (read-only):"
 
@@ -37,6 +38,7 @@ _HEADINGS = {
     "Library signatures:": "libraries",
     "The tests your code must pass (read-only):": "tests",
     TESTS_NOW: "tests",
+    CODE_NOW: "files",
     "The new tests:": "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",
     "Paragraphs that no requirement was read from, each with its line:": "document",

@@ -20,6 +20,7 @@ from agents.engine.nodes.common import (
     own_files,
     request_files,
 )
+from agents.engine.nodes.current_code import add_code
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.nodes.opening import opening
@@ -56,6 +57,7 @@ def _candidate(
         return {"verdict": "escalate", "escalation": ""}
     current, is_test = {**own_files(state, ctx), **candidate["files"]}, tests_of(state, ctx)
     unseen = strategy == "first" and "tests" in ctx.switched_off  # what failed is seen with the trace
+    messages = add_code(state, ctx, messages) if strategy not in ("first", "fresh") else messages
     messages, messages_read = add_messages(state, ctx, messages if unseen else add_tests(state, messages))
     dispute = _disagrees if strategy == "review" else partial(_blames_test, state) if strategy == "repair" else None
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]

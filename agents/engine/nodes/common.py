@@ -242,18 +242,18 @@ def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) ->
     if not new:
         return messages, len(words)
     said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])
-    return _added(messages, PERSON_SAYS, Material(said, {Source.PERSON})), len(words)
+    return added(messages, PERSON_SAYS, Material(said, {Source.PERSON})), len(words)
 
 
 def add_tests(state: TaskState, messages: list[Message]) -> list[Message]:
     """Add tests that this conversation was not shown as they are: the tester corrected or added some."""
     said = "\n".join(message["content"] for message in messages)
     new = {path: text for path, text in state["candidate"]["tests"].items() if text.rstrip() not in said}
-    return _added(messages, TESTS_NOW, files_text(new)) if new else messages
+    return added(messages, TESTS_NOW, files_text(new)) if new else messages
 
 
-def _added(messages: list[Message], heading: str, text: Material) -> list[Message]:
-    """The messages with more at the end of the newest."""
+def added(messages: list[Message], heading: str, text: Material) -> list[Message]:
+    """The messages with more below a heading at the end of the newest."""
     last = messages[-1]
     sources = sorted({*sources_in(last), *(source.value for source in text.sources)})
     told = f"{last['content'].rstrip()}\n\n{heading}\n{text}\n"

@@ -1,0 +1,75 @@
+"""A repair sees the code as it is now, where the conversation holds another version of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agents.context.parts import CODE_NOW
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.faults.stage import QuietBackend, quiet_pytest
+
+# 60 kB in which one function is wrong, with what a careless rewrite would lose: form feeds, tabs, odd spacing.
+LONG = "".join(f"def helper_{number}( value ):\n\treturn value+{number}  # {'y' * 40}\n\n\n" for number in range(700))
+WRONG, RIGHT = "def add(a, b):\n    return half(a) - b\n", "def add(a, b):\n    return a + b\n"
+MODULE = f'"""Sums."""\n\x0c\nRATE  =  3\n\n\n{LONG}{WRONG}\n\ndef half(a):\n    return a / 2\n\n\n{LONG.replace("helper", "more")}'
+TESTS = code("tests/test_sums.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
+EDIT = "<<<<<<< SEARCH\n    return {0}\n=======\n    return {1}\n>>>>>>> REPLACE"
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    backend = QuietBackend()
+    monkeypatch.setattr("tests.agents.engine.nodes.support.open_backend", lambda name: backend)
+    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
+    replies = {"tester-tests": TESTS, "coder-code": "", "reviewer-review": APPROVED}
+    return Bench(tmp_path, replies, task(description="`add` returns the sum"))
+
+
+def prompts(bench: Bench, step: str) -> list[str]:
+    thoughts = bench.event_log.of("thought")
+    return [event["blobs"]["prompt"][-1] for event in thoughts if event["payload"]["step"] == step]
+
+
+@pytest.mark.parametrize("reply", [RIGHT, EDIT.format("half(a) - b", "a + b")])
+def test_one_function_of_a_file_of_60_kb_is_changed_and_the_rest_stays_byte_for_byte(bench: Bench, reply: str) -> None:
+    assert len(MODULE) > 60_000
+    bench.start_with({"calc.py": MODULE})
+    bench.replies["coder-code"] = code("calc.py", reply)
+    assert bench.run()["verdict"] == "merged"
+    assert bench.merged("calc.py").encode() == MODULE.replace(WRONG, RIGHT).encode()
+    (told,) = prompts(bench, "code")
+    assert "calc.py: long; send only what changes, each definition whole" in told
+    assert "Parts of calc.py, a file of " in told
+    assert WRONG in told
+    assert "def half(a):\n    return a / 2" in told
+
+
+def test_a_repair_of_a_long_file_shows_the_function_as_edits_left_it(bench: Bench) -> None:
+    bench.start_with({"calc.py": MODULE})
+    first = EDIT.format("half(a) - b", "half(a) * b")
+    bench.replies["coder-code"] = code("calc.py", first)
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="times") + code("calc.py", RIGHT)
+    assert bench.run()["verdict"] == "merged"
+    (told,) = prompts(bench, "repair")
+    shown = told.partition(CODE_NOW)[2]
+    assert "def add(a, b):\n    return half(a) * b\n```" in shown
+    assert "helper_" not in shown
+
+
+def test_a_repair_shows_a_short_file_whole_where_a_reply_held_a_part_of_it(bench: Bench) -> None:
+    short = WRONG + "\n\ndef half(a):\n    return a / 2\n"
+    bench.start_with({"calc.py": short})
+    bench.replies["coder-code"] = code("calc.py", EDIT.format("half(a) - b", "half(a) * b"))
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="times") + code("calc.py", short.replace(WRONG, RIGHT))
+    assert bench.run()["verdict"] == "merged"
+    (told,) = prompts(bench, "repair")
+    assert short.replace("- b", "* b") in told.partition(CODE_NOW)[2]
+
+
+def test_a_repair_does_not_repeat_a_file_that_the_reply_wrote_whole(bench: Bench) -> None:
+    bench.replies["coder-code"] = code("calc.py", WRONG.replace("half(a)", "a"))
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="minus") + code("calc.py", RIGHT)
+    assert bench.run()["verdict"] == "merged"
+    assert CODE_NOW not in prompts(bench, "repair")[0]
