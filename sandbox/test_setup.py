@@ -29,5 +29,6 @@ class TestSetup:
     suite_seconds: float = 120.0  # for all of them
     measured_seconds: float = 0.0  # that all of them took before anything was changed; 0 when nobody measured it
     known_failures: frozenset[str] = frozenset()
+    known_messages: Mapping[str, str] = field(default_factory=dict)  # of the known failures, where there is one
     flickering: frozenset[str] = frozenset()
     passing: frozenset[str] = frozenset()

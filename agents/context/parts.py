@@ -30,6 +30,7 @@ _HEADINGS = {
     "Lessons from earlier repairs:": "lessons",
     "Files that exist already:": "files",
     "Existing tests of these files:": "existing tests",
+    "Tests that fail before any change; only what the task asks for has to pass:": "existing tests",
     "What these files import (signatures):": "imports",
     "Other files:": "other files",
     "Code of other files that fits the task:": "retrieved",

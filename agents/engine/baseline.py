@@ -111,6 +111,7 @@ def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSet
         suite_seconds=max(SUITE_FLOOR, math.ceil(seconds * FACTOR)),
         test_seconds=max(TEST_FLOOR, math.ceil(seconds)),
         known_failures=frozenset(steady[:SHOWN]),
+        known_messages={name: messages[name] for name in steady[:SHOWN] if name in messages},
         flickering=frozenset(changing[:SHOWN]),
         passing=frozenset(passing),
     )

@@ -34,7 +34,7 @@ from sandbox.registry import open_backend
 from sandbox.test_setup import TestSetup
 
 _SETUP = TypeAdapter(TestSetup)
-_KEPT_APART = {"known_failures", "flickering", "passing", "configuration_text", "measured_seconds"}
+_KEPT_APART = {"known_failures", "known_messages", "flickering", "passing", "configuration_text", "measured_seconds"}
 
 
 def test_setup_of(project: Project) -> TestSetup:
@@ -46,6 +46,7 @@ def test_setup_of(project: Project) -> TestSetup:
         setup_from(found.setup),
         measured_seconds=found.seconds,
         known_failures=frozenset(found.tests.get("failing", {})),
+        known_messages=dict(found.tests.get("failing", {})),
         flickering=frozenset(found.tests.get("flickering", [])),
         passing=frozenset(json.loads(zlib.decompress(found.passing)) if found.passing else ()),
     )

@@ -21,6 +21,7 @@ HEAD = {
     "note": "",
     "requirements": "",
     "passages": "",
+    "failing": "",
     "description": label("Do it.\n- a → b", Source.MODEL),
     "existing": "",
     "tests_go": "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from agents.context.compaction import COMPACT_AT
 from agents.context.files import STEP_TOKENS
 from agents.context.index import shared
 from agents.engine.contracts import TaskContext
-from agents.engine.nodes.common import is_long, lessons_text, system_turn, task_facts
+from agents.engine.nodes.common import is_long, lessons_text, one_line, system_turn, task_facts
 from agents.engine.nodes.libraries import OFFERED_TOKENS, offered
 from agents.engine.nodes.removals import base_files, tests_folder, tests_of
 from agents.engine.state import TaskState
@@ -22,6 +22,7 @@ from agents.llm.tokens import count_messages
 from agents.personas import Persona
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
 
+FAILING = 6  # tests named in a prompt
 _PAGES = re.compile(r"^docs?/|\.(?:md|markdown|rst|adoc|txt)$", re.IGNORECASE)
 _README = re.compile(r"readme(?:\.\w+)?", re.IGNORECASE)
 
@@ -33,6 +34,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     # The coder's tests come to it under a heading of their own, read-only.
     files = [path for path in task.get("files", []) if not (is_coder and is_test(path))]
     own = base_files(state, ctx, files)[0] if is_coder else {}
+    nearest = nearest_tests(state, ctx, files)
     message = partial(
         render,
         "task.head",
@@ -42,6 +44,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
         lessons=lessons_text(state["memory"]["lessons"]),
         long=[path for path, text in own.items() if is_long(text)],
+        failing=_failing(ctx, {*files, *nearest}, about),
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),
     )
@@ -53,7 +56,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         [*files, *_readme(state, ctx)],
         about,
         ctx.knowledge.meaning,
-        beside=[path for path in nearest_tests(state, ctx, files) if path not in state["candidate"]["tests"]],
+        beside=[path for path in nearest if path not in state["candidate"]["tests"]],
         tokens=left,
     )
     existing = [shown.text]
@@ -68,6 +71,17 @@ def about_of(task: Mapping[str, Any]) -> str:
     wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
     rest = (task.get(name, "") for name in ("description", "expects"))
     return "\n".join([task["title"], *rest, wanted, *filter(None, [task.get("passages", "")])])
+
+
+def _failing(ctx: TaskContext, paths: Collection[str], about: str) -> Material:
+    """Tests in these files, or that the task names, which fail before it changes anything; a line each."""
+    words, messages = set(re.findall(r"\w+", about)), ctx.test_setup.known_messages
+    names = {one: one.rpartition("::")[2].partition("[")[0] for one in ctx.test_setup.known_failures}
+    near = [one for one, name in names.items() if name in words or one.partition("::")[0] in paths]
+    found = sorted(near, key=lambda one: (names[one] not in words, one))
+    lines = [f"{one}: {one_line(messages.get(one, ''))[:200]}".rstrip(": ") for one in found[:FAILING]]
+    lines += [f"… and {len(found) - FAILING} more"] if len(found) > FAILING else []
+    return label("\n".join(lines), Source.TESTS)
 
 
 def room_beside(ctx: TaskContext, persona: Persona, messages: Sequence[Message]) -> int:

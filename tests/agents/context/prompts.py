@@ -26,6 +26,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()),
         lessons=label(texts.get("lessons", ""), Source.MODEL),
         existing=label(texts.get("existing", ""), Source.REPOSITORY),
+        failing="",
         tests=label(texts.get("tests", ""), Source.MODEL),
         avoid=label(texts.get("avoid", ""), Source.TESTS),
     )

@@ -13,7 +13,8 @@ from tests.faults.stage import QuietBackend, quiet_pytest
 # 60 kB in which one function is wrong, with what a careless rewrite would lose: form feeds, tabs, odd spacing.
 LONG = "".join(f"def helper_{number}( value ):\n\treturn value+{number}  # {'y' * 40}\n\n\n" for number in range(700))
 WRONG, RIGHT = "def add(a, b):\n    return half(a) - b\n", "def add(a, b):\n    return a + b\n"
-MODULE = f'"""Sums."""\n\x0c\nRATE  =  3\n\n\n{LONG}{WRONG}\n\ndef half(a):\n    return a / 2\n\n\n{LONG.replace("helper", "more")}'
+HALF = "def half(a):\n    return a / 2\n"
+MODULE = f'"""Sums."""\n\x0c\nRATE  =  3\n\n\n{LONG}{WRONG}\n\n{HALF}\n\n{LONG.replace("helper", "more")}'
 TESTS = code("tests/test_sums.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 EDIT = "<<<<<<< SEARCH\n    return {0}\n=======\n    return {1}\n>>>>>>> REPLACE"
 
@@ -43,7 +44,7 @@ def test_one_function_of_a_file_of_60_kb_is_changed_and_the_rest_stays_byte_for_
     assert "calc.py: long; send only what changes, each definition whole" in told
     assert "Parts of calc.py, a file of " in told
     assert WRONG in told
-    assert "def half(a):\n    return a / 2" in told
+    assert HALF in told
 
 
 def test_a_repair_of_a_long_file_shows_the_function_as_edits_left_it(bench: Bench) -> None:
@@ -59,7 +60,7 @@ def test_a_repair_of_a_long_file_shows_the_function_as_edits_left_it(bench: Benc
 
 
 def test_a_repair_shows_a_short_file_whole_where_a_reply_held_a_part_of_it(bench: Bench) -> None:
-    short = WRONG + "\n\ndef half(a):\n    return a / 2\n"
+    short = f"{WRONG}\n\n{HALF}"
     bench.start_with({"calc.py": short})
     bench.replies["coder-code"] = code("calc.py", EDIT.format("half(a) - b", "half(a) * b"))
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="times") + code("calc.py", short.replace(WRONG, RIGHT))

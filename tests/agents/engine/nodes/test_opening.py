@@ -4,6 +4,7 @@ import pytest
 
 from agents.context.files import STEP_TOKENS
 from agents.llm.tokens import count_messages
+from sandbox.test_setup import TestSetup
 from tests.agents.context.support import commit
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
@@ -81,3 +82,20 @@ def test_tester_coder_and_reviewer_see_the_document_in_its_own_lines(tmp_path):
     prompts = {row["payload"]["step"]: row["blobs"]["prompt"][1] for row in bench.event_log.of("thought")}
     shown = "(examples, formats):\n```from=document\n>>> add(2, 3)\n5\n```\n"
     assert [step for step in ("tests", "code", "review") if shown in prompts[step]] == ["tests", "code", "review"]
+
+
+def test_tester_and_coder_are_told_which_tests_of_the_tasks_files_fail_already(tmp_path):
+    replies = {"tester-tests": code("tests/test_sums.py", TESTS), "coder-code": code("calc.py", f"ZERO = 0\n\n{ADD}")}
+    failing = {
+        "tests/test_calc.py::test_one_is_one": "assert 1 == 2\nmore",
+        "tests/test_far.py::test_far": "assert far",
+        "tests/test_far.py::test_add_of_names": "",
+    }
+    bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(description="test_add_of_names is to pass"))
+    bench.test_setup = TestSetup(known_failures=frozenset(failing), known_messages=failing)
+    commit_to(bench, {"calc.py": "ZERO = 0\n", "tests/test_calc.py": "from calc import ZERO\n"})
+    bench.run()
+    prompts = {row["payload"]["step"]: row["blobs"]["prompt"][1] for row in bench.event_log.of("thought")}
+    lines = "tests/test_far.py::test_add_of_names\ntests/test_calc.py::test_one_is_one: assert 1 == 2 more\n"
+    for step in ("tests", "code"):
+        assert f"has to pass:\n```from=test-output\n{lines}```" in prompts[step]
