@@ -236,6 +236,17 @@ def test_a_sound_plan_is_valid_and_has_a_hash(
     assert re.fullmatch("[0-9a-f]{64}", found["hash"])
 
 
+def test_the_need_between_two_tasks_that_write_one_file_is_named_as_it_will_be_added(
+    plan_file: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = plan_file(*(task(key) | {"files": ["app.py"]} for key in ("T-01", "T-02")))
+    assert run(["plan", "validate", path, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [problem["message"] for problem in found["problems"]] == [
+        "T-02 now needs T-01: both write app.py, so one has to follow the other."
+    ]
+
+
 def test_a_cycle_is_named(plan_file: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
     path = plan_file(task("T-01", "T-02"), task("T-02", "T-01"))
     assert run(["plan", "validate", path, "--json"]) == 1

@@ -20,6 +20,7 @@ PAGES = {
     "requirement": "/requirements/{requirement}",
     "plan": "/p/{other}/plan",
     "plan of a finished choice": "/p/{project}/plan",
+    "plan with its variants": "/p/{other}/plan?variants=1",
     "plan task": "/plans/{plan}/tasks/T-01",
     "runs": "/runs",
     "run": "/runs/{run}",
