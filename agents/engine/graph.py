@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from agents.checks.check import replaces_tests
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.escalation import escalate
 from agents.engine.nodes import coder, lessons, merger, mutation, reviewer, search, tester, verify
@@ -61,8 +62,9 @@ def after_verify(
         return "repair"
     signatures = history["signatures"]
     if len(signatures) > 1 and signatures[-1] == signatures[-2]:
-        # Tests that were given with the task are not the tester's to judge.
-        settled = signatures[-1] in history["adjudicated"] or state["task"].get("tests_given")
+        # Tests that were given with the task, and checks, are not the tester's to judge.
+        fixed = state["task"].get("tests_given") or replaces_tests(state["task"])
+        settled = fixed or signatures[-1] in history["adjudicated"]
         return _anew(state, runtime.context) if settled else "adjudicate"
     anew = _anew(state, runtime.context)
     if history["exhausted"] or used["repairs_here"] >= REPAIRS_HERE or (used["repairs"] and anew == "sample"):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from agents.checks.check import replaces_tests
 from agents.context import files_text
 from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
@@ -29,7 +30,7 @@ from agents.engine.nodes.verify import write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.lifecycle import AttemptTakenBack
 from agents.events.reasoning import DiagnosisMade
-from agents.languages.registry import language_of_task
+from agents.languages.registry import language_of, language_of_task
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import CODER
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
@@ -56,6 +57,7 @@ def _candidate(
     if strategy != "first" and used["iteration"] >= ctx.limits.max_iterations:
         return {"verdict": "escalate", "escalation": ""}
     current, is_test = {**own_files(state, ctx), **candidate["files"]}, tests_of(state, ctx)
+    without_code = replaces_tests(state["task"])
     unseen = strategy == "first" and "tests" in ctx.switched_off  # what failed is seen with the trace
     messages = add_code(state, ctx, messages) if strategy not in ("first", "fresh") else messages
     messages, messages_read = add_messages(state, ctx, messages if unseen else add_tests(state, messages))
@@ -68,7 +70,7 @@ def _candidate(
             CODER,
             messages,
             step=step,
-            accept=lambda path: not is_test(path),
+            accept=lambda path: not is_test(path) and not (without_code and language_of(path)),
             current=current,
             dispute=dispute,
         )
@@ -125,6 +127,8 @@ def _blames_test(state: TaskState, reply: Reply) -> tuple[str, str] | None:
     if not paths_of(reply) and not _WRONG_TEST.search(said):
         return None
     history = state["history"]
+    if replaces_tests(state["task"]):
+        return None
     if state["task"].get("tests_given"):
         return "", "The tests came with the task and stand: change the code."
     if not history["signatures"] or history["signatures"][-1] in history["adjudicated"]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from agents.checks.check import check_of
 from agents.context.files import CHARS_PER_TOKEN
 from agents.engine.ask import ask, question_of
 from agents.engine.best_try import objected
 from agents.engine.contracts import Runtime, TaskContext
+from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, task_facts, unusable
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.opening import room_beside
@@ -130,13 +132,15 @@ def _about_tests(state: TaskState) -> list[str]:
     notes = [f"Of the others {note}." for note in report.get("notes", ())]
     if state["candidate"].get("unproven"):
         notes.append("The new tests pass on the code before the change too.")
+    if checks := words_on_checks(state):
+        notes += [f"No tests were written for this task. {'. '.join(checks)}."]
     return [counts_text(report), *notes, *([remark] if remark else [])]
 
 
 def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Ask the reviewer whether the change answers the requirement. No readable verdict means no."""
     ctx = runtime.context
-    if not ctx.needs_review:
+    if not ctx.needs_review and all(map(check_of, files_of(state["candidate"]) if words_on_checks(state) else ())):
         return {"verdict": "pass"}
     tree = write_candidate(state, ctx)
     task, tests, refused = state["task"], state["candidate"]["tests"], state["history"].get("refused", {})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.effects import effect
+from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import (
     add_messages,
     is_long,
@@ -20,7 +21,7 @@ from agents.engine.nodes.removals import tests_of
 from agents.engine.nodes.verify import command_ran, write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.engine.verdict import verdict_of
-from agents.events.effects import CommandRan
+from agents.events.effects import CommandRan, SystemNotice
 from agents.events.reasoning import Adjudicated
 from agents.languages.registry import language_of, language_of_task
 from agents.llm.base import Message
@@ -38,6 +39,12 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     given = state["task"].get("tests_given")
     if given:
         return {"verdict": "", "candidate": {"tests": dict(given)}}
+    if said := words_on_checks(state):
+        notice = SystemNotice(
+            summary=f"No tests are written. {'. '.join(said)}"[:300], role="tester", text="\n".join(said)
+        )
+        ctx.event_log.emit(notice, key=key_of(state, "checked"))
+        return {"verdict": ""}
     messages, _ = add_messages(state, ctx, opening(state, ctx, TESTER, "tests"))
     messages, _, applied = request_files(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
     changed: TaskState = {

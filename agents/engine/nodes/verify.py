@@ -9,6 +9,7 @@ from typing import Any
 from agents.engine.best_try import best_here
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
+from agents.engine.nodes.checked import checked
 from agents.engine.nodes.consent import refused_forgery, refused_loss
 from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
 from agents.engine.nodes.packages import settle_packages
@@ -119,6 +120,8 @@ def run_tests(
 
     With `related`, of a suite that takes long only the tests that import what changed; before a merge all of them run.
     """
+    if (report := checked(state, ctx, tree, name)) is not None:
+        return report
     number, language = state["counters"]["attempt"], language_of_task(state["task"])
     broken = syntax_errors(files_of(state["candidate"]))
     if broken:
