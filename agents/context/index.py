@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agents.context.documents import sections_of
+from agents.context.documents import sections_of, settings_of
 from agents.context.retrieval import Piece, between, pieces_of
 from agents.languages.registry import grammar_of
 from agents.languages.symbols import MAX_BYTES, Grammar, Symbols, read_symbols
@@ -17,6 +17,7 @@ from agents.workspace.repository import GitBlob
 KEPT = 8_000  # contents whose symbols are remembered in this process
 MAX_FILES = 5_000  # of one repository; beyond it the rest goes unmapped
 DOCUMENTS = (".md", ".rst")
+SETTINGS = (".toml", ".cfg", ".ini", ".yml", ".yaml")  # deeper than one folder down they are data
 
 _Known = tuple[Symbols, tuple[Piece, ...], tuple[Piece, ...]]
 
@@ -51,21 +52,21 @@ class Indexer:
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._known: OrderedDict[tuple[str, Grammar | None], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Grammar | None, bool], _Known] = OrderedDict()
         self._lock = threading.Lock()
 
     def index(self, repository: Contents, sha: str) -> Index:
         """The index of a commit; raises GitError when git fails."""
         keys = {
-            path: (blob.hash, grammar)
+            path: (blob.hash, grammar, path.endswith(SETTINGS))
             for path, blob in sorted(repository.blobs(sha).items())[:MAX_FILES]
-            if (grammar := grammar_of(path)) or (path.endswith(DOCUMENTS) and blob.size <= MAX_BYTES)
+            if (grammar := grammar_of(path)) or (_is_text(path) and blob.size <= MAX_BYTES)
         }
         with self._lock:
             found = {key: self._known[key] for key in keys.values() if key in self._known}
         missing = sorted({key for key in keys.values() if key not in found}, key=str)
-        texts = repository.contents([blob for blob, _ in missing])
-        new = {key: _read(texts[key[0]], key[1]) for key in missing if key[0] in texts}
+        texts = repository.contents([key[0] for key in missing])
+        new = {key: _read(texts[key[0]], *key[1:]) for key in missing if key[0] in texts}
         found |= new
         with self._lock:
             for key in found:
@@ -83,10 +84,15 @@ class Indexer:
         )
 
 
-def _read(content: bytes, grammar: Grammar | None) -> _Known:
+def _is_text(path: str) -> bool:
+    near = path.count("/") <= 1 or path.startswith(".")
+    return path.endswith(DOCUMENTS) or (near and path.endswith(SETTINGS))
+
+
+def _read(content: bytes, grammar: Grammar | None, settings: bool) -> _Known:
     text = content.decode("utf-8", "replace")
     if grammar is None:
-        return Symbols(), (), sections_of(text)
+        return Symbols(), (), settings_of(text) if settings else sections_of(text)
     symbols = read_symbols(content, grammar)
     pieces = pieces_of(text, symbols)
     return symbols, pieces, between(text, symbols, pieces)

@@ -9,15 +9,16 @@ from pathlib import Path
 from agents.context.documents import sections
 from agents.context.index import Contents, Indexer, shared
 from agents.context.meaning import CHARS, SECONDS
-from agents.context.retrieval import CODE, DOCUMENT, Chunk, bm25, fusion
+from agents.context.retrieval import CODE, DOCUMENT, WINDOWS, Chunk, bm25, fusion
 from agents.context.vectors import VectorStore, hash_of, unit
+from agents.context.wording import is_aside, wording_of
 from agents.languages.registry import language_of
 from agents.llm.base import LLMError
 from agents.memory.embedders import Embedder
 
 PLACES = 5
 CANDIDATES = 50  # of each order
-ASIDE = 0.7  # of the likeness of tests and documents, which speak of the code in the words of the question
+FLAT = 20  # of the fusion: with five places the first of either order shall be among them
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,16 @@ def chunks_of(repository: Contents, sha: str, docs: Path, project: str, indexer:
 
 def places_of(chunks: Sequence[Chunk], embedder: Embedder, commit: str) -> Mapping[str, Mapping[str, str | int]]:
     """What the store keeps with the vector of each chunk, by the vector's name."""
-    return {name_of(chunk, embedder): _about(chunk, commit) for chunk in chunks}
+    return {hash_of(embedder.name, text): _about(chunk, commit) for chunk in chunks for text in _texts(chunk)}
+
+
+def texts_of(chunks: Sequence[Chunk]) -> list[str]:
+    """What the vectors of these chunks stand for."""
+    return [text for chunk in chunks for text in _texts(chunk)]
+
+
+def _texts(chunk: Chunk) -> list[str]:
+    return [text[:CHARS] for text in (chunk.windows[:1] if is_aside(chunk.path) else chunk.windows)]
 
 
 def _about(chunk: Chunk, commit: str) -> dict[str, str | int]:
@@ -61,11 +71,6 @@ def _about(chunk: Chunk, commit: str) -> dict[str, str | int]:
     }
 
 
-def name_of(chunk: Chunk, embedder: Embedder) -> str:
-    """The name of a chunk's vector."""
-    return hash_of(embedder.name, chunk.embedded[:CHARS])
-
-
 def find_places(
     question: str,
     chunks: Sequence[Chunk],
@@ -76,26 +81,21 @@ def find_places(
     limit: int = PLACES,
 ) -> tuple[list[FoundPlace], str]:
     """The places that fit, best first, and why vectors were not used; "" when they were."""
-    orders, problem = [], ""
-    parts = [ASIDE if _is_aside(chunk) else 1.0 for chunk in chunks]
+    orders, problem, asked = [], "", wording_of(question)
+    parts = [asked.worth(chunk) for chunk in chunks]
     if words:
-        scores = [score * part for score, part in zip(bm25(question, chunks), parts, strict=True)]
+        scores = [score * part for score, part in zip(bm25(asked.weights, chunks), parts, strict=True)]
         by_words = sorted((one for one in range(len(chunks)) if scores[one]), key=lambda one: -scores[one])
         orders.append((by_words[:CANDIDATES], 1.0))
     if store is not None and embedder is not None:
-        near, problem = _near(question, chunks, store, embedder)
+        near, problem = _near(asked.text, chunks, store, embedder)
         by_vectors = sorted(near, key=lambda one: -near[one] * parts[one])
-        orders.append((by_vectors, embedder.weight))
-    worth = fusion(*orders)
+        orders.append((by_vectors[:CANDIDATES], embedder.weight))
+    worth = fusion(*orders, flat=FLAT)
     best: dict[tuple[str, str | int], int] = {}  # overloads and parts of one definition are one place
     for number in sorted(worth, key=lambda number: (-round(worth[number], 12), number)):
         best.setdefault((chunks[number].path, chunks[number].name or number), number)
     return [FoundPlace(chunks[one], round(worth[one], 6)) for one in list(best.values())[:limit]], problem
-
-
-def _is_aside(chunk: Chunk) -> bool:
-    written = language_of(chunk.path)
-    return written is None or written.is_test(chunk.path)
 
 
 def _near(
@@ -106,6 +106,10 @@ def _near(
         vector = unit(embedder.embed([question[:CHARS]], SECONDS)[0])
     except LLMError as error:
         return {}, str(error)
-    found = store.nearest(vector, CANDIDATES) if vector is not None else {}
-    by_name = {name_of(chunk, embedder): number for number, chunk in enumerate(chunks)}
-    return {by_name[name]: like for name, like in found.items() if name in by_name}, store.folder.problem
+    found = store.nearest(vector, WINDOWS * CANDIDATES) if vector is not None else {}
+    by_name = {hash_of(embedder.name, text): number for number, one in enumerate(chunks) for text in _texts(one)}
+    near: dict[int, float] = {}
+    for name, like in found.items():
+        if name in by_name:
+            near.setdefault(by_name[name], like)  # nearest first
+    return near, store.folder.problem

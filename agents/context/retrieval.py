@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from agents.context.ranking import parts_of
 from agents.languages.symbols import Symbols
@@ -20,6 +21,7 @@ K1, B = 1.2, 0.6
 NAMED = 3  # a word in a name or path counts like so many in the code
 HEAD_LINES = 8  # they say what code is for: their words count twice
 CHUNK_CHARS = 3_000
+WINDOW_CHARS, WINDOWS = 800, 4  # a vector of much text stands for none of it
 VALUE_CHARS = 400  # a table that is longer is found and left out like a function
 WORTH = 0.2  # of the best score; below it a piece shares a word by chance
 NEAREST = 20  # chunks that meaning alone may put forward
@@ -27,6 +29,7 @@ LIKE = 0.2  # least cosine that counts; texts that have nothing in common lie be
 FUSED = 60  # of reciprocal rank fusion, as its authors found best
 CODE, DOCUMENT, LIBRARY = "code", "document", "library"  # of the repository two, and what the operator provides
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
+_UNSPOKEN = re.compile(r"[^\w.,?!%]+|_+|(?<=[a-z0-9])(?=[A-Z])")
 # Words of every programming task and question, which tell no chunk from another.
 _COMMON = frozenset(
     (
@@ -51,6 +54,7 @@ class Piece:
     end: int
     text: str
     words: Mapping[str, int] = field(compare=False, repr=False)
+    is_between: bool = False  # what definitions leave of a file: imports, constants, heads of long classes
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,23 @@ class Chunk:
 
     @property
     def embedded(self) -> str:
-        """What its vector stands for."""
-        return f"{self.path} {self.name}\n{self.text}"
+        """What its first vector stands for."""
+        return self.windows[0]
+
+    @cached_property
+    def windows(self) -> list[str]:
+        """Its text in parts that a small model reads whole, as words without punctuation, each after place and name."""
+        head = f"{_spoken(self.path.rsplit('.', 1)[0])} {_spoken(self.name)}".rstrip() + "."
+        parts = [head]
+        for line in filter(None, map(_spoken, self.text.split("\n"))):
+            if len(parts[-1]) > len(head) and len(parts[-1]) + len(line) > WINDOW_CHARS + len(head):
+                parts.append(head)
+            parts[-1] += f" {line}"
+        return parts[:WINDOWS]
+
+
+def _spoken(text: str) -> str:
+    return " ".join(_UNSPOKEN.sub(" ", text).split())
 
 
 def pieces_of(text: str, symbols: Symbols) -> tuple[Piece, ...]:
@@ -116,7 +135,7 @@ def between(text: str, symbols: Symbols, pieces: Sequence[Piece]) -> tuple[Piece
             within = [one for one in symbols.definitions if one.kind == "class" and one.line <= first <= one.end]
             name = within[-1].full_name if within else ""
             words.update(NAMED * terms(name))
-            made.append(Piece(name, first, last, shortened(body), words))
+            made.append(Piece(name, first, last, shortened(body), words, is_between=True))
     return tuple(made)
 
 
@@ -158,7 +177,7 @@ def retrieve(
 
     Without `near` none that shares no word with it; with it also those that stand out by meaning.
     """
-    scores = bm25(query, chunks)
+    scores = bm25(dict.fromkeys(terms(query), 1.0), chunks)
     by_words = sorted(
         range(len(chunks)), key=lambda number: (-scores[number], chunks[number].path, chunks[number].piece.line)
     )
@@ -200,18 +219,18 @@ def fused(*orders: Sequence[int]) -> list[int]:
     return sorted(worth, key=lambda number: -round(worth[number], 12))
 
 
-def fusion(*orders: tuple[Sequence[int], float]) -> dict[int, float]:
-    """What each number is worth by several orders, each with its weight."""
+def fusion(*orders: tuple[Sequence[int], float], flat: float = FUSED) -> dict[int, float]:
+    """What each number is worth by several orders, each with its weight; less `flat` favours the first of each."""
     worth: dict[int, float] = {}
     for order, weight in orders:
         for rank, number in enumerate(order, 1):
-            worth[number] = worth.get(number, 0.0) + weight / (FUSED + rank)
+            worth[number] = worth.get(number, 0.0) + weight / (flat + rank)
     return worth
 
 
-def bm25(query: str, chunks: Sequence[Chunk]) -> list[float]:
-    """A score for each chunk; 0.0 when no word is shared. A chunk's name and path count like three words of it."""
-    wanted = set(terms(query))
+def bm25(weights: Mapping[str, float], chunks: Sequence[Chunk]) -> list[float]:
+    """A score for each chunk by these stems, 0.0 when none is shared; its name and path count like three words."""
+    wanted = weights.keys()
     places = {path: set(terms(path)) & wanted for path in {chunk.path for chunk in chunks}}
     bags = [
         {term: chunk.piece.words.get(term, 0) + NAMED * (term in places[chunk.path]) for term in found}
@@ -225,7 +244,7 @@ def bm25(query: str, chunks: Sequence[Chunk]) -> list[float]:
     for bag, length in zip(bags, lengths, strict=True):
         score = 0.0
         for term in sorted(bag):
-            rare = math.log(1 + (len(bags) - holds[term] + 0.5) / (holds[term] + 0.5))
+            rare = weights[term] * math.log(1 + (len(bags) - holds[term] + 0.5) / (holds[term] + 0.5))
             score += rare * bag[term] * (K1 + 1) / (bag[term] + K1 * (1 - B + B * length / (mean or 1.0)))
         scores.append(round(score, 9))
     return scores

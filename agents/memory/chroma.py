@@ -27,8 +27,14 @@ T = TypeVar("T")
 class ChromaLessons:
     """A LessonStore on Chroma; the collection is named after the embedder, because spaces must not be mixed."""
 
-    def __init__(self, folder: Path, threshold: float = THRESHOLD, meaning: LessonMeaning | None = None) -> None:
-        self.folder = ChromaFolder(folder)
+    def __init__(
+        self,
+        folder: Path,
+        threshold: float = THRESHOLD,
+        meaning: LessonMeaning | None = None,
+        embedding: str = "",
+    ) -> None:
+        self.folder = ChromaFolder(folder, embedding)
         self._threshold, self._meaning = threshold, meaning
         self._loading = threading.Lock()
         self._writing = threading.Lock()  # reading a row and writing it anew is one step

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 from agents.firewall.trifecta import is_outside
@@ -19,6 +20,7 @@ from agents.llm.registry import DEFAULT_PROVIDER, make_provider
 from agents.llm.runner import ModelRunner
 from agents.memory import minilm
 from agents.memory.embedding import EMBEDDER, embed
+from agents.memory.folder import RECORD
 from agents.secrets.redaction import redact
 
 HASHING, MINILM = "hashing", "minilm"
@@ -63,6 +65,19 @@ def _minilm() -> Embedder:
         return made
 
     return Embedder(minilm.NAME, run)
+
+
+def embedding_in(folder: Path, setting: str) -> str:
+    """The setting's embedding; without one what this memory began with: for a new one MiniLM, if installed.
+
+    What is installed later changes nothing: vectors of two embeddings cannot be compared.
+    """
+    if setting:
+        return setting
+    try:
+        return (folder / RECORD).read_text("utf-8").strip() or HASHING
+    except OSError:
+        return HASHING if folder.exists() or not minilm.is_installed() else MINILM
 
 
 @lru_cache(maxsize=4)  # so that the tasks of a process share the connection to a server

@@ -18,6 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+RECORD = "embedding"  # a file in the folder: what it began with
 log = logging.getLogger("aiswe.memory")
 T = TypeVar("T")
 
@@ -25,8 +26,9 @@ T = TypeVar("T")
 class ChromaFolder:
     """Opened on first use; `problem` says why it cannot be used, "" while it can. Safe to share among threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, embedding: str = "") -> None:
         self.path, self.problem = path, ""
+        self._embedding = embedding
         self.taken = False  # another process owns it
         self._client: Any = None
         self._lock = threading.Lock()
@@ -38,6 +40,9 @@ class ChromaFolder:
             if self._client is not None or self.problem:
                 return self._client
             try:
+                if self._embedding and not self.path.exists():
+                    self.path.mkdir(parents=True, exist_ok=True)
+                    (self.path / RECORD).write_text(f"{self._embedding}\n", "utf-8")
                 self.path.mkdir(parents=True, exist_ok=True)
                 handle = (self.path / "owner.lock").open("a")
             except OSError as error:

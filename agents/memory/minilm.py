@@ -29,6 +29,11 @@ class NotInstalled(Exception):
     """The package with the weights is missing, or holds others; the text says what to do."""
 
 
+def is_installed() -> bool:
+    """Whether the package with the weights is there."""
+    return find_spec(PACKAGE) is not None
+
+
 def folder() -> Path:
     """Where the package's weights are; the package itself is not imported. Raises NotInstalled."""
     found = find_spec(PACKAGE)

@@ -13,7 +13,7 @@ from django.contrib.staticfiles import finders
 from django.db import DatabaseError, connection, transaction
 
 from agents.memory import minilm
-from agents.memory.embedders import MINILM
+from agents.memory.embedders import HASHING, MINILM, embedding_in
 from aiswe_site.doctor.result import CheckVerdict
 
 PAGES_NEED = ("css/base.css", "css/tokens.css", "favicon.svg")
@@ -65,12 +65,15 @@ def channel_layer() -> CheckVerdict:
 def memory() -> CheckVerdict:
     """The memory can be written, and the embedding that the settings name is there."""
     folder = Path(settings.AISWE_HOME) / "chroma"
-    if settings.EMBEDDING == MINILM:
+    chosen = embedding_in(folder, settings.EMBEDDING)
+    if chosen == MINILM:
         try:
             minilm.folder()
         except minilm.NotInstalled as missing:
-            return CheckVerdict(False, "AISWE_EMBEDDING names minilm, which is not installed", str(missing))
-    vectors = f"embedding {settings.EMBEDDING}"
+            return CheckVerdict(False, "The embedding is minilm, which is not installed", str(missing))
+    vectors = f"embedding {chosen}"
+    if chosen == HASHING and minilm.is_installed():
+        vectors += " (MiniLM is installed too: AISWE_EMBEDDING=minilm, then index the projects again)"
     if not folder.exists():
         return CheckVerdict(True, f"Empty: it fills with the first import or lesson; {vectors}")
     try:

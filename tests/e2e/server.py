@@ -39,7 +39,13 @@ class Site:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.e2e.serve", str(self.port)],
             cwd=ROOT,
-            env={**kept, "AISWE_HOME": str(self.home), "AISWE_LOG_LEVEL": "ERROR", "PYTHONPATH": str(ROOT)},
+            env={
+                **kept,
+                "AISWE_HOME": str(self.home),
+                "AISWE_EMBEDDING": "hashing",
+                "AISWE_LOG_LEVEL": "ERROR",
+                "PYTHONPATH": str(ROOT),
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -204,10 +204,10 @@ def _memory(folder: Path | None) -> Iterator[LessonStore]:
     from django.conf import settings
 
     from agents.memory.chroma import ChromaLessons
-    from agents.memory.embedders import embedder_of
+    from agents.memory.embedders import embedder_of, embedding_in
     from agents.memory.meaning import meaning_of
 
-    embedder = embedder_of(settings.EMBEDDING, settings.MODEL_URLS[DEFAULT_PROVIDER])
+    embedder = embedder_of(embedding_in(folder, settings.EMBEDDING), settings.MODEL_URLS[DEFAULT_PROVIDER])
     store = ChromaLessons(folder, settings.LESSON_THRESHOLD, meaning_of(embedder))
     try:
         known = len(store.all())

@@ -16,7 +16,7 @@ from agents.context.vectors import forget_projects
 from agents.llm.registry import DEFAULT_PROVIDER
 from agents.memory.base import Lesson, Track
 from agents.memory.chroma import ChromaLessons
-from agents.memory.embedders import Embedder, embedder_of
+from agents.memory.embedders import Embedder, embedder_of, embedding_in
 from agents.memory.meaning import meaning_of
 from agents.memory.weighing import chance, state_of, weight
 from projects.errors import BadInput, IllegalMove
@@ -33,12 +33,17 @@ VERB = "run.control"  # whoever controls runs also decides what their prompts co
 @cache
 def store() -> ChromaLessons:
     """The memory of this process: the one in AISWE_HOME, if no other process has it."""
-    return ChromaLessons(_folder(), settings.LESSON_THRESHOLD, meaning_of(embedder()))
+    return ChromaLessons(_folder(), settings.LESSON_THRESHOLD, meaning_of(embedder()), embedding())
+
+
+def embedding() -> str:
+    """The embedding in use: what the settings name, else the one that the memory began with."""
+    return embedding_in(_folder(), settings.EMBEDDING)
 
 
 def embedder() -> Embedder:
-    """What makes the vectors, as the settings say."""
-    return embedder_of(settings.EMBEDDING, settings.MODEL_URLS[DEFAULT_PROVIDER])
+    """What makes the vectors."""
+    return embedder_of(embedding(), settings.MODEL_URLS[DEFAULT_PROVIDER])
 
 
 def _folder() -> Path:

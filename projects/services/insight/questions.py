@@ -14,7 +14,7 @@ from django.conf import settings
 
 from agents.context.knowledge import DOCS
 from agents.context.meaning import meaning_of
-from agents.context.questions import FoundPlace, chunks_of, find_places, places_of
+from agents.context.questions import FoundPlace, chunks_of, find_places, places_of, texts_of
 from agents.context.retrieval import LIBRARY, Chunk
 from agents.context.vectors import VectorStore
 from agents.firewall.trifecta import without_secrets
@@ -80,7 +80,7 @@ def index_project(project: Project, commit: str = "", *, again: bool = False, se
     if not again and (why := _stale(made, project)):
         return why
     chunks = _chunks(project, at)
-    left, why = meaning_of(made, embedder()).learn([one.embedded for one in chunks], seconds)
+    left, why = meaning_of(made, embedder()).learn(texts_of(chunks), seconds)
     if not made.folder.problem:
         made.describe(places_of(chunks, embedder(), at))
     return f"{left} pieces have no vector yet: {why}" if left else made.folder.problem
@@ -89,7 +89,7 @@ def index_project(project: Project, commit: str = "", *, again: bool = False, se
 def _stale(made: VectorStore, project: Project) -> str:
     if other := made.other_embedding():
         return (
-            f"The code was indexed with {other}, and AISWE_EMBEDDING now names {embedder().name}: it has to be indexed "
+            f"The code was indexed with {other}, and {embedder().name} is in use now: it has to be indexed "
             f"again (`aiswe project index {project.slug}`)."
         )
     return ""
@@ -123,9 +123,9 @@ def search(project: Project, question: str, *, seconds: float = ASKED_SECONDS) -
             why = _stale(made, project)
             found.to_index = bool(why)
         if made is not None and not why and made.folder is store().folder:
-            left, missing = meaning_of(made, embedder()).learn([one.embedded for one in chunks], seconds)
+            left, missing = meaning_of(made, embedder()).learn(texts_of(chunks), seconds)
             if left:
-                found.notes.append(f"{left} of {len(chunks)} pieces are found by words alone: {missing}.")
+                found.notes.append(f"{left} parts of the code are found by words alone: {missing}.")
                 enqueue("projects.jobs.index_project", project.pk)
         places, problem = find_places(
             question, chunks, store=None if why else made, embedder=None if why else embedder()

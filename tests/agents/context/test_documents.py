@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.context.documents import CHARS, HEADING, SECTIONS, documentation, sections, sections_of
+from agents.context.documents import CHARS, HEADING, SECTIONS, documentation, sections, sections_of, settings_of
 from agents.context.meaning import Meaning
 from agents.context.parts import parts_of
 from agents.context.retrieval import CHUNK_CHARS
@@ -174,3 +174,22 @@ def test_any_markdown_can_be_cut_and_nothing_is_longer_than_it_may_be(text):
         assert 1 <= piece.line <= piece.end <= text.count("\n") + 1
         assert piece.text.strip()
         assert len(piece.text) <= CHUNK_CHARS
+
+
+@pytest.mark.parametrize("mark", ["=", "-", "~", "^"])
+def test_underlined_headings_cut_too_as_in_restructuredtext(mark):
+    text = f"Shop\n====\n\nAll of it.\n\nReturns\n{mark * 7}\n\nWithin two weeks.\n"
+    name = "Returns" if mark == "=" else "Shop > Returns"
+    assert [(one.name, one.line, one.text) for one in sections_of(text)] == [
+        ("Shop", 4, "All of it."),
+        (name, 9, "Within two weeks."),
+    ]
+
+
+def test_settings_are_cut_at_their_tables():
+    text = 'name = "shop"\n\n[tool.lint]\nlines = 120\n\n[[tool.rules]]  # more\nid = 1\n'
+    assert [(one.name, one.line, one.end) for one in settings_of(text)] == [
+        ("", 1, 2),
+        ("tool.lint", 3, 5),
+        ("tool.rules", 6, 8),
+    ]

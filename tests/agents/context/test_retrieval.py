@@ -34,7 +34,7 @@ def test_the_piece_that_shares_words_with_the_task_comes_first():
 
 def test_a_task_that_shares_no_word_gets_nothing():
     assert retrieve("xylophone", chunks(SHOP)) == []
-    assert bm25("xylophone", []) == []
+    assert bm25({"xylophone": 1.0}, []) == []
 
 
 def test_what_is_found_keeps_to_its_room():
@@ -81,4 +81,4 @@ def test_the_likeliest_by_words_are_asked_for_first():
     asked = []
     retrieve("forecast for a city", chunks(SHOP), near=lambda query, texts: asked.extend(texts) or [None] * len(texts))
     assert len(asked) == len(chunks(SHOP))
-    assert asked[0].startswith("shop/weather.py forecast\n")
+    assert asked[0].startswith("shop weather forecast. def forecast")

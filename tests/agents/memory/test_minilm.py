@@ -10,6 +10,7 @@ import pytest
 from agents.llm.base import Cancelled, LLMError
 from agents.memory import embedders, minilm
 from agents.memory.embedders import MINILM, embedder_of, hashing
+from agents.memory.folder import ChromaFolder
 from agents.memory.minilm import MiniLM, NotInstalled
 
 
@@ -78,3 +79,20 @@ def test_a_model_that_is_not_installed_is_an_error_of_the_model(monkeypatch: pyt
             embedders._minilm().embed(["a text"], 5.0)
     finally:
         embedders._minilm.cache_clear()
+
+
+def test_a_new_memory_begins_with_minilm_where_it_is_installed_and_keeps_it(tmp_path, monkeypatch):
+    folder = tmp_path / "chroma"
+    monkeypatch.setattr(minilm, "is_installed", lambda: True)
+    assert embedders.embedding_in(folder, "") == "minilm"
+    made = ChromaFolder(folder, "minilm")
+    made.client()
+    made.close()
+    monkeypatch.setattr(minilm, "is_installed", lambda: False)
+    assert embedders.embedding_in(folder, "") == "minilm"  # which then says that it is not installed
+
+
+def test_a_memory_from_before_keeps_hashed_words_and_a_setting_counts_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(minilm, "is_installed", lambda: True)
+    assert embedders.embedding_in(tmp_path, "") == "hashing"
+    assert embedders.embedding_in(tmp_path, "some-model") == "some-model"

@@ -106,7 +106,7 @@ def test_a_changed_embedding_is_said_and_switches_nothing_by_itself(project: Any
     monkeypatch.setattr(questions, "embedder", lambda: other)
     found = questions.search(project, "discount of customers")
     assert found.to_index
-    assert "was indexed with hashing-256, and AISWE_EMBEDDING now names another model" in found.notes[0]
+    assert "was indexed with hashing-256, and another model is in use now" in found.notes[0]
     assert found.places[0].path == "shop/basket.py"
     jobs.index_project(project.pk)
     assert VectorStore(lessons.store().folder, project.slug, other.label).other_embedding() == "hashing-256"
