@@ -17,6 +17,7 @@ SUMMARY = "Earlier turns of this conversation, summed up:"
 NEWEST_RUN = "The newest failing run:"
 CODE_NOW = "Your files as they are now, where you have not seen them so:"
 PERSON_SAYS = "A person of the team says:"
+TEST_FILES_NOW = "The test files as they are now:"
 TESTS_NOW = "The tests your code must pass changed. As they are now (read-only):"
 
 _HEADINGS = {
@@ -39,6 +40,7 @@ _HEADINGS = {
     "Library signatures:": "libraries",
     "The tests your code must pass (read-only):": "tests",
     TESTS_NOW: "tests",
+    TEST_FILES_NOW: "tests",
     CODE_NOW: "files",
     "The new tests:": "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",

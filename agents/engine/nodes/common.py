@@ -154,7 +154,10 @@ def request_files(
                 f"{path}: {why}" for path, text in applied.files.items() if (why := language.steers_tests(path, text))
             ]
         if persona.name == "tester":
+            sent = dict(applied.files)
             reasons += only_added(state, ctx, applied, argued)
+            kept = {path for path, text in applied.files.items() if sent.get(path) != text}
+            keeping.merged |= dict.fromkeys(kept, "new tests were added; tests that exist stay as they are")
         reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn, base)
         if persona.name == "coder" and not turn and not reasons:
             # Said once: after that the test run judges.
@@ -245,11 +248,11 @@ def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) ->
     return added(messages, PERSON_SAYS, Material(said, {Source.PERSON})), len(words)
 
 
-def add_tests(state: TaskState, messages: list[Message]) -> list[Message]:
-    """Add tests that this conversation was not shown as they are: the tester corrected or added some."""
+def add_tests(state: TaskState, messages: list[Message], heading: str = TESTS_NOW) -> list[Message]:
+    """Add tests that this conversation was not shown as they are: the tester corrected some, or they were merged."""
     said = "\n".join(message["content"] for message in messages)
     new = {path: text for path, text in state["candidate"]["tests"].items() if text.rstrip() not in said}
-    return added(messages, TESTS_NOW, files_text(new)) if new else messages
+    return added(messages, heading, files_text(new)) if new else messages
 
 
 def added(messages: list[Message], heading: str, text: Material) -> list[Message]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.verify import REWARD_LINT, close_attempt, write_candidate
@@ -40,13 +42,24 @@ def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         language = language_of_task(state["task"])
         result = check(language, sandbox, found, files, list(candidate["tests"]), ctx.test_setup)
     ctx.event_log.emit(mutation_checked(result), attempt=number, key=key)
-    done["candidate"]["mutation"]["remark"] = result.one_sided
+    done["candidate"]["mutation"]["remark"] = result.one_sided or partly_noticed(result)
     again = result.blind and not known.get("rounds") and used["iteration"] < ctx.limits.max_iterations
     if not again:
         return done
     close_attempt(state, ctx, candidate["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
     survivors = [mutant.diff for mutant in result.survivors[:SHOWN]]
     return {"verdict": "weak", "candidate": {"mutation": {"rounds": 1, "survivors": survivors}}}
+
+
+def partly_noticed(result: Result) -> str:
+    """A sentence for the reviewer where the tests let some mistakes through, with their places."""
+    if result.noticed == result.ran or not result.survivors:
+        return ""
+    lines = ((one.path, re.search(r"^@@ -(\d+)", one.diff, re.MULTILINE)) for one in result.survivors[:SHOWN])
+    places = ", ".join(path + (f":{found[1]}" if found else "") for path, found in lines)
+    return (
+        f"Of {result.ran} small mistakes put into the change, {result.noticed} were noticed; not those near {places}."
+    )
 
 
 def mutation_checked(result: Result) -> MutationChecked:

@@ -190,8 +190,10 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     reasons = [*wrong, *(reason for reason in reasons if reason not in wrong)][:8]
     if not approved and not reasons:
         reasons = ["the reviewer gave no reason"]
+    only_tests = "The change is accepted once the tester has judged tests that may be wrong"
+    choice = "Approved" if approved else only_tests if verdict["approved"] else "Not approved"
     decision = DecisionMade(
-        summary=f"{'Approved' if approved else 'Not approved'}: {'; '.join(reasons) or 'no reasons'}",
+        summary=f"{choice}: {'; '.join(reasons) or 'no reasons'}",
         role="reviewer",
         outcome="ok" if approved else "fail",
         choice="approve" if approved else "reject",

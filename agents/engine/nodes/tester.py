@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agents.context import files_text
+from agents.context.parts import TEST_FILES_NOW
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import (
     add_messages,
+    add_tests,
     is_long,
     near_the_limit,
     one_line,
@@ -161,7 +163,8 @@ def _again(
     state: TaskState, ctx: TaskContext, step: str, prompt: Material, lacks: Callable[[Reply], str] = lambda reply: ""
 ) -> tuple[TaskState, Reply, Applied]:
     """A further turn of the tester's conversation, which may leave the tests as they are."""
-    messages: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt, step=step)]
+    said: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt, step=step)]
+    messages = add_tests(state, said, heading=TEST_FILES_NOW)  # what was merged is not what was sent
     messages, reply, applied = request_files(
         state,
         ctx,

@@ -135,12 +135,16 @@ def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionD
 
 
 def new_part(old: str, new: str, *, helpers: bool) -> str:
-    """`new` without the tests that `old` has too, and without its other definitions unless `helpers`; "" for none."""
+    """`new` without the tests that `old` has too, and without its other definitions unless `helpers`; "" for none.
+
+    A test that has only got another name is one that `old` has.
+    """
     try:
         was, text = syntax.parse(old), _Text(new)
     except syntax.UNREADABLE:
         return ""
-    known = {name for name, _ in defined_tests(was.body)}
+    known, bodies = {name for name, _ in defined_tests(was.body)}, {_body(node) for _, node in defined_tests(was.body)}
+    known |= {name for name, node in defined_tests(text.tree.body) if _body(node) in bodies}
     there = {name for node in was.body for name, _, _ in names_of(node)}
     gone = [node for name, node in defined_tests(text.tree.body) if name in known]
     for node in text.tree.body:
@@ -155,6 +159,13 @@ def new_part(old: str, new: str, *, helpers: bool) -> str:
     for node in gone:
         left[text.above(node) - 1 : text.last(node)] = [""] * (text.last(node) - text.above(node) + 1)
     return "".join(left)
+
+
+def _body(node: ast.AST) -> str:
+    """What a definition does, without its name."""
+    return "".join(ast.dump(part) for name, part in ast.iter_fields(node) if name == "args") + "".join(
+        ast.dump(part) for part in getattr(node, "body", ())
+    )
 
 
 def _is_loose(node: ast.stmt) -> bool:

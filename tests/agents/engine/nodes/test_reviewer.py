@@ -116,6 +116,11 @@ def test_a_test_that_the_reviewer_doubts_goes_to_the_tester_and_the_code_follows
     )
     assert "== 5" in bench.merged("tests/test_calc.py")
     assert not prompts_of(bench, "rejected")
+    first = bench.event_log.of("decision")[0]
+    assert first["summary"].startswith(
+        "The change is accepted once the tester has judged tests that may be wrong: test_sum"
+    )
+    assert first["payload"]["choice"] == "reject"
 
 
 def test_a_test_that_reviewer_and_tester_read_differently_goes_to_a_person(judged, monkeypatch):

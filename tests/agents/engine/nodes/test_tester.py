@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
+from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
 GOOD = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5"
@@ -43,3 +43,40 @@ def test_tests_that_never_can_run_stop_the_task_before_any_code(bench):
     assert final["verdict"] == "escalated"
     assert "add is neither defined nor imported" in final["escalation"]
     assert not bench.task_store.attempts
+
+
+SUB = "def sub(a: int, b: int) -> int:\n    return a - b\n"
+OLD_TESTS = "from calc import sub\n\n\ndef test_sub():\n    assert sub(3, 2) == 1\n"
+RENAMED = OLD_TESTS.replace("test_sub", "test_difference").replace("import sub", "import add, sub")
+RENAMED += "\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
+
+
+@pytest.fixture
+def resent(bench):
+    """The tester sends a file that exists whole, with a test of it renamed."""
+    bench.start_with({"calc.py": SUB, "tests/test_calc.py": OLD_TESTS})
+    good = code("calc.py", f"{SUB}\n\ndef add(a: int, b: int) -> int:\n    return a + b")
+    bench.replies |= {"tester-tests": code("tests/test_calc.py", RENAMED), "coder-code": good}
+    return bench
+
+
+def test_a_test_that_only_got_another_name_does_not_live_twice_and_the_merge_is_on_record(resent):
+    assert resent.run()["verdict"] == "merged"
+    merged = resent.merged("tests/test_calc.py")
+    assert "def test_sub():" in merged
+    assert "def test_sum():" in merged
+    assert "test_difference" not in merged
+    (notice,) = resent.event_log.of("system")
+    assert notice["summary"].startswith("tests/test_calc.py: merged: new tests were added; tests that exist stay")
+
+
+def test_the_tester_is_shown_the_file_in_use_where_it_is_not_what_it_sent(resent):
+    good, wrong = resent.replies["coder-code"], resent.replies["coder-code"].replace("a + b", "a * b")
+    blames = DIAGNOSIS.format(cause="test_sum is wrong: FR-01 wants a product")
+    judged = "Verdict: code\nReason: 2 + 3 is 5"
+    resent.replies |= {"coder-code": wrong, "coder-repair": blames, "tester-adjudicate": judged, "coder-code-a2": good}
+    assert resent.run()["verdict"] == "merged"
+    (prompt,) = prompts_of(resent, "adjudicate")
+    shown = prompt.partition("\nThe test files as they are now:\n")[2]
+    assert "def test_sub():" in shown
+    assert "def test_difference" not in shown
