@@ -282,9 +282,6 @@ class TaskForm(forms.Form):
     title = forms.CharField(max_length=200)
     description = forms.CharField(required=False, max_length=8_000, widget=forms.Textarea(attrs={"rows": 4}))
     expects = forms.CharField(required=False, max_length=2_000, label="Expected result")
-    agent = forms.ChoiceField(
-        choices=[("coder", "Coder"), ("tester", "Tester"), ("reviewer", "Reviewer"), ("sre", "SRE")]
-    )
     minutes = forms.IntegerField(min_value=1, max_value=60, label="Minutes", help_text="At most 60.")
     requirements = NamesField(required=False, help_text="Ids, separated by commas.")
     needs = NamesField(required=False, help_text="Tasks that come first, separated by commas.")

@@ -241,7 +241,8 @@ def _build(issue: Issue, ground: Ground, shop: Workshop, counted: Counted, outco
 def _planned(store: _OneRequirement, ground: Ground, issue: Issue, common: Mapping[str, Any]) -> list[PlanTask]:
     code = outline(ground.repository, ground.base, issue.text)
     plan_store: Any = store
-    context = PlanContext(**common, text=issue.text, comment="", code=code, task_store=plan_store)
+    seen: dict[str, Any] = {"code": code, "repository": ground.repository, "commit": ground.base}
+    context = PlanContext(**common, **seen, text=issue.text, comment="", task_store=plan_store)
     runtime: Any = SimpleNamespace(context=context)
     state = PlanState(step=0)
     state.update(cast(PlanState, reason(state, runtime)))

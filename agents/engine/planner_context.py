@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agents.context.knowledge import Knowledge
 from agents.engine.ask import ask, question_of
 from agents.engine.contracts import ModelContext
 from agents.llm.base import Message
+from agents.memory.base import LessonStore, NoLessons
 from agents.personas import FRESH_TEMPERATURE, PLANNER
 from agents.prompts.provenance import as_turn, render
+from agents.workspace.repository import Repository
 
 
 class PlanStore(Protocol):
@@ -69,7 +72,13 @@ class PlanContext(ModelContext):
     comment: str  # on the last plan of this document, which the architect did not accept
     last_plan: str = ""  # as JSON
     code: str = ""  # of the repository that the plan builds on; a Material
+    tests: str = ""  # how the repository's tests are run; a Material
     background: str = ""  # what the document says beside its requirements
+    repository: Repository | None = None  # to look at, at `commit`; None before there is code
+    commit: str = ""
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    lessons: LessonStore = field(default_factory=NoLessons)
+    lessons_across_projects: bool = False
     task_store: PlanStore
     sample: int = 0  # which of several plans to compare this is; they are made at a higher temperature
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from agents.context import requirements_text
 from agents.engine.contracts import Runtime
 from agents.engine.planner_context import PlanContext, say, system_turn
+from agents.engine.planner_lookups import documents_named, lessons_for, looked_up, offered
 from agents.engine.planner_suggestions import inferred
 from agents.engine.structured_output import ask_structured
 from agents.engine.waiting import Waiting, WaitReason
@@ -18,8 +19,9 @@ from agents.events.effects import SystemNotice
 from agents.events.lifecycle import RequirementsExtracted
 from agents.events.reasoning import DecisionMade
 from agents.llm.base import Message
-from agents.planning.model import PLAN_SCHEMA
-from agents.prompts.provenance import Source, as_turn, label, render
+from agents.planning.lookups import lookups_in
+from agents.planning.model import ASKING_SCHEMA, PLAN_SCHEMA
+from agents.prompts.provenance import Material, Source, as_turn, label, render
 from agents.replies.parse import parse_reply
 from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
@@ -98,6 +100,10 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
         requirements=label(requirements_text(requirements), Source.DOCUMENT),
         passages=label(ctx.task_store.passages(), Source.DOCUMENT),
         code=ctx.code,
+        tests=ctx.tests,
+        lessons=lessons_for(ctx, "\n".join(str(row["text"]) for row in requirements)),
+        documents=documents_named(ctx),
+        may_look=offered(ctx),
         beside=label("\n".join(f"- {line}" for line in beside), Source.DOCUMENT) if beside else "",
         background=label(ctx.background, Source.DOCUMENT) if ctx.background else "",
         comment=ctx.comment,
@@ -114,7 +120,9 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
             summary=f"chose {decision.choice} → {', '.join(decision.requirements)}", role="planner", **asdict(decision)
         )
         ctx.event_log.emit(made, key=ctx.key(f"plan/decision{number}"))
-    return begun | {"messages": [*messages, as_turn("assistant", text)], "opening": ""}
+    seen = looked_up(ctx, wanted) if offered(ctx) and (wanted := lookups_in(text)) else Material("", ())
+    opening = render("plan.looked_up", seen=seen) if seen else ""
+    return begun | {"messages": [*messages, as_turn("assistant", text)], "opening": opening}
 
 
 def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
@@ -126,12 +134,22 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
         if rounds
         else f"{state['opening'].rstrip()}\n\n{render('plan.structure')}".lstrip()
     )
+    # Small work was not thought about in a call of its own: it may ask here.
+    may_ask = not rounds and len(state["messages"]) == 1 and offered(ctx)
     output = ask_structured(
         lambda asked, schema: say(ctx, asked, step="structure", key=f"plan/structure/{rounds}", schema=schema),
         state["messages"],
         as_turn("user", prompt, step="structure"),
-        PLAN_SCHEMA,
+        ASKING_SCHEMA if may_ask else PLAN_SCHEMA,
     )
+    if may_ask and not (output.value or {}).get("tasks") and (wanted := lookups_in(output.messages[-1]["content"])):
+        shown = f"{render('plan.looked_up', seen=looked_up(ctx, wanted))}\n{render('plan.structure')}"
+        output = ask_structured(
+            lambda asked, schema: say(ctx, asked, step="structure", key="plan/structure/seen", schema=schema),
+            output.messages,
+            as_turn("user", shown, step="structure"),
+            PLAN_SCHEMA,
+        )
     plan, problems = output.value, output.problems
     if plan is None:
         plan, problems = {"tasks": []}, [*problems, "the answer is not a JSON object with tasks"]

@@ -7,8 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-TASK_KINDS = ("code", "test", "infra", "docs", "config")
-AGENTS = ("coder", "tester", "reviewer", "sre")
+TASK_KINDS = ("code", "infra", "docs", "config")
 Severity = Literal["error", "warning"]
 
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
@@ -17,7 +16,6 @@ _TASK: dict[str, Any] = {
     "title": {"type": "string"},
     "description": {"type": "string"},
     "kind": {"type": "string", "enum": list(TASK_KINDS)},
-    "agent": {"type": "string", "enum": list(AGENTS)},
     "minutes": {"type": "integer"},
     "requirements": _TEXTS,
     "needs": _TEXTS,
@@ -33,12 +31,15 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 PLAN_SCHEMA = _closed({"tasks": {"type": "array", "items": _closed(_TASK)}, "notes": {"type": "string"}})
+# A planner that has not decided yet may leave the tasks out and ask (agents.planning.lookups).
+ASKING_SCHEMA = PLAN_SCHEMA | {"properties": {"read_file": _TEXTS, "search_docs": _TEXTS, **PLAN_SCHEMA["properties"]}}
 
 
 @dataclass(frozen=True, slots=True)
 class PlanTask:
     """One node of the graph. `minutes` is agent time; `needs` are keys of tasks that come first; `expects` says how one
-    sees that it is done; `files` are paths inside the project; `packages` are dependencies it may add."""
+    sees that it is done; `files` are paths inside the project; `packages` are dependencies it may add. `agent` is
+    always the coder; it is kept because approvals bind to a hash that counts it."""
 
     key: str
     title: str
@@ -54,7 +55,7 @@ class PlanTask:
 
     def to_json(self) -> dict[str, Any]:
         """The task in the form of PLAN_SCHEMA."""
-        values = ((name, getattr(self, name)) for name in _TASK)
+        values = ((name, getattr(self, name)) for name in self.__slots__)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from agents.planning.model import PlanDraft, PlanProblem, PlanTask
 
-_STRINGS = ("key", "title", "description", "kind", "agent", "expects")
+_STRINGS = ("key", "title", "description", "kind", "expects")
 _LISTS = ("requirements", "needs", "files", "packages")
-_KNOWN = frozenset((*_STRINGS, *_LISTS, "minutes"))
+_KNOWN = frozenset((*_STRINGS, *_LISTS, "minutes", "agent"))
 _BESIDE = re.compile(r"^(\S+)\s+\(.*\)$")
-_AGENT_OF = {"test": "tester", "infra": "sre"}
+_KIND_OF = {"test": "code"}  # every task brings its tests: one for tests alone is like any other
 _MAX_TASKS = 10_000
 _MAX_TEXT = 20_000
 _MAX_WORD = 500
@@ -26,8 +26,8 @@ def parse_plan(obj: object, names: Mapping[str, str] | None = None) -> tuple[Pla
     """The plan in `obj` (decoded JSON), and what is wrong with it; no plan when a value has the wrong type.
 
     `names` maps the author's ids to the keys of requirements: a plan may say either, or both as in "R9 (FR-03)".
-    Missing values get placeholders, each named in a warning: keys T-01, T-02, …; 30 minutes; kind code; the agent of
-    that kind. Whether the plan makes sense is for `validate_plan`.
+    Missing values get placeholders, each named in a warning: keys T-01, T-02, …; 30 minutes; kind code.
+    Whether the plan makes sense is for `validate_plan`.
     """
     if not isinstance(obj, Mapping):
         return None, [_wrong("The plan", "an object with `tasks` and `notes`", obj)]
@@ -89,14 +89,10 @@ def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]
             key += "x"
         given.add(key)
         assumed.append(f"key {key}")
-    kind = texts["kind"].lower()
+    kind = _KIND_OF.get(texts["kind"].lower(), texts["kind"].lower())
     if not kind:
         kind = "code"
         assumed.append("kind code")
-    agent = texts["agent"].lower()
-    if not agent:
-        agent = _AGENT_OF.get(kind, "coder")
-        assumed.append(f"agent {agent}")
     if minutes is None:
         minutes = _DEFAULT_MINUTES
         assumed.append(f"{minutes} minutes")
@@ -112,10 +108,12 @@ def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]
         title=title,
         description=texts["description"],
         kind=kind,
-        agent=agent,
         minutes=minutes,
         expects=texts["expects"],
-        **lists,
+        requirements=lists["requirements"],
+        needs=lists["needs"],
+        files=lists["files"],
+        packages=lists["packages"],
     )
 
 

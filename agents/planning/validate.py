@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agents.planning.graph import find_cycles, needs_of, shown_path
-from agents.planning.model import AGENTS, TASK_KINDS, PlanDraft, PlanProblem, PlanTask, Severity
+from agents.planning.model import TASK_KINDS, PlanDraft, PlanProblem, PlanTask, Severity
 
 # What must be covered by a task; goals and constraints only ought to be, non-goals must not.
 _MUST_COVER = frozenset({"functional", "non_functional", "story", "removed"})
@@ -75,8 +75,6 @@ def _task_problems(task: PlanTask, requirements: Mapping[str, str], limits: Plan
         note("no_key", "A task has no key. Call it T-01 or the like.")
     if task.kind not in TASK_KINDS:
         note("unknown_kind", f"{task.key} is of kind {task.kind!r}; known kinds are {', '.join(TASK_KINDS)}.")
-    if task.agent not in AGENTS:
-        note("unknown_agent", f"{task.key} is for agent {task.agent!r}; known agents are {', '.join(AGENTS)}.")
     if task.minutes > limits.max_minutes:
         note(
             "too_long",

@@ -21,7 +21,7 @@ from projects.models import Plan, Project, Requirement, RequirementDocument
 from projects.services.planning import plans, variants
 from projects.services.work import runs
 
-FIELDS = ("title", "description", "expects", "agent", "minutes", "requirements", "needs", "files", "packages", "kind")
+FIELDS = ("title", "description", "expects", "minutes", "requirements", "needs", "files", "packages", "kind")
 
 SAMPLES = 3  # plans that the planner is asked for to compare
 
@@ -167,7 +167,7 @@ def edit_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpRe
     entry = next((e for e in dag.entries_of(plan) if str(e.get("key")) == key), None)
     if entry is None:
         raise Http404("The plan has no such task.")
-    start = {name: entry.get(name) for name in ("title", "description", "expects", "agent", "minutes")}
+    start = {name: entry.get(name) for name in ("title", "description", "expects", "minutes")}
     start |= {name: ", ".join(map(str, listed(entry.get(name), 1_000))) for name in ("requirements", "needs")}
     form = TaskForm(request.POST or None, initial=start)
     if request.method == "POST" and form.is_valid():

@@ -7,23 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
+
 from agents.context.files import outline
+from agents.context.knowledge import knowledge_of
+from agents.context.retrieval import shortened
 from agents.engine.planner_context import PlanContext
 from agents.engine.planner_graph import PlanState, build_plan_graph
 from agents.events.lifecycle import PlanSampled
+from agents.memory.base import NoLessons
+from agents.prompts import provenance
+from projects.engine.baseline import packages_of, test_setup_of
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
-from projects.engine.paths import repository_of, repository_path
+from projects.engine.paths import home, repository_of, repository_path
 from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.models import Plan, Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
-from projects.services.audit.canonical import clean_line
+from projects.services.audit.canonical import clean_line, clean_text
+from projects.services.insight.lessons import embedder, store
 from projects.services.planning import documents, plans, progress, reading
 from projects.services.planning.plan_rules import examine
 
 MOST_STEPS = 50
+README_CHARS = 1_500  # of its beginning and end
 MOST_BACKGROUND = 200  # requirements that are not to be planned, one line each
 
 
@@ -102,12 +111,30 @@ class DatabasePlanStore:
             self._event_log.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
 
 
-def _code(project: Project, about: str) -> str:
+def _code(project: Project, about: str) -> dict[str, Any]:
     """The repository that the plan builds on; nothing before the first run of a new project."""
     if not repository_path(project).exists():
-        return ""
+        return {}
     repository = repository_of(project)
-    return outline(repository, repository.base_head(), about)
+    commit = repository.base_head()
+    code, readme = outline(repository, commit, about), repository.read(commit, "README.md") or ""
+    begins = provenance.label(shortened(readme, README_CHARS), provenance.Source.REPOSITORY, "path=README.md")
+    code = provenance.joined([code, begins]) if code else ""
+    return {"code": code, "repository": repository, "commit": commit}
+
+
+def _tests(project: Project) -> str:
+    """How an imported repository's tests are run, as measured."""
+    setup, packages = test_setup_of(project), packages_of(project)
+    facts = {
+        "folders and options": setup.arguments,
+        "folders that tests import from": setup.python_path,
+        "libraries that every test has": packages,
+    }
+    lines = [f"{name}: {' '.join(words)}" for name, words in facts.items() if words]
+    if setup.known_failures:
+        lines.append(f"tests that fail already: {len(setup.known_failures)}")
+    return provenance.label(clean_text("\n".join(lines), 1_500), provenance.Source.REPOSITORY)
 
 
 def plan(run: Run, *, actor: str, token: int) -> None:
@@ -126,7 +153,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         house_rules=rules_of(project),
         comment=rejected.comment if rejected else "",
         last_plan=json.dumps(rejected.content, ensure_ascii=False) if rejected else "",
-        code=_code(project, document.text),
+        tests=_tests(project),
         background=reading.background_of(document),
         event_log=event_log,
         task_store=DatabasePlanStore(run, event_log),
@@ -134,6 +161,10 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         provider=lambda persona: provider_for(project, persona),
         runner=runner(),
         canary=canary_of(run),
+        knowledge=knowledge_of(home(), store().folder, project.slug, embedder()),
+        lessons=store() if settings.MEMORY else NoLessons(),
+        lessons_across_projects=settings.SHARE_LESSONS,
+        **_code(project, document.text),
     )
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
     for sample in range(1, run.samples + 1) if run.samples else (0,):

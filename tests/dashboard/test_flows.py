@@ -239,7 +239,6 @@ def test_editing_a_task_makes_a_new_version(owner: Client, story: Story) -> None
         "title": "Write it all",
         "description": "",
         "expects": "It works.",
-        "agent": "coder",
         "minutes": "45",
         "requirements": "FR-01, FR-02",
         "needs": "",
@@ -258,7 +257,7 @@ def test_editing_a_task_makes_a_new_version(owner: Client, story: Story) -> None
 
 def test_a_circle_is_named_on_the_page(owner: Client, story: Story) -> None:
     plan = story.waiting_plan
-    data = {"title": "x", "agent": "coder", "minutes": "30", "requirements": "FR-01, FR-02", "needs": "T-02"}
+    data = {"title": "x", "minutes": "30", "requirements": "FR-01, FR-02", "needs": "T-02"}
     owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), {**data, "hash": plan.content_hash})
     text = owner.get(reverse("plan", args=[plan.project_id])).content.decode()
     assert "T-01" in text

@@ -44,7 +44,6 @@ def test_a_cycle_is_named_with_its_tasks() -> None:
         ({"minutes": 61}, "too_long", "61 minutes; the limit is 60"),
         ({"minutes": 0}, "bad_minutes", "0 minutes"),
         ({"kind": "poem"}, "unknown_kind", "poem"),
-        ({"agent": "cook"}, "unknown_agent", "cook"),
         ({"files": ("../etc/passwd",)}, "bad_path", "../etc/passwd"),
         ({"files": ("/etc/passwd",)}, "bad_path", "/etc/passwd"),
         ({"files": ("C:\\x",)}, "bad_path", "C:"),
