@@ -58,6 +58,8 @@ class _Rule:
     reason: str
     starts: tuple[str, ...]
     when: re.Pattern[str]
+    maybe: re.Pattern[str]
+    beside: re.Pattern[str]
     unless: re.Pattern[str]
 
 
@@ -72,7 +74,7 @@ def imply(requirements: Iterable[Stated]) -> list[ImpliedRequirement]:
     for rule in _rules():
         if not any(_begins(vocabulary, start) for start in rule.starts) or rule.unless.search(everything):
             continue
-        because_of = next((key for key, text in building if _asks(rule.when, text)), None)
+        because_of = next((key for key, text in building if _calls_for(rule, text)), None)
         if because_of is None:
             continue
         key = f"IMP-{rule.id.upper()}"
@@ -95,8 +97,12 @@ def _rules() -> tuple[_Rule, ...]:
                 text=entry["text"],
                 kind=entry["kind"],
                 reason=entry["reason"],
-                starts=tuple({_WORD.findall(phrase.lower())[0] for phrase in entry["when"]}),
+                starts=tuple(
+                    {_WORD.findall(phrase.lower())[0] for phrase in (*entry["when"], *entry.get("maybe", ()))}
+                ),
                 when=_words(entry["when"]),
+                maybe=_words(entry.get("maybe", [])),
+                beside=_words(entry.get("beside", [])),
                 unless=_words(entry["unless"]),
             )
         )
@@ -109,6 +115,10 @@ def _begins(vocabulary: list[str], start: str) -> bool:
     return at < len(vocabulary) and vocabulary[at].startswith(start)
 
 
+def _calls_for(rule: _Rule, text: str) -> bool:
+    return _asks(rule.when, text) or (_asks(rule.maybe, text) and rule.beside.search(text) is not None)
+
+
 def _asks(pattern: re.Pattern[str], text: str) -> bool:
     return any(not _DENIED.search(text[max(0, m.start() - 14) : m.start()]) for m in pattern.finditer(text))
 
@@ -118,4 +128,4 @@ def _words(phrases: list[str]) -> re.Pattern[str]:
     for phrase in phrases:
         words = re.escape(phrase.rstrip("*")).replace(r"\ ", r"\s").replace(r"\*", r"\w{0,20}")
         parts.append(words + (r"\w{0,20}" if phrase.endswith("*") else r"\b"))
-    return re.compile(rf"\b(?:{'|'.join(parts)})", re.IGNORECASE)
+    return re.compile(rf"\b(?:{'|'.join(parts)})" if parts else r"(?!)", re.IGNORECASE)

@@ -51,6 +51,35 @@ def test_each_trigger_implies_its_requirement(sentence: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("by_chance", "meant", "key"),
+    [
+        (
+            "Each invoice file is renamed after its number.",
+            "An invoice adds up the price of all items.",
+            "MONEY-PRECISION",
+        ),
+        ("The total cost of a path is minimal.", "The total cost is the price times the count.", "MONEY-PRECISION"),
+        ("Lines that begin with # are comments.", "Readers see the comments of others.", "OUTPUT-ESCAPING"),
+        ("It counts the words of an HTML page.", "A web page shows what users wrote.", "OUTPUT-ESCAPING"),
+        ("A random password of 16 characters is printed.", "Users choose a password.", "PASSWORD-HASHING"),
+        ("The command lists all cookie recipes.", "A cookie keeps the session.", "SECURE-COOKIES"),
+        ("Private methods are left out of the index.", "A note of a user is private.", "ACCESS-CONTROL"),
+        ("The file permissions are copied.", "Members have permissions.", "ACCESS-CONTROL"),
+        ("The tool runs git checkout.", "Customers go to the checkout.", "PAYMENT-INTEGRITY"),
+        ("The endpoints of an interval count.", "The API has an endpoint for orders.", "INPUT-VALIDATION"),
+        ("Each line shows the file name.", "The file name is given as an argument.", "PATH-SAFETY"),
+        ("Third-party imports are sorted last.", "A third-party service geocodes.", "OUTBOUND-CALLS"),
+        ("It makes a scrapbook of the notes.", "It scrapes the prices.", "OUTBOUND-CALLS"),
+        ("Deleted lines are red.", "A command deletes notes.", "DESTRUCTIVE-CONFIRMATION"),
+        ("It tells the calendar week.", "Events stand in a calendar.", "TIME-ZONES"),
+    ],
+)
+def test_a_word_that_means_something_else_implies_nothing(by_chance: str, meant: str, key: str) -> None:
+    assert f"IMP-{key}" not in implied(f"## Features\nFR-1: {by_chance}\n")
+    assert f"IMP-{key}" in implied(f"## Features\nFR-1: {meant}\n")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "## Features\n- The app works without login.\n",
