@@ -172,6 +172,10 @@ class _OneRequirement:
             problems = [*problems, *validate_plan(parsed, {row["key"]: row["kind"] for row in self._rows})]
         return [problem.message for problem in problems if problem.severity == "error"]
 
+    def additions_of(self, plan: Mapping[str, Any]) -> list[str]:
+        """None: an issue rarely names the page or the changelog that its repository keeps."""
+        return []
+
     def tasks_of(self, state: PlanState) -> list[PlanTask]:
         """The tasks in an order that respects their needs; a plan that stayed invalid is one task with its files."""
         parsed = parse_plan(state["plan"])[0] or PlanDraft()

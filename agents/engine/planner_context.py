@@ -59,6 +59,10 @@ class PlanStore(Protocol):
         """What is wrong with a plan; empty when it can be proposed."""
         ...
 
+    def additions_of(self, plan: Mapping[str, Any]) -> list[str]:
+        """What a valid plan adds that nobody asked for."""
+        ...
+
     def propose(self, plan: Mapping[str, Any]) -> None:
         """Put the plan before a person, with whatever problems it still has."""
         ...

@@ -18,7 +18,7 @@ from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import SystemNotice
 from agents.events.lifecycle import RequirementsExtracted
 from agents.events.reasoning import DecisionMade
-from agents.llm.base import Message
+from agents.llm.base import LLMError, Message
 from agents.planning.lookups import lookups_in
 from agents.planning.model import ASKING_SCHEMA, PLAN_SCHEMA
 from agents.prompts.provenance import Material, Source, as_turn, label, render
@@ -44,6 +44,7 @@ class PlanState(TypedDict, total=False):
     plan: dict[str, Any]
     problems: list[str]
     rounds: int
+    extra: list[str]  # what the plan, valid as it is, adds that nobody asked for; told once
     verdict: str
 
 
@@ -129,20 +130,27 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
     """The plan as JSON by schema, validated in code."""
     ctx = runtime.context
     rounds = state["rounds"]
-    prompt = (
-        render("plan.again", problems=[" ".join(problem.split())[:400] for problem in state["problems"][:20]])
-        if rounds
-        else f"{state['opening'].rstrip()}\n\n{render('plan.structure')}".lstrip()
-    )
+    extra = state.get("extra", [])
+    prompt = f"{state['opening'].rstrip()}\n\n{render('plan.structure')}".lstrip()
+    if extra or rounds:
+        wrong = [" ".join(problem.split())[:400] for problem in (extra or state["problems"])[:20]]
+        prompt = render("plan.again", problems=wrong, valid=bool(extra))
     # Small work was not thought about in a call of its own: it may ask here.
     may_ask = not rounds and len(state["messages"]) == 1 and offered(ctx)
-    output = ask_structured(
-        lambda asked, schema: say(ctx, asked, step="structure", key=f"plan/structure/{rounds}", schema=schema),
-        state["messages"],
-        as_turn("user", prompt, step="structure"),
-        ASKING_SCHEMA if may_ask else PLAN_SCHEMA,
-    )
+    try:
+        output = ask_structured(
+            lambda asked, schema: say(ctx, asked, step="structure", key=f"plan/structure/{rounds}", schema=schema),
+            state["messages"],
+            as_turn("user", prompt, step="structure"),
+            ASKING_SCHEMA if may_ask else PLAN_SCHEMA,
+        )
+    except LLMError:
+        if not extra:
+            raise
+        return {"step": 4 + rounds, "verdict": "propose"}  # the plan is valid as it is
+    looked = False
     if may_ask and not (output.value or {}).get("tasks") and (wanted := lookups_in(output.messages[-1]["content"])):
+        looked = True
         shown = f"{render('plan.looked_up', seen=looked_up(ctx, wanted))}\n{render('plan.structure')}"
         output = ask_structured(
             lambda asked, schema: say(ctx, asked, step="structure", key="plan/structure/seen", schema=schema),
@@ -155,13 +163,17 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
         plan, problems = {"tasks": []}, [*problems, "the answer is not a JSON object with tasks"]
     else:
         problems = ctx.task_store.problems_of(plan)
+    if extra and problems:
+        plan, problems = state["plan"], []  # a worse answer does not take the place of a valid plan
+    extra = [] if rounds or problems or looked else ctx.task_store.additions_of(plan)
     return {
         "step": 4 + rounds,
         "messages": output.messages,
         "plan": plan,
         "problems": problems,
+        "extra": extra,
         "rounds": rounds + 1,
-        "verdict": "again" if problems and rounds < PLAN_ROUNDS else "propose",
+        "verdict": "again" if extra or (problems and rounds < PLAN_ROUNDS) else "propose",
     }
 
 
@@ -172,7 +184,7 @@ def propose(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
 
 
 def after_structure(state: PlanState) -> Literal["structure", "propose"]:
-    """An invalid plan goes back to the model, twice at most."""
+    """An invalid plan goes back to the model, twice at most, and one with additions once."""
     return "structure" if state["verdict"] == "again" else "propose"
 
 

@@ -98,6 +98,10 @@ class DatabasePlanStore:
         problems = examine(plan, self._document).problems
         return [problem["message"] for problem in problems if problem["severity"] == "error"]
 
+    def additions_of(self, plan: Mapping[str, Any]) -> list[str]:
+        problems = examine(plan, self._document).problems
+        return [problem["message"] for problem in problems if problem["code"] in ("not_asked_for", "no_requirement")]
+
     def propose(self, plan: Mapping[str, Any]) -> None:
         if self._sample:
             tasks = len(found) if isinstance(found := plan.get("tasks"), list) else 0

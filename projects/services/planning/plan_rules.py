@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from agents.planning.additions import additions
 from agents.planning.layout import Layout, layout
 from agents.planning.model import PlanDraft, PlanProblem, content_hash
 from agents.planning.parse import parse_plan
 from agents.planning.validate import limited, validate_plan
 from agents.planning.writers import order_writers
 from agents.requirements.injection_hints import passages
-from projects.models import Plan, RequirementDocument, Task
+from projects.engine.patterns import rules_of
+from projects.models import Plan, Requirement, RequirementDocument, Task
 from projects.services.planning.keys import names_of
 from projects.services.planning.progress import scope_of
 
@@ -71,10 +73,18 @@ def examine(content: Mapping[str, Any], document: RequirementDocument, *, order:
     if parsed is None:
         return Examined(dict(content), "", [problem.to_json() for problem in found])
     found += asked.problems_of(parsed)
+    found += additions(parsed, _words_of(document))
     if order and all(problem.severity == "warning" for problem in found):
         parsed, added = order_writers(parsed)
         found += added
     return Examined(parsed.to_json(), content_hash(parsed), [problem.to_json() for problem in limited(found)])
+
+
+def _words_of(document: RequirementDocument) -> str:
+    """The words of what is asked for: requirements, what stands beside them, house rules."""
+    rows = document.requirements.wanted().exclude(kind=Requirement.Kind.NON_GOAL).values_list("text", "acceptance")
+    wanted = "\n".join(line for text, acceptance in rows for line in (text, *acceptance))
+    return f"{wanted}\n{document.background}\n{rules_of(document.project)}"
 
 
 def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> list[dict[str, Any]]:

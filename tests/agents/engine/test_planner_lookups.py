@@ -44,8 +44,14 @@ class Rows:
     def background(self):
         return []
 
+    def passages(self):
+        return ""
+
     def problems_of(self, plan):
         return [] if plan["tasks"] else ["empty"]
+
+    def additions_of(self, plan):
+        return [f"Not asked for: {path}" for task in plan["tasks"] for path in task["files"] if path == "README.md"]
 
 
 @pytest.fixture
@@ -138,3 +144,29 @@ def test_what_is_shown_stays_within_its_budget(make):
     assert count_tokens(seen) <= TOKENS + 50
     assert "return int(amount)" in seen
     assert "lines not shown" in seen
+
+
+WITH_README = PLAN.replace('["prices.py"]', '["prices.py", "README.md"]')
+
+
+def again(context, state):
+    state.update(structure(state, SimpleNamespace(context=context)))
+    return state
+
+
+def test_what_a_plan_adds_is_told_once_and_the_plan_that_insists_is_proposed(make):
+    model = Says(WITH_README, WITH_README)
+    context = make(model)
+    state = plan(context, small=True)
+    assert state["verdict"] == "again"
+    state = again(context, state)
+    assert "adds what nobody asked for:\n- Not asked for: README.md" in model.sent[1][-1]["content"]
+    assert (state["verdict"], state["problems"]) == ("propose", [])
+    assert len(model.sent) == 2
+
+
+def test_a_worse_answer_does_not_take_the_place_of_the_valid_plan(make):
+    context = make(Says(WITH_README, "I would rather not."))
+    state = again(context, plan(context, small=True))
+    assert state["verdict"] == "propose"
+    assert state["plan"]["tasks"][0]["key"] == "T-01"

@@ -1,0 +1,45 @@
+"""What a plan adds beyond the requirements is named; what they ask for is not."""
+
+import pytest
+
+from agents.planning.additions import additions
+from agents.planning.model import PlanDraft, PlanTask
+
+
+def added(asked: str, **fields: object) -> list[str]:
+    plan = PlanDraft((PlanTask("T-01", "Sum", **fields),))  # type: ignore[arg-type]
+    return [problem.message for problem in additions(plan, asked)]
+
+
+@pytest.mark.parametrize(
+    "path", ["README.md", "docs/usage.md", "Dockerfile", ".github/workflows/test.yml", "examples/demo.py", "NOTES.md"]
+)
+def test_a_file_beside_the_code_that_nobody_asked_for_is_named(path: str) -> None:
+    assert added("It shall add two numbers.", files=("calc.py", path)) == [
+        f"Not asked for: {path} (T-01). Leave it out, or name the requirement that needs it."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("README.md", "The README says how to start it."),
+        ("README.md", "Each function is documented with an example in the manual."),
+        ("Dockerfile", "The service runs in a container."),
+        (".github/workflows/test.yml", "A GitHub workflow runs the tests."),
+        ("examples/demo.py", "An example shows all three formats."),
+        ("NOTES.md", "Every change is entered into NOTES.md."),
+    ],
+)
+def test_what_a_requirement_or_house_rule_asks_for_is_not_named(path: str, asked: str) -> None:
+    assert added(asked, files=(path,)) == []
+
+
+def test_how_code_and_its_tests_are_split_into_files_is_never_named() -> None:
+    assert added("It shall add.", files=("a/b.py", "tests/test_b.py", "web/c.ts", "requirements.txt", "d.toml")) == []
+
+
+def test_options_that_no_requirement_speaks_of_are_named() -> None:
+    asked = "The command prints the sum, on request as JSON."
+    (message,) = added(asked, expects="`sum --json` prints JSON, `--verbose` and --dry-run work.")
+    assert "--verbose, --dry-run (T-01)" in message
