@@ -112,6 +112,9 @@ def _plan(run: Run, actor: str, token: int) -> None:
         return
     except Waiting as waiting:
         run.refresh_from_db()
+        if not waiting.reason.needs_person:
+            runs.set_wait(run, waiting.reason, waiting.detail)
+            return
         move_run(run, Run.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor)
         # The answer may have come between the question and this line.
         if run.document and run.document.status == RequirementDocument.Status.CONFIRMED:
@@ -169,6 +172,9 @@ def schedule_run(run_id: int) -> None:
     ready = tasks.ready_tasks(run.pk)
     if runs.finish_if_done(run.pk):
         _packed(run)
+        waits = {"kind": Run.Kind.PLAN, "status": Run.Status.RUNNING, "wait_reason": WaitReason.DEPENDENCY}
+        for planning_run in Run.objects.filter(project=run.project, **waits):
+            enqueue("projects.jobs.plan_run", planning_run.pk)
         return
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
     free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working

@@ -32,6 +32,10 @@ class PlanStore(Protocol):
         """True once the architect confirmed the requirements."""
         ...
 
+    def waits_for(self) -> str:
+        """What has to end before there is a plan: a build of what the document replaces; "" for nothing."""
+        ...
+
     def any_found(self) -> bool:
         """True when the document has at least one requirement that was not rejected."""
         ...

@@ -87,6 +87,8 @@ def wait_for_architect(state: PlanState, runtime: Runtime[PlanContext]) -> dict[
     ctx.task_store.confirm_if_waived(small=state.get("small", False))
     if not ctx.task_store.confirmed():
         raise Waiting(WaitReason.CONFIRMATION if ctx.task_store.any_found() else WaitReason.NO_REQUIREMENTS)
+    if open_build := ctx.task_store.waits_for():  # only then it is known what is built, and what is to be removed
+        raise Waiting(WaitReason.DEPENDENCY, open_build)
     return {"step": 2}
 
 

@@ -13,6 +13,8 @@ from agents.requirements.model import Stated
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w.]*\d)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MODAL = re.compile(r"\b(?:must|shall|should|will|can|may)\b")
+_RULED_OUT = "non_goal"
+_DENIALS = frozenset({"not", "no", "never", "cannot", "without"})
 # Fewer words than this say too little about what a number counts.
 _SUBJECT = 4
 _MOST = 50
@@ -27,22 +29,37 @@ class Hint:
     why: str
 
 
-def hints_for(requirements: Iterable[Stated]) -> list[Hint]:
-    """Different numbers for the same thing, and words that no test can check. At most 50, contradictions first."""
-    wanted = [r for r in requirements if r.kind in _BUILT]
-    vague = [hint for r in wanted if (hint := _untestable(r))]
-    return [*_contradictions(wanted), *vague][:_MOST]
+def hints_for(requirements: Iterable[Stated], beside: Iterable[Stated] = ()) -> list[Hint]:
+    """What contradicts, and words that no test can check. At most 50, contradictions first.
+
+    `beside` are requirements of other documents: only what contradicts them is told.
+    """
+    wanted = [r for r in requirements if r.kind in _BUILT or r.kind == _RULED_OUT]
+    own = {r.key for r in wanted}
+    found = _contradictions([*(r for r in beside if r.kind in _BUILT or r.kind == _RULED_OUT), *wanted])
+    vague = [hint for r in wanted if r.kind in _BUILT and (hint := _untestable(r))]
+    return [*(hint for hint in found if not own.isdisjoint(hint.keys)), *vague][:_MOST]
 
 
 def _contradictions(requirements: Iterable[Stated]) -> list[Hint]:
     by_subject: dict[tuple[str, ...], list[tuple[Stated, tuple[str, ...]]]] = defaultdict(list)
+    by_claim: dict[tuple[str, ...], dict[bool, str]] = defaultdict(dict)
+    denied = []
     for requirement in requirements:
         for sentence in re.split(r"(?<=[.;])\s+", requirement.text[:2_000]):
             numbers = tuple(_NUMBER.findall(sentence))
             words = tuple(_WORD.findall(_MODAL.sub(" ", _NUMBER.sub(" ", sentence.lower()))))
-            if numbers and len(words) >= _SUBJECT:
+            if numbers and len(words) >= _SUBJECT and requirement.kind in _BUILT:
                 by_subject[words].append((requirement, numbers))
-    hints = []
+            claim = tuple(word for word in words if word not in _DENIALS)
+            if len(claim) >= _SUBJECT:
+                sides = by_claim[*claim, *numbers]
+                denies = bool(_DENIALS & {*words}) or requirement.kind == _RULED_OUT
+                against = sides.get(not denies, requirement.key)
+                if against != requirement.key:
+                    denied.append(Hint((against, requirement.key), "One asks for what the other one rules out."))
+                sides.setdefault(denies, requirement.key)
+    hints = denied
     for places in by_subject.values():
         first, numbers = places[0]
         other = next((place for place in places[1:] if place[1] != numbers and place[0].key != first.key), None)

@@ -88,7 +88,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "found": found,
             "coverage": documents.coverage(document),
             "left_over": documents.left_over(document),
-            "hints": documents.hints(found),
+            "hints": documents.hints(document),
             "kinds": Requirement.Kind.choices,
             "counts": {
                 status: sum(r.status == status for r in found) for status in ("proposed", "accepted", "rejected")

@@ -29,6 +29,7 @@ from projects.models.project import NO_APPROVAL
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.insight.lessons import embedder, store
 from projects.services.planning import documents, plans, progress, reading
+from projects.services.planning.overtaken import open_build
 from projects.services.planning.plan_rules import examine
 
 MOST_STEPS = 50
@@ -55,6 +56,10 @@ class DatabasePlanStore:
     def confirmed(self) -> bool:
         self._document.refresh_from_db()
         return self._document.status == RequirementDocument.Status.CONFIRMED
+
+    def waits_for(self) -> str:
+        run = open_build(self._document)
+        return f"run {run.pk}, which builds an earlier version: finish or cancel it" if run is not None else ""
 
     def any_found(self) -> bool:
         return self._document.requirements.wanted().exists()

@@ -20,7 +20,7 @@ from projects.services.audit import chain, events
 from projects.services.planning import documents, plans
 from projects.services.work import approvals, leases, runs, tasks
 from tests.factories import PRD, make_project, owner_of
-from tests.projects.jobs_driver import Driver, small_plan, small_replies, write_scenario
+from tests.projects.jobs_driver import Driver, reply, small_plan, small_replies, write_scenario
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -132,6 +132,31 @@ def test_small_work_takes_one_call_and_one_approval_before_its_tests(tmp_path, d
     asked = Event.objects.filter(run=run, type="thought", role="planner")
     assert [event.payload["step"] for event in asked] == ["structure"]
     assert Approval.objects.get(project=project, status="pending").kind == "plan"
+
+
+def test_one_sentence_about_code_that_is_there_costs_at_most_three_calls_before_its_code(tmp_path, driver):
+    project, _ = built(tmp_path, driver, small_replies("T-01"))
+    task = json.loads(small_plan("T-09"))["tasks"][0] | {"requirements": ["FR-09"], "files": ["twice.py", "README.md"]}
+    ask = {"read_file": ["calc.py"], "search_docs": ["sums"], "tasks": [], "notes": ""}
+    code = '"""Twice."""\n\n\ndef twice(a: int) -> int:\n    """a + a."""\n    return add(a, a)\n'
+    tests = "from twice import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n"
+    replies = {"plan/planner-structure": json.dumps(ask), "plan/planner-structure-2": json.dumps({"tasks": [task]})}
+    replies |= {"T-09/tester-tests": reply("tests/test_twice.py", tests), "T-09/coder-code": reply("twice.py", code)}
+    write_scenario(tmp_path / "scenario", replies)
+    sentence = b"FR-09: twice(a) shall give the double of a number."
+    document = documents.upload_document(project, sentence, "ask.md", by=owner_of(project))
+    planning = runs.start_planning(document, by=owner_of(project))
+    driver.work()
+    plan = Plan.objects.filter(project=project).order_by("-version").first()
+    assert [one["message"] for one in plan.problems if one["code"] == "not_asked_for"] == [
+        "Not asked for: README.md (T-09). Leave it out, or name the requirement that needs it."
+    ]
+    plans.approve_plan(plan, content_hash=plan.content_hash, by=owner_of(project))
+    run = runs.start_build(plan, by=owner_of(project))
+    driver.work()
+    asked = Event.objects.filter(run__in=[planning, run], type="thought").order_by("pk")
+    steps = [event.payload["step"] for event in asked]
+    assert steps[:4] == ["structure", "structure", "tests", "code"]
 
 
 def test_what_a_model_reads_in_a_paragraph_left_over_is_a_suggestion_with_its_line(tmp_path, driver):

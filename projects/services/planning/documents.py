@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,8 +27,9 @@ from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.planning.keys import manual_key, number_on, said_of
+from projects.services.planning.overtaken import leave_out_overtaken, open_build
 from projects.services.planning.reading import fields_of, read_bytes
-from projects.services.work.locks import lock_project
+from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.queue import enqueue
 
 MAX_REQUIREMENTS = 2_000
@@ -66,9 +67,22 @@ def extract_written(document: RequirementDocument) -> RequirementDocument:
     return record_extraction(document, rows, found["unmapped"], found["questions"])
 
 
-def hints(requirements: Iterable[Requirement]) -> list[Hint]:
-    """What their author may want to say more precisely; rejected ones are left out."""
-    return hints_for([one for one in requirements if one.status != Requirement.Status.REJECTED])
+def hints(document: RequirementDocument) -> list[Hint]:
+    """What its author may want to say more precisely, and what contradicts another document in force, with its line."""
+    places = {"document__project": document.project_id, "document__replaced_by": None}
+    chain = [document.pk, *(one.pk for one in document.replaced())]
+    others = Requirement.objects.wanted().filter(status=Requirement.Status.ACCEPTED, **places)
+    beside = list(others.exclude(document__in=chain).select_related("document"))
+    own = list(document.requirements.exclude(status=Requirement.Status.REJECTED))
+    said = {row.key: row for row in [*own, *beside]}
+    known = {row.key for row in own}
+
+    def told(hint: Hint) -> Hint:
+        foreign = [said[key] for key in hint.keys if key not in known]
+        where = [f"{row.key}, {row.document} line {row.line_start}: “{clean_line(row.text, 120)}”" for row in foreign]
+        return replace(hint, why=" ".join([hint.why, *where]))
+
+    return [told(hint) for hint in hints_for(own, beside)]
 
 
 def upload_document(
@@ -241,13 +255,16 @@ def confirm_requirements(document: RequirementDocument, *, by: User | None, smal
 
     `by` is None when the engine goes on by itself: in a project without plan approval, or when the document is `small`,
     a single requirement that whoever approves the plan sees there. Confirming twice
-    changes nothing. Raises NotAllowed, IllegalMove (nothing extracted yet) and BadInput (nothing accepted).
+    changes nothing. A build of an earlier version leaves out what is no longer asked for so. Raises NotAllowed,
+    IllegalMove (nothing extracted yet) and BadInput (nothing accepted).
     """
     if by is not None:
         require(by, document.project, "requirement.edit")
     elif not small and document.project.autonomy not in NO_APPROVAL:
         raise NotAllowed(f"In {document.project.name} a person confirms the requirements.")
     with transaction.atomic():
+        if (going := open_build(document)) is not None:
+            lock_run(going.pk)  # a run is locked before its project
         lock_project(document.project_id)
         document.refresh_from_db()
         if document.status == RequirementDocument.Status.CONFIRMED:
@@ -261,6 +278,7 @@ def confirm_requirements(document: RequirementDocument, *, by: User | None, smal
         document.save(update_fields=["status"])
         for run in Run.objects.filter(document=document, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER):
             enqueue("projects.jobs.plan_run", run.pk)  # the planning that waited for this goes on
+        leave_out_overtaken(document)
     return document
 
 

@@ -16,6 +16,7 @@ from agents.planning.writers import order_writers
 from agents.requirements.injection_hints import passages
 from projects.engine.patterns import rules_of
 from projects.models import Plan, Requirement, RequirementDocument, Task
+from projects.services.planning.documents import hints
 from projects.services.planning.keys import names_of
 from projects.services.planning.progress import scope_of
 
@@ -85,6 +86,13 @@ def _words_of(document: RequirementDocument) -> str:
     rows = document.requirements.wanted().exclude(kind=Requirement.Kind.NON_GOAL).values_list("text", "acceptance")
     wanted = "\n".join(line for text, acceptance in rows for line in (text, *acceptance))
     return f"{wanted}\n{document.background}\n{rules_of(document.project)}"
+
+
+def contradiction_problems(document: RequirementDocument) -> list[dict[str, Any]]:
+    """Warnings about requirements of which one rules out another, of this document or of two in force."""
+    pairs = [hint for hint in hints(document) if len(hint.keys) > 1]
+    words = {"code": "contradiction", "tasks": [], "severity": "warning"}
+    return [{"message": f"{' and '.join(hint.keys)} contradict: {hint.why}", **words} for hint in pairs]
 
 
 def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> list[dict[str, Any]]:

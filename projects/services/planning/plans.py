@@ -18,7 +18,7 @@ from projects.services.accounts.rights import can, require
 from projects.services.audit.canonical import clean_json, clean_text
 from projects.services.audit.events import emit
 from projects.services.audit.sitelog import note
-from projects.services.planning.plan_rules import examine, odd_problems
+from projects.services.planning.plan_rules import contradiction_problems, examine, odd_problems
 from projects.services.work.approval_requests import ask, close_approval, close_questions
 from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.moves import move_plan
@@ -91,7 +91,7 @@ def _store(
             version=last + 1,
             content=given,
             content_hash=digest,
-            problems=[*found.problems, *odd_problems(document, given)],
+            problems=[*found.problems, *contradiction_problems(document), *odd_problems(document, given)],
             comment=clean_text(str(redact(comment)), 4_000),
             created_by=by,
         )

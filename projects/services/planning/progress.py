@@ -70,7 +70,7 @@ def progress_of(project: Project, document: RequirementDocument, run: Run | None
     rows = rows.wanted().exclude(kind=Requirement.Kind.NON_GOAL).select_related("document")
     wanted = list(rows.order_by("-document__version", "ordinal"))
     final = _final(project, document)
-    now = {(row.document_id, row.key): row for row in wanted if row.document_id not in final}
+    now = {(row.document_id, row.key) for row in wanted if row.document_id not in final}
     work, dropping = _tasks(project, run)
     known: dict[int, list[Task]] = {}
     was_built: dict[tuple[int, str], str] = {}
@@ -78,7 +78,10 @@ def progress_of(project: Project, document: RequirementDocument, run: Run | None
         dropped = dropping.get(row.key, [])
         at = max((task.run_id for task in dropped), default=0) if _is_done(dropped) else 0
         known[row.pk] = _newest([task for task in work.get((row.key, *said_of(row).words), []) if task.run_id > at])
-        if row.document_id in final and _is_done(known[row.pk]):
+        its = known[row.pk]
+        # Of what nobody wants any more, a part is to be removed too.
+        there = _is_done(its) or ((final.get(row.document_id, 0), row.key) not in now and _is_merged(its))
+        if row.document_id in final and there:
             was_built.setdefault((final[row.document_id], row.key), row.text)
     found, seen, gone = list[Progress](), set[tuple[str, ...]](), set[tuple[int, str]]()
     for row in wanted:
@@ -168,6 +171,10 @@ def _newest(tasks: list[Task]) -> list[Task]:
 
 def _is_done(tasks: list[Task]) -> bool:
     return _state_of(_newest(tasks)) == DONE
+
+
+def _is_merged(tasks: list[Task]) -> bool:
+    return any(task.status == Task.Status.MERGED for task in tasks)
 
 
 def _state_of(tasks: list[Task]) -> str:

@@ -18,6 +18,19 @@ def test_two_numbers_for_the_same_thing_are_a_contradiction() -> None:
     assert "30 and 60" in hints_for(extract(text).requirements)[0].why
 
 
+def test_what_is_asked_for_and_ruled_out_is_a_contradiction() -> None:
+    text = "## Requirements\n- The user must export a list as text.\n- The user must not export a list as text.\n"
+    assert hints(text) == [("R1", "R2")]
+
+
+def test_what_contradicts_other_documents_is_told_of_this_one_alone() -> None:
+    other = extract("## Requirements\n- Sessions must end after 30 idle minutes.\n- Lists are never sent by mail.\n")
+    own = extract("## Requirements\n- Print.\n- Print.\n- Sessions must end after 60 idle minutes.\n- It is fast.\n")
+    found = [hint.keys for hint in hints_for(own.requirements, other.requirements)]
+    assert found == [("R1", "R3"), ("R4",)]
+    assert hints_for([], other.requirements) == []
+
+
 def test_different_things_may_have_different_numbers() -> None:
     text = "## Requirements\n- Sessions end after 30 minutes of rest.\n- Tokens end after 60 minutes of rest.\n"
     assert hints(text) == []

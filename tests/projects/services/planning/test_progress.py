@@ -10,7 +10,7 @@ from projects.engine import building
 from projects.engine.planning import DatabasePlanStore
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument, Run, Task
-from projects.services.planning import documents
+from projects.services.planning import documents, plans
 from projects.services.planning.progress import differences, progress_of
 from tests.factories import make_plan, make_project, make_run, owner_of
 
@@ -198,6 +198,45 @@ def test_where_nothing_is_left_to_plan_all_is_planned_again(project: Project) ->
     build(give(project, FIRST), {"T-01": ["R1", "R2", "R3"]})
     store = store_of(give(project, FIRST.replace("# Todo", "# To-do")))
     assert [row["key"] for row in store.requirements()] == ["R1", "R2", "R3"]
+
+
+def test_a_document_that_adds_and_contradicts_another_one_names_both_lines(project: Project) -> None:
+    give(project, FIRST)
+    text = "# More\n\nIt shall print.\n\nThe user shall not mark a to-do as done.\n"
+    adds = give(project, text, "more.md", relation=documents.ADDS)
+    (hint,) = documents.hints(adds)
+    assert hint.keys == ("R2", "R5")
+    assert hint.why.endswith("R2, todo.md v1 line 5: “The user shall mark a to-do as done.”")
+    plan = plans.propose_plan(adds, content={"tasks": [{"title": "All", "requirements": ["R4", "R5"]}]})
+    assert [one["message"].partition(":")[0] for one in plan.problems if one["code"] == "contradiction"] == [
+        "R2 and R5 contradict"
+    ]
+
+
+def test_a_task_of_an_overtaken_build_that_others_need_stays(project: Project) -> None:
+    plan = make_plan(give(project, FIRST), approved=False)
+    tasks = {"T-01": ["R2"], "T-02": ["R1"], "T-03": ["R3"], "T-04": ["R3", "R1"], "T-05": []}
+    needs = {"T-02": ["T-01"]}
+    plan.content["tasks"] = [
+        dict(plan.content["tasks"][0], key=key, requirements=wanted, needs=needs.get(key, []))
+        for key, wanted in tasks.items()
+    ]
+    plan.status = "approved"
+    plan.save()
+    run = make_run(plan)
+    second = give(project, SECOND)
+    assert dict(run.tasks.exclude(status="queued").values_list("key", "status")) == {"T-03": "skipped"}
+    assert store_of(second).waits_for().startswith(f"run {run.pk},")
+    Run.objects.filter(pk=run.pk).update(status="cancelled")
+    assert store_of(second).waits_for() == ""
+
+
+def test_a_part_of_what_was_dropped_is_to_be_removed_too(project: Project) -> None:
+    run = build(give(project, FIRST), {"T-01": ["R1", "R2", "R3"], "T-02": ["R3"]})
+    Task.objects.filter(run=run, key="T-02").update(status="skipped")
+    second = give(project, SECOND)
+    assert [one.built for one in progress_of(project, second) if one.state == "removed"] == [True]
+    assert "R3" in [row["key"] for row in store_of(second).requirements()]
 
 
 def test_the_planner_of_a_document_that_adds_knows_what_the_others_ask_for(project: Project) -> None:
