@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from agents.planning.additions import additions
+from agents.engine.planner_additions import additions
 from agents.planning.layout import Layout, layout
 from agents.planning.model import PlanDraft, PlanProblem, content_hash
 from agents.planning.parse import parse_plan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planning.additions import additions
+from agents.engine.planner_additions import additions
 from agents.planning.model import PlanDraft, PlanTask
 
 
