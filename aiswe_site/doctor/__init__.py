@@ -23,8 +23,8 @@ CHECKS = (
     DoctorCheck(
         "Context window", model.window, "planning and building your own projects; the demo works", needed=False
     ),
-    DoctorCheck("Model size", model.size, "fast replies: weights beyond the memory are read from disk", needed=False),
-    DoctorCheck("Prompt cache", model.prefix, "fast replies: known prompts are read again and again", needed=False),
+    DoctorCheck("Model size", model.size, "fast replies", needed=False),
+    DoctorCheck("Prompt cache", model.prefix, "fast replies", needed=False),
 )
 
 

@@ -138,7 +138,7 @@ def size() -> CheckVerdict:
     best = weights.largest_that_fits(memory, window, parallel)
     context = f"with {window} tokens" + (f" for each of {parallel} conversations" if parallel > 1 else "")
     told = f"{memory:.0f} GB {whose}: " + (
-        f"{best.model} (Q4_K_M) fits, with {best.need_gb(window, parallel):.1f} GB {context}"
+        f"{best.model} (Q4_K_M) fits, it needs {best.need_gb(window, parallel):.1f} GB {context}"
         if best
         else f"no model that is known here fits {context}"
     )
@@ -156,9 +156,14 @@ def size() -> CheckVerdict:
 
 def prefix() -> CheckVerdict:
     """Servers keep the beginning of a prompt between calls, as recent calls tell."""
+    from django.db import DatabaseError
+
     from projects.services.insight.prefixes import prefix_use
 
-    found = prefix_use()
+    try:
+        found = prefix_use()
+    except DatabaseError:  # not made yet, or broken: a finding of its own
+        found = []
     if not found:
         return CheckVerdict(None, "Not checked: no call yet that could reuse the beginning of an earlier prompt")
     told = "; ".join(f"{one.model} read {one.lost} of {one.calls} common beginnings anew" for one in found)

@@ -14,6 +14,7 @@ import subprocess
 from dataclasses import dataclass
 
 GB = 1e9
+MAIN_SHARE = 0.75  # of main memory: the system, the sandboxes and this product need the rest
 RESERVE_GB = 1.5  # what the server computes in, and a little of the machine
 
 
@@ -42,13 +43,14 @@ KNOWN = (
 
 
 def memory_gb() -> tuple[float, str]:
-    """Gigabytes that weights may use, and whose: the graphics cards' where there are any, else the machine's."""
+    """Gigabytes that weights may use, and where: on graphics cards where there are any, else in main memory."""
     try:
         argv = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
         said = subprocess.run(argv, capture_output=True, text=True, timeout=10, check=True, stdin=subprocess.DEVNULL)
         return sum(float(line) for line in said.stdout.split()) * 1024**2 / GB, "on graphics cards"
     except (OSError, subprocess.SubprocessError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GB, "of main memory"
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GB
+        return machine * MAIN_SHARE, f"for weights, of {machine:.0f} GB of main memory"
 
 
 def largest_that_fits(gigabytes: float, window: int, parallel: int) -> Weights | None:

@@ -31,6 +31,7 @@ def test_a_missing_model_server_is_named_but_blocks_only_what_needs_it(tmp_path:
     assert "127.0.0.1:9" in checks["Model server"]["detail"]
     assert "aiswe demo" in checks["Model server"]["hint"]
     assert checks["Context window"]["ok"] is None
+    assert checks["Prompt cache"]["ok"] is None, "nothing was called yet, and there is no database"
     red = [row["name"] for row in document["checks"] if row["needed"] and row["ok"] is False]
     assert (code, document["ok"]) == ((1, False) if red else (0, True))
     assert {check.name for check in CHECKS} == set(checks)

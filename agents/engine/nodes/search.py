@@ -98,6 +98,7 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     drawing = _Drawing(state, ctx, ctx.limits.more_samples if late else ctx.limits.samples, to_avoid(state))
     try:
         drawing.draw()
+        drawing.judge_by_unseen_tests()
     except OverBudget as end:
         if not late:
             raise
@@ -111,7 +112,10 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         "verdict": "",
         "candidate": {"diagnosis": {}, "unfounded": False},
         "conversation": {"messages_read": len(ctx.task_store.words())},
-        "counters": {"iteration": used["iteration"] + drawing.asked, "approach": used["approach"] + max(0, count - 1)},
+        "counters": {
+            "iteration": used["iteration"] + drawing.replies,
+            "approach": used["approach"] + max(0, count - 1),
+        },
     }
     if late:
         tried: TaskState = {
@@ -124,7 +128,6 @@ def sample(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if not drawing.drawn:
         why = f"The coder's answers could not be used: {drawing.unusable or drawing.why}"
         return {**changed, "verdict": "escalate", "escalation": why}
-    drawing.judge_by_unseen_tests()
     samples = [each.judged for each in drawing.drawn]
     best = samples[0] if "selection" in ctx.switched_off else select(samples)
     rows = [
@@ -168,9 +171,15 @@ class _Drawing:
     drawn: list[_Drawn] = field(default_factory=list)  # those that could be run
     count: int = 0  # samples drawn, usable or not
     asked: int = 0  # samples that the model was asked for
+    extra: int = 0  # other replies
     at_once: int = 1  # most of them at the same time
     why: str = ""  # no more are drawn
     unusable: str = ""  # why the last unusable one could not be used
+
+    @property
+    def replies(self) -> int:
+        """What counts against the limit of iterations."""
+        return self.asked + self.extra
 
     def draw(self) -> None:
         """Draw until it is enough; raises OverBudget when there is not one sample."""
@@ -288,7 +297,7 @@ class _Drawing:
             _, _, applied = request_files(one, ctx, TESTER, messages, step="unseen", accept=accept, current=tests)
         except (OverBudget, ReplyTooLong):
             return
-        self.asked += 1
+        self.extra += 1
         for at in passing if applied.files else ():
             each = self.drawn[at]
             run = updated(one, {"candidate": {"files": each.files, "tests": {**tests, **applied.files}}})

@@ -262,6 +262,7 @@ def test_tests_that_no_coder_saw_tell_passing_samples_apart(tmp_path):
     assert (final["verdict"], chosen(bench)[0]) == ("merged", 3)
     (event,) = bench.event_log.of("search.selected")
     assert [row["unseen"] for row in event["payload"]["samples"]] == [1, 1, 2]
+    assert (event["payload"]["unneeded"], final["counters"]["iteration"]) == (0, 5), "tests, three samples, more tests"
     assert "return a + b" in bench.merged("calc.py")
     assert not bench.merged("tests/test_more.py"), "nobody has checked them"
 
