@@ -13,26 +13,20 @@ from agents.planning.model import PlanDraft, PlanProblem, PlanTask
 
 _PAGES = (".md", ".markdown", ".rst", ".adoc")
 # Files beside the code, and the words by which a requirement asks for one.
-_BESIDE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), words)
-    for pattern, words in (
-        (r"(?:^|/)readme[^/]*$", "readme documentation document manual instructions"),
-        (r"(?:^|/)(?:changelog|changes|history|news)(?:\.\w+)?$", "changelog changes release history"),
-        (r"(?:^|/)(?:licen[cs]e|copying)(?:\.\w+)?$", "license licence"),
-        (r"(?:^|/)contributing[^/]*$", "contributing contributors"),
-        (
-            r"(?:^|/)(?:dockerfile[^/]*|containerfile|\.dockerignore|(?:docker-)?compose\.ya?ml)$",
-            "docker container image",
-        ),
-        (
-            r"(?:^|/)(?:\.github|\.gitlab-ci|\.circleci|jenkinsfile)",
-            "pipeline workflow github gitlab continuous",
-        ),
-        (r"(?:^|/)(?:examples?|demos?|samples?)/", "example demo sample"),
-        (r"(?:^|/)docs?/", "documentation document manual guide page"),
-        (r"(?:^|/)makefile$", "make makefile"),
-    )
-)
+_PAGE = r"(?:\.(?:md|markdown|rst|adoc|txt))?$"
+_BESIDE = {
+    re.compile(pattern, re.IGNORECASE): words
+    for pattern, words in {
+        rf"(?:^|/)readme{_PAGE}": "readme documentation document manual instructions",
+        rf"(?:^|/)(?:changelog|changes|history|news){_PAGE}": "changelog changes release history",
+        rf"(?:^|/)(?:licen[cs]e|copying){_PAGE}": "license licence",
+        r"(?:^|/)(?:dockerfile|containerfile|\.dockerignore|(?:docker-)?compose\.ya?ml)$": "docker container image",
+        r"^(?:\.github/|\.gitlab-ci|\.circleci/|jenkinsfile$)": "pipeline workflow github gitlab continuous",
+        r"^(?:examples?|demos?|samples?)/": "example demo sample",
+        r"^docs?/": "documentation document manual guide page",
+        r"(?:^|/)makefile$": "make makefile",
+    }.items()
+}
 _OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]{2,40})")
 
 
@@ -57,7 +51,7 @@ def _added_by(task: PlanTask, asked: str, known: set[str]) -> PlanProblem | None
 
 def _is_asked(path: str, asked: str, known: set[str]) -> bool:
     name = PurePosixPath(path).name.lower()
-    kinds = [words for pattern, words in _BESIDE if pattern.search(path)]
+    kinds = [words for pattern, words in _BESIDE.items() if pattern.search(path)]
     if not kinds and not name.endswith(_PAGES):
         return True
     return name in asked or bool(set(terms(" ".join([*kinds, PurePosixPath(name).stem]))) & known)

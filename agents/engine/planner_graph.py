@@ -13,7 +13,7 @@ from agents.engine.contracts import Runtime
 from agents.engine.planner_context import PlanContext, say, system_turn
 from agents.engine.planner_lookups import documents_named, lessons_for, looked_up, offered
 from agents.engine.planner_suggestions import inferred
-from agents.engine.structured_output import ask_structured
+from agents.engine.structured_output import StructuredOutput, ask_structured
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import SystemNotice
 from agents.events.lifecycle import RequirementsExtracted
@@ -21,7 +21,7 @@ from agents.events.reasoning import DecisionMade
 from agents.llm.base import LLMError, Message
 from agents.planning.lookups import lookups_in
 from agents.planning.model import ASKING_SCHEMA, PLAN_SCHEMA
-from agents.prompts.provenance import Material, Source, as_turn, label, render
+from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
 from agents.replies.parse import parse_reply
 from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
@@ -138,28 +138,23 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
         wrong = [" ".join(problem.split())[:400] for problem in (extra or state["problems"])[:20]]
         prompt = render("plan.again", problems=wrong, valid=bool(extra))
     # Small work was not thought about in a call of its own: it may ask here.
-    may_ask = not rounds and len(state["messages"]) == 1 and offered(ctx)
-    try:
-        output = ask_structured(
-            lambda asked, schema: say(ctx, asked, step="structure", key=f"plan/structure/{rounds}", schema=schema),
-            state["messages"],
-            as_turn("user", prompt, step="structure"),
-            ASKING_SCHEMA if may_ask else PLAN_SCHEMA,
+    may_ask, looked = not rounds and len(state["messages"]) == 1 and offered(ctx), False
+
+    def asked(messages: list[Message], prompt: str, name: object, schema: dict[str, Any]) -> StructuredOutput:
+        key, question = f"plan/structure/{name}", as_turn("user", prompt, step="structure")
+        return ask_structured(
+            lambda turns, given: say(ctx, turns, step="structure", key=key, schema=given), messages, question, schema
         )
+
+    try:
+        output = asked(state["messages"], prompt, rounds, ASKING_SCHEMA if may_ask else PLAN_SCHEMA)
     except LLMError:
         if not extra:
             raise
         return {"step": 4 + rounds, "verdict": "propose"}  # the plan is valid as it is
-    looked = False
     if may_ask and not (output.value or {}).get("tasks") and (wanted := lookups_in(output.messages[-1]["content"])):
-        looked = True
-        shown = f"{render('plan.looked_up', seen=looked_up(ctx, wanted))}\n{render('plan.structure')}"
-        output = ask_structured(
-            lambda asked, schema: say(ctx, asked, step="structure", key="plan/structure/seen", schema=schema),
-            output.messages,
-            as_turn("user", shown, step="structure"),
-            PLAN_SCHEMA,
-        )
+        shown = joined([render("plan.looked_up", seen=looked_up(ctx, wanted)), render("plan.structure")])
+        output, looked = asked(output.messages, shown, "seen", PLAN_SCHEMA), True
     plan, problems = output.value, output.problems
     if plan is None:
         plan, problems = {"tasks": []}, [*problems, "the answer is not a JSON object with tasks"]

@@ -29,9 +29,8 @@ def lessons_for(ctx: PlanContext, about: str) -> Material:
     if not found:
         return Material("", ())
     rows = [one.to_json() for one in found]
-    recalled = LessonsRecalled(
-        summary=f"Recalled for the plan: {found[0].lesson.cause}", error_signature="", lessons=rows
-    )
+    summary = f"Recalled for the plan: {found[0].lesson.cause}"
+    recalled = LessonsRecalled(summary=summary, error_signature="", lessons=rows)
     ctx.event_log.emit(recalled, key=ctx.key("plan/recall"))
     return lessons_text(rows)
 

@@ -1,9 +1,14 @@
 """What a plan adds beyond the requirements is named; what they ask for is not."""
 
+import json
+
 import pytest
 
 from agents.engine.planner_additions import additions
 from agents.planning.model import PlanDraft, PlanTask
+from agents.planning.parse import parse_plan
+from agents.requirements.extract import extract
+from tests.agents.scenario_replay import SCENARIOS
 
 
 def added(asked: str, **fields: object) -> list[str]:
@@ -36,7 +41,16 @@ def test_what_a_requirement_or_house_rule_asks_for_is_not_named(path: str, asked
 
 
 def test_how_code_and_its_tests_are_split_into_files_is_never_named() -> None:
-    assert added("It shall add.", files=("a/b.py", "tests/test_b.py", "web/c.ts", "requirements.txt", "d.toml")) == []
+    files = ("a/b.py", "tests/test_b.py", "web/c.ts", "requirements.txt", "d.toml", "app/docs/page.py")
+    assert added("It shall add.", files=(*files, "app/history.py", "readme_parser.py", "changes.ts")) == []
+
+
+def test_the_plan_of_the_demo_adds_nothing() -> None:
+    folder = SCENARIOS / "household"
+    plan, _ = parse_plan(json.loads((folder / "plan" / "planner-structure.md").read_text()))
+    assert plan is not None
+    written = extract((folder / "prd.md").read_text()).requirements
+    assert additions(plan, "\n".join(line for one in written for line in (one.text, *one.acceptance))) == []
 
 
 def test_options_that_no_requirement_speaks_of_are_named() -> None:
