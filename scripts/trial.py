@@ -137,8 +137,8 @@ class Person:
             self.gives_up_on("failed", "cancelled")
             self.wait("the model read the document")
         confirm.click()
-        suggested = self.page.get_by_role("button", name="Accept IMP-")  # the recorded plan is for these too
-        suggested.first.wait_for()
+        self.page.get_by_role("button", name="Confirm requirements").wait_for()
+        suggested = self.page.get_by_role("button", name="Accept IMP-")  # the recorded plan is for these too, if any
         for left in range(suggested.count() - 1, -1, -1):
             suggested.first.click()
             while suggested.count() > left:
