@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import unified_diff
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, TaskContext
 from agents.engine.effects import effect
-from agents.engine.nodes.common import request_files, system_turn
+from agents.engine.nodes.common import NO_FILE, one_line, request_files, system_turn
 from agents.engine.nodes.mutation import mutation_checked
+from agents.engine.nodes.removals import free_name, tests_folder
 from agents.engine.nodes.verify import command_ran
 from agents.engine.state import TaskState, key_of, start_state, updated
-from agents.events.effects import CommandRan, CoverageMeasured, FileChanged, TestsRan
+from agents.events.effects import CommandRan, CoverageMeasured, FileChanged, SystemNotice, TestsRan
 from agents.languages.registry import language_of_task
 from agents.llm.base import LLMError, Message
 from agents.mutation.check import check, mutants_of
@@ -22,6 +24,7 @@ from agents.personas import TESTER
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import counts_text, trace_text
 from agents.repair.signature import signature_of
+from agents.replies.types import Reply
 from sandbox.base import Sandbox
 from sandbox.package_index.names import base_packages, plain_name
 from sandbox.test_report import Covered, TestReport
@@ -31,6 +34,8 @@ TARGET = 80.0
 KEY = "TESTS"
 AGAIN = 100  # a step of its own for the tests that passed, so that both runs are on record
 SHOWN_LINES = 40  # of those not covered, in a prompt
+SHOWN_BUGS = 10
+_BUG = re.compile(r"^\W*suspected bug\W*:\W*(\w.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 class SuiteFails(ValueError):
@@ -51,6 +56,7 @@ class Written:
     dropped: int = 0  # tests that failed and were left out
     mutants: int = 0
     noticed: int = 0
+    suspected: list[str] = field(default_factory=list)  # what the tester holds to be bugs of the module
     problem: str = ""
 
     @property
@@ -86,8 +92,11 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
     best = Written(path, target, before, before)
     if best.met:
         return best
+    taken = frozenset(there)
+    test_file = _test_file(state, ctx, path, taken)
     prompt = render(
         "task.module",
+        test_file=test_file,
         project=ctx.project,
         key=KEY,
         path=path,
@@ -102,12 +111,11 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
         system_turn(TESTER, ctx, state["task"]),
         as_turn("user", prompt, task=KEY, step="module"),
     ]
-    taken = frozenset(there)
     for number in range(1, rounds + 1):
         best.rounds = number
         one = updated(state, {"step": number})
         try:
-            messages, _, applied = request_files(
+            messages, reply, applied = request_files(
                 one,
                 ctx,
                 TESTER,
@@ -115,6 +123,8 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
                 step="module" if number == 1 else "module-again",
                 accept=lambda name: language.is_test(name) and name not in taken,
                 current=state["candidate"]["tests"],
+                lacks=lambda reply: "" if _suspected(reply) else NO_FILE,
+                unnamed=test_file,
             )
         except (LLMError, OverBudget) as trouble:
             if not best.files:
@@ -124,6 +134,9 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
         if applied.refused:
             best.problem = f"the answers could not be used: {applied.refused[0][1]}"
             break
+        _note_suspected(one, ctx, _suspected(reply), best)
+        if not applied.files and best.files:
+            break  # what is left to say of the module is said
         _record_files(one, ctx, state["candidate"]["tests"], applied.files)
         state = updated(state, {"candidate": {"tests": state["candidate"]["tests"] | applied.files}})
         again = _judge(updated(state, {"step": number}), ctx, path, source, best)
@@ -133,6 +146,29 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
     if best.files:
         _mutants(state, ctx, path, source, best)
     return best
+
+
+def _test_file(state: TaskState, ctx: TaskContext, path: str, taken: Collection[str]) -> str:
+    """A free path for the tests of a module, among those that are there."""
+    language, folder = language_of_task(state["task"]), tests_folder(state, ctx)
+    name = language.words.test_file.rpartition("/")[2].replace("name", language.import_word(path) or "module")
+    wanted = name if folder == "." else f"{folder}/{name}"
+    return free_name(wanted, taken) if wanted in taken else wanted
+
+
+def _suspected(reply: Reply) -> list[str]:
+    """What the tester holds to be bugs of the module."""
+    return [one_line(found) for found in _BUG.findall(reply.thought)][:SHOWN_BUGS]
+
+
+def _note_suspected(state: TaskState, ctx: TaskContext, suspected: Sequence[str], best: Written) -> None:
+    """Put suspected bugs on record, each once."""
+    for said in suspected:
+        if said not in best.suspected:
+            best.suspected.append(said)
+            notice = SystemNotice(summary=f"Suspected bug: {said}"[:300], role="tester", text=said)
+            key = key_of(state, f"suspected/{len(best.suspected)}")
+            ctx.event_log.emit(notice, attempt=state["step"], key=key)
 
 
 def _before(state: TaskState, ctx: TaskContext, path: str, tested: bool) -> Covered:
@@ -210,16 +246,23 @@ def _judge(state: TaskState, ctx: TaskContext, path: str, source: str, best: Wri
             missing=_missing(source, covered),
         )
     failing = [one.nodeid for one in report.failures]
-    passing = language_of_task(state["task"]).without_tests(tests, failing)
+    passing, covered = language_of_task(state["task"]).without_tests(tests, failing), Covered()
     # Those that pass may be enough; the model is asked to correct the others only if they are not.
     if passing and passing != tests:
         pruned = updated(state, {"step": state["step"] + AGAIN})
         again = _run_suite(pruned, ctx, _stand(pruned, ctx, passing))
         if again.ok:
-            _keep(pruned, ctx, path, best, passing, again, len(failing))
+            covered = _keep(pruned, ctx, path, best, passing, again, len(failing))
     best.problem = "" if best.files else f"the tests that were written do not pass: {counts}"
     trace = label(trace_text(asdict(report)), Source.TESTS)
-    return render("task.module-again", counts=counts, trace=trace, lines="", branches="", missing="")
+    return render(
+        "task.module-again",
+        counts=counts,
+        trace=trace,
+        lines=f"{covered.lines:.0f}",
+        branches=f"{covered.branches:.0f}",
+        missing=_missing(source, covered),
+    )
 
 
 def _keep(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -40,6 +41,8 @@ from agents.replies.types import Reply
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
 LONG = 300  # lines of a file that is not sent whole
+NO_FILE = "no file was found in it"
+_FENCE = re.compile(r"^(?:`{3,}|~{3,})\w*[ \t]*(?:\n|\Z)", re.MULTILINE)
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
 
@@ -107,14 +110,16 @@ def request_files(
     step: str,
     accept: Callable[[str], bool],
     current: Mapping[str, str],
-    lacks: Callable[[Reply], str] = lambda reply: "no file was found in it",
+    lacks: Callable[[Reply], str] = lambda reply: NO_FILE,
     dispute: Callable[[Reply], tuple[str, str] | None] | None = None,
+    unnamed: str = "",
 ) -> tuple[list[Message], Reply, Applied]:
     """Ask for files until the answer can be used, at most ASK_AGAIN times more.
 
     `accept` says which paths this persona may write. A reply without any of them that is a `dispute` is not asked for
     again: what is refused then is what that gives; a dispute about "" is a reason to ask again. `lacks` says of a reply
-    without files why it cannot be used. Returns the longer conversation, the reply and what it changes;
+    without files why it cannot be used; `unnamed` is the path of
+    a reply's only fence where that names none. Returns the longer conversation, the reply and what it changes;
     when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
     """
     name, language = f"{persona.name}-{step}", language_of_task(state["task"])
@@ -129,6 +134,9 @@ def request_files(
             unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
             continue
         reply = parse_reply(answer.text, truncated=answer.truncated)
+        if unnamed and not (reply.files or reply.edits) and len(fences := _FENCE.findall(answer.text)) == 2:
+            named = answer.text.replace(fences[0], f"{fences[0].rstrip()} path={unnamed}\n", 1)
+            reply = parse_reply(named, truncated=answer.truncated)
         if persona.name == "tester":
             reply = where_tests_run(reply, state, ctx)
         base, unreadable = base_files(state, ctx, paths_of(reply))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -252,7 +252,7 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
         if made and not helpers and not test_changes(language, path, old, made):
             applied.files[path] = made
         elif part and (alone := language.new_part(old, new, helpers=True)):
-            applied.files[_free_name(path, {*ctx.repository.files(state["base"]), *applied.files})] = alone
+            applied.files[free_name(path, {*ctx.repository.files(state["base"]), *applied.files})] = alone
         else:
             names = ", ".join(sorted(changes))[:300]
             reasons.append(f"{path}: its tests stay as they are ({names}); answer with new tests, in a new file.")
@@ -295,6 +295,7 @@ def _came_with(state: TaskState, ctx: TaskContext, path: str, text: str, ours: C
     return {one.name for one in spans if commits_of.issuperset(commits[one.first - 1 : one.last])}
 
 
-def _free_name(path: str, taken: set[str]) -> str:
+def free_name(path: str, taken: Collection[str]) -> str:
+    """The path with the first number that makes it a new one."""
     stem, dot, suffix = path.rpartition(".")
     return next(name for number in range(2, 1000) if (name := f"{stem}_{number}{dot}{suffix}") not in taken)

@@ -91,6 +91,8 @@ def _people(found: dict[str, Any]) -> None:
     else:
         left_out = f"; {found['dropped']} that failed are left out" if found["dropped"] else ""
         output.say(f"{_many(found['passed'], 'test')} pass, after {_many(found['rounds'], 'answer')}{left_out}.")
+    for said in found["suspected"]:
+        output.say(f"Suspected bug: {said}")
     if found["mutants"]:
         output.say(f"They catch {found['noticed']} of {found['mutants']} small mistakes.")
     if found["gates"] and not found["branch"]:

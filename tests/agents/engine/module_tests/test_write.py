@@ -190,3 +190,39 @@ def test_the_likest_module_is_asked_about_and_a_big_repository_is_not_listed_who
 )
 def test_the_target_is_met_by_more_than_it_or_by_all(lines, branches, target, met):
     assert Covered(lines, branches).meets(target) is met
+
+
+@pytest.mark.bubblewrap
+def test_failures_and_what_is_not_covered_are_shown_together(bench):
+    add(bench, {"shop/grade.py": MODULE})
+    bench.replies["tester-module"] = code(TEST, f"{SOME}\n\n{WRONG.removeprefix(HEAD)}")
+    assert written(bench).met
+    (asked,) = prompts(bench, "module-again")
+    assert "assert 'B' == 'A'" in asked[-1]
+    assert "Those that pass cover" in asked[-1]
+    assert "3:         raise ValueError('negative')" in asked[-1]
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("label", ["python", ""])
+def test_a_fence_without_a_path_is_the_file_that_was_asked_for(bench, label):
+    add(bench, {"shop/grade.py": MODULE})
+    bench.replies["tester-module"] = f"The tests:\n\n```{label}\n{SOME}{REST.removeprefix(HEAD)}```\n"
+    found = written(bench)
+    assert (found.met, list(found.files)) == (True, [TEST])
+    assert f"into {TEST}." in prompts(bench, "module")[0][-1]
+    assert not bench.event_log.of("error")
+
+
+@pytest.mark.bubblewrap
+def test_a_suspected_bug_of_the_module_is_reported_and_its_test_left_out(bench):
+    add(bench, {"shop/grade.py": MODULE})
+    bench.replies |= {
+        "tester-module": code(TEST, f"{SOME}\n\n{WRONG.removeprefix(HEAD)}"),
+        "tester-module-again": "Suspected bug: grade(75) is B, its name promises A",
+    }
+    found = written(bench)
+    assert found.suspected == ["grade(75) is B, its name promises A"]
+    assert (found.dropped, "test_b" in found.files[TEST]) == (1, False)
+    assert [event["summary"] for event in bench.event_log.of("system")] == [f"Suspected bug: {found.suspected[0]}"]
+    assert not bench.event_log.of("error")
