@@ -9,6 +9,7 @@ from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, retrieve
 from agents.languages.symbols import Symbols
 
 FITTING = 12  # definitions that the task does not name
+LISTED = 24  # names of definitions that follow on each other and are not shown
 
 
 def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], about: str, chars: int) -> str:
@@ -46,7 +47,8 @@ def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: 
     for piece in [*sorted([*pieces, *closed], key=lambda each: (each.line, -each.end)), None]:
         between = lines[last : piece.line - 1 if piece else None]
         if names and (piece is None or piece in shown or any(line.strip() for line in between)):
-            made.append(f"… not shown: {', '.join(names)} …")
+            more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+            made.append(f"… not shown: {', '.join(names[:LISTED])}{more} …")
             names = []
         if not names:
             made += between

@@ -83,19 +83,29 @@ def existing_files(
     meaning: Meaning | None = None,
     *,
     beside: Sequence[str] = (),
+    examples: str = "",
     tokens: int = STEP_TOKENS,
 ) -> Shown:
     """What a task is shown of the repository in at most about so many tokens, the most useful first.
 
     Its own files come first, whole or in parts, whatever their kind; then tests of them that exist (`beside`), and
     then the rest while it fits, or else signatures of what the own files import, files and pieces of code that fit the
-    task, and a map. What is not even on the map is named. `about` is the task in words.
+    task, and a map. What is not even on the map is named. `about` is the task in words. `examples` use all kinds of
+    code to show something, so what they name is shown of the task's own files alone.
     """
-    key = (str(repository.root), sha, tuple(own), about, meaning.model if meaning else "", tuple(beside), tokens)
+    key = (
+        str(repository.root),
+        sha,
+        tuple(own),
+        f"{about}\n{examples}",
+        meaning.model if meaning else "",
+        tuple(beside),
+        tokens,
+    )
     with _lock:
         if key in _known:
             return _known[key]
-    made = _existing(repository, sha, own, about, meaning, beside, tokens)
+    made = _existing(repository, sha, own, about, meaning, beside, examples, tokens)
     # Kept even if the model was away: the prompts of a task go on beginning with the same bytes.
     with _lock:
         _known[key] = made
@@ -127,6 +137,7 @@ def _existing(
     about: str,
     meaning: Meaning | None,
     beside: Sequence[str],
+    examples: str,
     tokens: int,
 ) -> Shown:
     blobs = repository.blobs(sha)
@@ -143,14 +154,17 @@ def _existing(
         others = _texts(repository, blobs, order)
         return Shown(_blocks(first, beside=near, others=others, left_out=sorted({*unseen, *left})))
     index = shared.index(repository, sha)
-    whole, parts = _own(first, index, about, chars)
+    whole, parts = _own(first, index, f"{about}\n{examples}", chars)
     used = sum(map(len, (*whole.values(), *parts.values())))
-    tested = {}
+    tested = dict[str, str]()
+    spare = min(TESTS_CHARS, chars - used)
     for path, text in list(near.items())[:TESTS]:
-        room = min(TESTS_CHARS // len(near), chars - used)
-        if part := text if len(text) <= min(TESTS_CHARS, chars - used) else _part(path, text, index, about, room):
+        # Half of what is left for the nearest: of many files a few lines each tell nothing.
+        room = spare if len(tested) == min(TESTS, len(near)) - 1 else spare // 2
+        if part := text if len(text) <= spare else _part(path, text, index, about, room):
             tested[path] = part
             used += len(part)
+            spare -= len(part)
     words = words_of(about)
     symbols = {path: index.symbols[path] for path in sorted({*order, *first} & index.symbols.keys())}
     imported = _imported(symbols, own, index)
@@ -168,10 +182,13 @@ def _existing(
     chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
     asked = Asking(meaning) if meaning is not None else None
     spare = max(0, min(CHUNKS_CHARS, chars - used))
-    begun = named(about, chunks)
-    fitting = [*begun, *around(begun, chunks), *retrieve(about, chunks, chars=spare, near=asked)]
+    wanted = dict[tuple[str, str], Chunk]()
+    for one in named(about, chunks):
+        wanted.setdefault((one.path, one.name), one)  # of overloads the first
+    related = around([one for one in wanted.values() if one.path in first], chunks)
+    fitting = retrieve(about, chunks, chars=spare, near=asked)
     pieces = list[Chunk]()
-    for one in dict.fromkeys(fitting):
+    for one in dict.fromkeys([*wanted.values(), *related, *fitting]):
         if one.path not in first and len(one.text) <= spare:  # there it stands in its place already
             pieces.append(one)
             spare -= len(one.text)

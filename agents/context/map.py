@@ -43,14 +43,15 @@ def repository_map(
 
 
 def _block(path: str, symbols: Symbols, words: set[str], amount: int) -> str:
-    wanted = sorted(symbols.definitions, key=lambda each: _interest(each, words))[:amount]
+    telling = [each for each in symbols.definitions if each.kind != "value" or not each.name.startswith("__")]
+    wanted = sorted(telling, key=lambda each: _interest(each, words))[:amount]
     lines = [f"{path}:"]
     for definition in sorted(wanted, key=lambda each: (each.line, each.name)):
         shown = _shows(definition.inside, wanted)
         head = f"{definition.inside}: " if definition.inside and not shown else ""
         lines.append(f"{'    ' if shown else '  '}{head}{definition.signature}")
-    if len(symbols.definitions) > len(wanted):
-        lines.append(f"  … {len(symbols.definitions) - len(wanted)} more")
+    if len(telling) > len(wanted):
+        lines.append(f"  … {len(telling) - len(wanted)} more")
     return "\n".join(lines)
 
 

@@ -37,6 +37,7 @@ class Collector:
         self.families = id_families(blocks)
         self.known_ids = {block.defines.key for block in blocks if block.defines}
         self.numbered = has_ids(blocks, self.families)
+        self.before_example = False  # the block at hand demands what the code after it shows
         self.design = not self.numbered and is_design_document(blocks)
         self.talk, bare = is_talk(blocks), is_bare(blocks)
         self.letter = self.talk or bare
@@ -73,7 +74,7 @@ class Collector:
                 before.add(sentence, span_of(piece))
                 continue
             before = None
-            if verdict is None or sentence.endswith((":", "\uff1a")):
+            if verdict is None or (sentence.endswith((":", "\uff1a")) and not self.before_example):
                 self._leave_out(piece)
             elif verdict == "question":
                 self._ask(piece)

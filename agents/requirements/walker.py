@@ -55,6 +55,7 @@ class Walker(Collector):
         for index, block in enumerate(self.blocks):
             following = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
             aside, self.aside_next = self.aside_next, False
+            self.before_example = following is not None and following.kind == "code" and is_modal(block.text)
             if block.kind == "heading":
                 self._heading(block, card=index in self.stories)
             elif block.aside or (aside and block.kind != "item"):
@@ -302,7 +303,7 @@ class Walker(Collector):
             return
         if _NO_TEXT.match(block.text) or (block.kind == "para" and self.only_mentions(block.text)):
             self._leave_out(block)
-        elif introduces(block.text) and not (role in _KINDS and rest):
+        elif introduces(block.text) and not (role in _KINDS and rest) and not self.before_example:
             intro = heading_role(block.text)
             if intro in ("non_goal", "acceptance", "question") or (len(block.text.split()) <= 6 and intro in _KINDS):
                 self.list_role = intro

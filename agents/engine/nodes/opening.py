@@ -57,6 +57,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         about,
         ctx.knowledge.meaning,
         beside=[path for path in nearest if path not in state["candidate"]["tests"]],
+        examples=task.get("passages", ""),
         tokens=left,
     )
     existing = [shown.text]
@@ -70,7 +71,7 @@ def about_of(task: Mapping[str, Any]) -> str:
     """The task in words, for finding code that fits it."""
     wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
     rest = (task.get(name, "") for name in ("description", "expects"))
-    return "\n".join([task["title"], *rest, wanted, *filter(None, [task.get("passages", "")])])
+    return "\n".join([task["title"], *rest, wanted])
 
 
 def _failing(ctx: TaskContext, paths: Collection[str], about: str) -> Material:

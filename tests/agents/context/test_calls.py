@@ -54,3 +54,32 @@ def test_far_files_are_told_by_their_folder_and_those_beside_the_tasks_by_name(t
     repository, sha = repository_of(tmp_path, SHOP | data | long | {"shop/logo.txt": "", "README.md": "# S\n"})
     shown = existing_files(repository, sha, ["shop/long.py"], "`f1`").text
     assert shown.rstrip("`\n").endswith("Also there: shop/logo.txt, data/ (30 files)")
+
+
+def test_what_only_an_example_names_is_shown_of_the_own_file_and_not_of_others(tmp_path) -> None:
+    long = "".join(f"def f{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(40))
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
+    shown = existing_files(repository, sha, ["shop/long.py"], "`f1`", examples=">>> f33(forecast(1))").text
+    assert "def f33(x):" in shown
+    assert "return 'rain in ' + city" not in shown
+    assert "return 'rain in ' + city" in existing_files(repository, sha, ["shop/long.py"], "forecast(1)").text
+
+
+def test_a_long_list_of_names_that_are_not_shown_is_cut(tmp_path) -> None:
+    long = "".join(f"def f{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(60))
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
+    shown = existing_files(repository, sha, ["shop/long.py"], "`f1`").text
+    assert "f24, f25 and 34 more …" in shown
+
+
+def test_the_nearest_of_several_tests_is_shown_most_of(tmp_path) -> None:
+    names = ("long", "other", "third", "fourth")
+    rows = [f"def test_{{0}}_{n}():\n    assert '{'y' * 400}'\n\n\n" for n in range(20)]
+    tests = {f"tests/test_{name}.py": "".join(rows).format(name) for name in names}
+    long = "".join(f"def f{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(60))
+    repository, sha = repository_of(tmp_path, SHOP | tests | {"shop/long.py": long})
+    beside = list(tests)
+    shown = existing_files(repository, sha, ["shop/long.py"], "long other third fourth `f1`", beside=beside).text
+    counts = [shown.count(f"def test_{name}_") for name in names]
+    assert counts[0] > counts[1] > 0
+    assert counts[3] == 0

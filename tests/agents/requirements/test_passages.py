@@ -129,3 +129,13 @@ def test_passages_keep_to_their_budget_and_the_best_of_each_requirement_come_fir
     assert PASSAGES_TOKENS / 2 < count_tokens(told) <= PASSAGES_TOKENS
     assert "line 10 " in told
     assert "line 1900" not in told
+
+
+@pytest.mark.parametrize("heading", ["", "## Requirements\n\n"])
+def test_a_demand_that_an_example_follows_is_a_requirement_and_shown_with_the_example(heading: str) -> None:
+    example = '```\n>>> ago(15, "weeks")\n```'
+    text = f"# Tool\n\n{heading}The function `ago` shall take a unit:\n\n{example}\n\nIt must be fast.\n"
+    first, second = extract(text).requirements
+    assert first.text.startswith("The function `ago` shall take a unit:")
+    assert example in passages_text(text.splitlines(), [(first.lines, first.passages)])
+    assert second.text == "It must be fast."
