@@ -1,6 +1,7 @@
 """The planner may look at files and documentation once before it decides; one that does not ask costs no more."""
 
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from agents.engine.planner_graph import PlanState, reason, structure
 from agents.engine.planner_lookups import TOKENS, looked_up
 from agents.llm.base import Completion, TokenUsage
 from agents.llm.tokens import count_tokens
+from agents.memory.base import Lesson, Near, NoLessons
 from agents.planning.lookups import Lookups
 from agents.workspace.repository import Repository
 from tests.agents.engine.nodes.support import MemoryEventLog
@@ -114,6 +116,26 @@ def test_thought_that_asks_costs_no_call_more_and_the_map_is_sent_in_one_turn(ma
     assert "return int(amount)" in second[-1]["content"]
     assert [turn["content"].count("Map (signatures)") for turn in second] == [0, 1, 0, 0]
     assert second[: len(first)] == first  # the server's prefix cache has it
+
+
+def test_rules_tests_lessons_and_documentation_are_in_view_before_it_decides(make):
+    class Store(NoLessons):
+        def similar(self, text, limit=1):
+            assert text == "Prices are rounded."
+            lesson = Lesson(
+                "l1", "s", "Floats lose cents", "use Decimal", 1.0, "shop", "T-01", "1", learned_at=time.time()
+            )
+            return [Near(lesson, 0.9, "meaning")]
+
+    model = Says(PLAN)
+    context = make(model)
+    context.house_rules, context.tests, context.lessons = "Amounts are decimals.", "folders: tests", Store()
+    plan(context, small=True)
+    system, asked = (turn["content"] for turn in model.sent[0])
+    assert "Amounts are decimals." in system
+    for part in ("folders: tests", "- Floats lose cents → use Decimal", "docs/_all/money.md", '"read_file"'):
+        assert part in asked
+    assert [event["type"] for event in context.event_log.events if event["key"] == "plan/recall"] == ["memory.recall"]
 
 
 @pytest.mark.parametrize(("small", "calls"), [(True, 1), (False, 2)])
