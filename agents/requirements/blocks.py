@@ -43,6 +43,11 @@ _REMARK = re.compile(
     r"^(?:\.\.\s+(?:(?:note|tip|hint|warning|caution|attention|important|seealso|admonition)::|\[[^\]]*\]|(?![\w-]+::|_))"
     r"|//(?!/)\s|(?:NOTE|TIP|CAUTION):)\s*"
 )
+# An item of the agenda in minutes.
+_AGENDA = re.compile(
+    r"^(?:TOP|Item|Agenda item|Point|Punto|Ponto|Punkt|Punt|Пункт|Вопрос|Madde|Gündem|议题|議題|안건)"
+    r"\s?\d{1,2}\s?[:.\uff1a–—-]\s?\S"
+)
 _WRAP = (40, 140)
 
 
@@ -244,11 +249,11 @@ class _Parser:
             return 0
         bold = line.startswith("**") and line.endswith("**") and line.count("**") == 2 and len(line) > 4
         alone = at + 1 >= len(self.lines) or not self.lines[at + 1].strip()
-        if bold and alone and blank and is_known_title(line):
+        if bold and alone and blank and (is_known_title(line) or heading_role(line) is not None):
             return 6
         if not self.plain:
             return 0
-        if step_label(line) and line[-1] not in ".;,":
+        if (step_label(line) or _AGENDA.match(line)) and line[-1] not in ".;,":
             self.top_number, self.nested_numbers = 0, False
             return 1
         number = heading_number(line)
@@ -262,6 +267,8 @@ class _Parser:
             if word.endswith(("appendix", "works cited", "references", "conclusion", "glossary", "bibliography")):
                 return 1
             return 7
+        if self.blocks and alone and blank and len(line) <= 48 and line[-1] not in ".;,:?!。" and not is_modal(line):
+            return 7 if heading_role(line) is not None else 0
         followed = at + 1 < len(self.lines) and bool(self.lines[at + 1].strip())
         if followed and _is_title(line) and heading_number(self.lines[at + 1].strip()) == (1,) and self.top_number:
             return 7

@@ -8,7 +8,7 @@ from agents.requirements.languages import is_open, says
 from agents.requirements.model import KINDS, Kind, Paragraph
 from agents.requirements.outline import Outline
 from agents.requirements.rows import table_drafts
-from agents.requirements.sections import Role, heading_role
+from agents.requirements.sections import Role, heading_role, plain_title
 from agents.requirements.sentences import goes_on, is_modal, label_of, split_sentences, tidy
 from agents.requirements.survey import (
     has_ids,
@@ -62,7 +62,7 @@ class Collector:
             b = block.b if number == len(sentences) else b
             piece = DocumentBlock("para", a, b, sentence)
             said = sentence.strip('"“”„«»「」') if spoken else sentence
-            verdict = of_sentence(said, letter=self.letter, rules=rules)
+            verdict = of_sentence(said, letter=self.letter or role != "prose", rules=rules)
             further = goes_on(sentence)
             if verdict is None and number == 1 and role != "prose" and not says("today", sentence):
                 verdict = "functional"
@@ -108,9 +108,12 @@ class Collector:
 
     def demands(self, heading: DocumentBlock) -> bool:
         """Whether a heading below the title is itself the statement."""
-        if heading.a in (self.outline.title, self.outline.name) or not is_modal(heading.text):
+        words = plain_title(heading.text)
+        if heading.a in (self.outline.title, self.outline.name) or heading_role(heading.text):
             return False
-        return heading_role(heading.text) in (None, "functional", "non_functional", "constraint")
+        # "The system shall" and 決まったこと are titles.
+        long = len(words.split()) > 3 if " " in words else len(words) > 9
+        return long and not words.endswith("こと") and is_modal(heading.text)
 
     def is_remark(self, block: DocumentBlock, role: Role) -> bool:
         """A remark among requirements with ids."""

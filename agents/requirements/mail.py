@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 _HEADER = re.compile(
     r"^(?:from|to|cc|bcc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|envoyé|para|asunto|enviado|assunto|da|a|"
@@ -30,7 +31,8 @@ def prompt_lines(lines: Sequence[str]) -> frozenset[int]:
 def aside_lines(lines: Sequence[str]) -> frozenset[int]:
     """Indexes of the lines that are not what the writer says in this mail; none when the text is no mail."""
     top = [at for at, line in enumerate(lines[:30]) if line.strip()][:12]
-    headers = [at for at in top if _HEADER.match(lines[at])]
+    first = next((place for place, at in enumerate(top) if _HEADER.match(lines[at])), len(top))
+    headers = list(takewhile(lambda at: _HEADER.match(lines[at]), top[first:]))
     if len(headers) < 2:
         return frozenset()
     aside, older, signed, prompts = set(headers), False, False, prompt_lines(lines)

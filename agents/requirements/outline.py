@@ -27,10 +27,10 @@ class Outline:
         self._leave(title, level)
         above = self.role()
         own: Role | None = "prose" if line == self.title else heading_role(title)
-        if own is None and line != self.name and all(s.line in (self.title, self.name) for s in self.sections):
-            own = self.parts
         if own == "design" and (not self.design or above in _KINDS):
             own = None
+        if own is None and line != self.name and all(s.line in (self.title, self.name) for s in self.sections):
+            own = self.parts
         if above in _KINDS and own in ("prose", "mute") and len(plain_title(title).split()) > 2:
             # "2.4 PRD Generation Module" is a part of the requirements, "Usage" or "Risks" is not.
             own = None

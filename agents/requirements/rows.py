@@ -95,7 +95,7 @@ def _draft(row: TableRow, kind: Kind, text: str, names: list[str]) -> Draft:
     title = next((i for i, name in enumerate(names) if name in ("title", "name", "feature")), -1)
     draft.title = row.cell(title) if title >= 0 else ""
     verdicts = [row.cell(i) for i, name in enumerate(names) if name in ASIDE]
-    if any(_WONT.match(cell) or is_excluded(cell) for cell in verdicts if 0 < len(cell) <= 30):
+    if any(_WONT.match(c) or is_excluded(c) or heading_role(c) == "non_goal" for c in verdicts if 0 < len(c) <= 30):
         draft.kind = "non_goal"
     return draft
 

@@ -137,7 +137,10 @@ def story_headings(blocks: Sequence[DocumentBlock]) -> frozenset[int]:
     return frozenset(
         index
         for index, block in enumerate(blocks[:-1])
-        if block.kind == "heading" and blocks[index + 1].kind == "para" and _is_card(blocks[index + 1].text)
+        if block.kind == "heading"
+        and heading_role(block.text) != "story"
+        and blocks[index + 1].kind == "para"
+        and _is_card(blocks[index + 1].text)
     )
 
 

@@ -304,7 +304,7 @@ class Walker(Collector):
         if _NO_TEXT.match(block.text) or (block.kind == "para" and self.only_mentions(block.text)):
             self._leave_out(block)
         elif introduces(block.text) and not (role in _KINDS and rest) and not self.before_example:
-            intro = heading_role(block.text)
+            intro = heading_role(block.text) or ("functional" if self.talk and role == "prose" else None)
             if intro in ("non_goal", "acceptance", "question") or (len(block.text.split()) <= 6 and intro in _KINDS):
                 self.list_role = intro
             self._leave_out(block)
