@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.requirements import gherkin
+from agents.requirements.fences import closed_fences
 from agents.requirements.ids import IdMatch, defined_id
 from agents.requirements.mail import aside_lines, prompt_lines
 from agents.requirements.sections import heading_number, heading_role, is_known_title, step_label
 from agents.requirements.sentences import is_modal, label_of
-from agents.requirements.tables import Table, flat_table, pipe_table
+from agents.requirements.tables import Table, flat_table, pipe_table, separated_table
 
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"
 # Headings of Markdown, of AsciiDoc and wikis, of Textile.
@@ -21,7 +22,6 @@ _ITEM = re.compile(
     r"^(\s*)([-*+•‣◦–・]|\d{1,3}[.)、]|[a-zа-я][.)]|\([a-z0-9]{1,2}\)|[①-⑳])(?:\s+|(?<=[・、①-⑳]))"
     r"(\[[ xX]\]\s+)?(\S.*)$"
 )
-_FENCE = re.compile(r"^\s*(`{3,}|~{3,})([^`]*)$")
 _RULE = re.compile(r"^\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})\s*$")
 _QUOTE = re.compile(r"^\s{0,3}>\s?")
 _PROMPT = re.compile(r"^\s*>>>(?:\s|$)")
@@ -103,7 +103,7 @@ class _Parser:
         self.aside = aside
         self.source = source
         self.blocks: list[DocumentBlock] = []
-        self.fences = _closed_fences(lines)
+        self.fences = closed_fences(lines)
         self.markers = self._open_listing_fences()
         atx = sum(1 for line in lines if line[:1] in ("#", "=", "h") and _ATX.match(line))
         # One title line does not make a Markdown document.
@@ -161,7 +161,8 @@ class _Parser:
             return at + 2
         if _RULE.match(line):
             return at + 1
-        table = pipe_table(self.lines, at) if "|" in line else flat_table(self.lines, at)
+        table = pipe_table(self.lines, at) if "|" in line else None
+        table = table or separated_table(self.lines, at) or flat_table(self.lines, at)
         if table:
             self.blocks.append(DocumentBlock("table", table.a, table.b, "", table=table))
             return table.b
@@ -267,7 +268,7 @@ class _Parser:
             if word.endswith(("appendix", "works cited", "references", "conclusion", "glossary", "bibliography")):
                 return 1
             return 7
-        if self.blocks and alone and blank and len(line) <= 48 and line[-1] not in ".;,:?!。" and not is_modal(line):
+        if alone and blank and (self.blocks or " " not in line) and _is_label(line):
             return 7 if heading_role(line) is not None else 0
         followed = at + 1 < len(self.lines) and bool(self.lines[at + 1].strip())
         if followed and _is_title(line) and heading_number(self.lines[at + 1].strip()) == (1,) and self.top_number:
@@ -342,6 +343,11 @@ class _Parser:
         return len(before) >= self.width * 0.6 and len(before) + 1 + len(text.split(" ", 1)[0]) > self.width - 4
 
 
+def _is_label(line: str) -> bool:
+    """Whether a line that stands alone is too short for a statement."""
+    return len(line) <= 48 and line[-1] not in ".;,:?!。" and not is_modal(line)
+
+
 def _is_term(line: str) -> bool:
     """Whether a line may be the term of a definition that is indented below it."""
     return len(line) <= 60 and line.rstrip()[-1:] not in ".:;,!?。\uff1a"
@@ -365,31 +371,3 @@ def _wrap_width(lines: Sequence[str]) -> int:
         return 0
     width = lengths[int((len(lengths) - 1) * 0.95)]
     return width if _WRAP[0] <= width <= _WRAP[1] else 0
-
-
-def _closed_fences(lines: Sequence[str]) -> dict[int, int]:
-    """Opening line → closing line. A fence that nobody closes is text, so that nothing after it is lost."""
-    marks: list[tuple[int, str, bool]] = []
-    for index, line in enumerate(lines):
-        if "```" in line or "~~~" in line:
-            found = _FENCE.match(line)
-            if found:
-                marks.append((index, found[1][:16], not found[2].strip()))
-    closed: dict[int, int] = {}
-    hopeless: dict[str, int] = {}
-    at = 0
-    while at < len(marks):
-        index, fence, _ = marks[at]
-        if len(fence) >= hopeless.get(fence[0], 99):
-            at += 1
-            continue
-        for later in range(at + 1, len(marks)):
-            end, other, bare = marks[later]
-            if bare and other[0] == fence[0] and len(other) >= len(fence):
-                closed[index] = end
-                at = later + 1
-                break
-        else:
-            hopeless[fence[0]] = len(fence)
-            at += 1
-    return closed

@@ -11,6 +11,7 @@ from agents.requirements.rows import table_drafts
 from agents.requirements.sections import Role, heading_role, plain_title
 from agents.requirements.sentences import goes_on, is_modal, label_of, split_sentences, tidy
 from agents.requirements.survey import (
+    delimits,
     has_ids,
     id_families,
     is_bare,
@@ -42,7 +43,8 @@ class Collector:
         self.talk, bare = is_talk(blocks), is_bare(blocks)
         self.letter = self.talk or bare
         self.listed = bare and not self.talk and not self.numbered
-        parts: Role = "functional" if is_specification(blocks) and not self.numbered else "part"
+        self.specified = is_specification(blocks) or (delimits(blocks) and not self.talk)
+        parts: Role = "functional" if self.specified and not self.numbered else "part"
         title, name = title_line(blocks), title_line(blocks, least=2)
         self.outline = Outline(design=self.design, title=title, name=name, parts=parts)
 
@@ -52,7 +54,7 @@ class Collector:
         In a section of requirements the rest details the sentence before it.
         """
         at, before, past = 0, None, False
-        rules = not self.talk and self.outline.role() not in ("mute", "goal") and bool(self.outline.sections)
+        rules = not self.talk and self.outline.role() not in ("mute", "goal", "prose")
         sentences = split_sentences(block.text)
         spoken = self.letter and block.text[:1] in '"“„«「'  # what somebody asked to pass on
         for number, sentence in enumerate(sentences, start=1):
@@ -64,6 +66,8 @@ class Collector:
             said = sentence.strip('"“”„«»「」') if spoken else sentence
             verdict = of_sentence(said, letter=self.letter or role != "prose", rules=rules)
             further = goes_on(sentence)
+            if verdict == "functional" and self.specified and self.outline.sections and self.outline.untitled():
+                verdict = None  # an introduction says why
             if verdict is None and number == 1 and role != "prose" and not says("today", sentence):
                 verdict = "functional"
             details = further if verdict == "functional" else role != "prose" or further

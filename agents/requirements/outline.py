@@ -29,7 +29,7 @@ class Outline:
         own: Role | None = "prose" if line == self.title else heading_role(title)
         if own == "design" and (not self.design or above in _KINDS):
             own = None
-        if own is None and line != self.name and all(s.line in (self.title, self.name) for s in self.sections):
+        if own is None and line != self.name and self.untitled():
             own = self.parts
         if above in _KINDS and own in ("prose", "mute") and len(plain_title(title).split()) > 2:
             # "2.4 PRD Generation Module" is a part of the requirements, "Usage" or "Risks" is not.
@@ -42,6 +42,10 @@ class Outline:
         self.sections.append(section)
         self.headings.append(section)
         return above
+
+    def untitled(self) -> bool:
+        """Whether no heading but the document's title is open."""
+        return all(s.line in (self.title, self.name) for s in self.sections)
 
     def place(self) -> tuple[tuple[str, ...], str]:
         """The path of headings here, and the step."""

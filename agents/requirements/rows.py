@@ -6,7 +6,7 @@ import re
 
 from agents.requirements.drafts import ID_WORD, Draft
 from agents.requirements.ids import IdMatch, bare_id, defined_id
-from agents.requirements.languages import is_excluded, wording
+from agents.requirements.languages import is_excluded, says, wording
 from agents.requirements.model import KINDS, Kind
 from agents.requirements.sections import Role, heading_role
 from agents.requirements.tables import Table, TableRow
@@ -15,7 +15,9 @@ from agents.requirements.tables import Table, TableRow
 ASIDE = frozenset(
     "priority status owner estimate effort persona actor phase sprint moscow priorität priorité prioridad prioridade "
     "prio wichtigkeit source origin quelle herkunft origen fuente origine origem fonte bron źródło источник kaynak "
-    "来源 出典 출처 version release stufe étape etapa fase etap этап aşama 阶段 段階 단계 wer who état stan durum "
+    "decision verdict state entscheidung beschluss stand décision decisión decisione decisão besluit decyzja решение "
+    "karar 决定 決定 결정 来源 出典 출처 version release stufe étape etapa fase etap этап aşama 阶段 段階 단계 wer who "
+    "état stan durum "
     "priorità prioriteit priorytet приоритет öncelik 优先级 優先度 우선순위 estado stato статус 状态".split()
 )
 _WONT = re.compile(r"\W{0,3}(?:won.?t|out\b|later\b)", re.IGNORECASE)
@@ -95,7 +97,7 @@ def _draft(row: TableRow, kind: Kind, text: str, names: list[str]) -> Draft:
     title = next((i for i, name in enumerate(names) if name in ("title", "name", "feature")), -1)
     draft.title = row.cell(title) if title >= 0 else ""
     verdicts = [row.cell(i) for i, name in enumerate(names) if name in ASIDE]
-    if any(_WONT.match(c) or is_excluded(c) or heading_role(c) == "non_goal" for c in verdicts if 0 < len(c) <= 30):
+    if any(_WONT.match(c) or is_excluded(c) or says("rejected", c) for c in verdicts if 0 < len(c) <= 30):
         draft.kind = "non_goal"
     return draft
 

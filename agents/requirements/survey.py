@@ -64,6 +64,12 @@ def is_specification(blocks: Sequence[DocumentBlock]) -> bool:
     return len(title) <= _TITLE and title[-1:] not in _SENTENCE_ENDS + ":" and says("document", title)
 
 
+def delimits(blocks: Sequence[DocumentBlock]) -> bool:
+    """Whether headings say what is excluded or open and none says what is required: the other parts are."""
+    roles = {heading_role(block.text) for block in blocks if block.kind == "heading" and block.a != title_line(blocks)}
+    return bool(roles & {"non_goal", "question"}) and not roles & {"functional", "story", "acceptance", "design"}
+
+
 def is_talk(blocks: Sequence[DocumentBlock]) -> bool:
     """Mail or minutes: what is wanted stands in sentences, among others that want nothing."""
     if any(block.aside and not block.text.startswith("#") for block in blocks if block.kind == "para"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.requirements.ids import bare_id
-from agents.requirements.sections import heading_number, is_known_title
+from agents.requirements.sections import heading_number, heading_role, is_known_title
 
 _SEPARATOR = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -70,6 +70,20 @@ def pipe_table(lines: Sequence[str], start: int) -> Table | None:
         return None
     header = [" ".join(c) for c in rows[0].cells] if has_header and rows else []
     return Table(start + 1, stop, header, rows[1:] if has_header else rows)
+
+
+def separated_table(lines: Sequence[str], start: int) -> Table | None:
+    """The rows of a spreadsheet with semicolons between cells that begin at index `start`, if they do."""
+    width, stop = lines[start].count(";"), start
+    while stop < len(lines) and lines[stop].strip() and lines[stop].count(";") == width:
+        stop += 1
+    if not 2 <= width <= _MAX_COLUMNS or stop - start < 3:
+        return None
+    if not any(heading_role(cell) == "functional" for cell in lines[start].split(";")):
+        return None  # an example of data
+    split = [[[cell.strip(' "')] for cell in line.split(";")] for line in lines[start:stop]]
+    rows = [TableRow(start + n + 1, start + n + 1, cells) for n, cells in enumerate(split)]
+    return Table(start + 1, stop, [cell[0] for cell in split[0]], rows[1:])
 
 
 def flat_table(lines: Sequence[str], start: int) -> Table | None:

@@ -274,9 +274,10 @@ class Walker(Collector):
 
     def _by_role(self, block: DocumentBlock) -> None:
         role = (self.list_role if block.kind == "item" else None) or self.outline.role()
-        if role == "part":
-            listed = block.kind == "item" and not (self.letter or self.numbered)
-            role = "functional" if listed else "prose"
+        if role == "part" or (role == "prose" and self.specified and self.outline.untitled()):
+            role = "prose" if self.letter or self.numbered or block.kind != "item" else "functional"
+        if role == "prose" and self.listed and block.kind == "item":
+            role = "functional"
         label, rest = label_of(block.text)
         labelled = heading_role(label) if label else None
         if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story", "goal"):
@@ -295,8 +296,6 @@ class Walker(Collector):
             if role == "question" or (role == "mute" and ends_open(block.text)):
                 self._ask(block)
                 return
-            if self.listed and role == "prose":
-                role = "functional"
             if role == "mute" or (role == "design" and label.lower().startswith("example")):
                 draft.kind = None
             self._open(draft)
