@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from agents.requirements.rules import rules
 
 # What a statement is, it says near its beginning; more is not searched, so that a long line costs little.
 _NEAR = 600
+# Several rules ask the same of a text, one right after the other.
+_RECENT = 256
 _STRUCK = re.compile(r"~~[^~]+~~")
 _NUMBER = re.compile(r"^\d{1,3}(?:\.\d{1,3})*[.):]?\s+")
 _MARKUP = "*_`#>|-–—·•☐☑ \t"
@@ -38,6 +40,7 @@ def gherkin(name: str) -> re.Pattern[str]:
     return re.compile(rf"^\s*(?:{longest_first})(?:\s*[:\uff1a]|$)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=_RECENT)
 def says(name: str, text: str) -> bool:
     """Whether a pattern of this name is in the text, near its beginning."""
     return bool(wording(name).search(_plain(text)))
@@ -63,6 +66,7 @@ def is_struck(text: str) -> bool:
     return "~~" in text and _STRUCK.match(_NUMBER.sub("", text.strip("*_ |"))) is not None
 
 
+@lru_cache(maxsize=_RECENT)
 def is_excluded(text: str) -> bool:
     """Whether the text keeps something from being built."""
     near = _plain(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from agents.requirements.languages import ends_open, lowered, says, wording
@@ -30,6 +31,7 @@ _LABEL = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def is_modal(text: str) -> bool:
     """Whether the text demands something outside its quotations, and is no question."""
     if text.rstrip().endswith(("?", "\uff1f")):
