@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from agents.languages.registry import language_of
 from agents.llm.base import LLMError
 from agents.memory.embedders import Embedder
 
-PLACES = 5
+PLACES, OF_ONE_FILE = 5, 4
 CANDIDATES = 50  # of each order
 FLAT = 20  # of the fusion: with five places the first of either order shall be among them
 
@@ -95,7 +96,13 @@ def find_places(
     best: dict[tuple[str, str | int], int] = {}  # overloads and parts of one definition are one place
     for number in sorted(worth, key=lambda number: (-round(worth[number], 12), number)):
         best.setdefault((chunks[number].path, chunks[number].name or number), number)
-    return [FoundPlace(chunks[one], round(worth[one], 6)) for one in list(best.values())[:limit]], problem
+    of_file = Counter[str]()
+    places, more = list[FoundPlace](), list[FoundPlace]()
+    for number in best.values():
+        of_file[chunks[number].path] += 1
+        kept = places if of_file[chunks[number].path] <= OF_ONE_FILE else more
+        kept.append(FoundPlace(chunks[number], round(worth[number], 6)))
+    return [*places, *more][:limit], problem
 
 
 def _near(

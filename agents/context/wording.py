@@ -26,7 +26,7 @@ _EXAMPLES = re.compile(r"(?i)(?:^|/)(?:examples?|samples?|demos?|vendor|third_pa
 _ABOUT_DOCUMENTS = re.compile(r"(?i)\b(?:doc(?:s|ument\w*)|guide|manual|tutorial|readme|advice|explained)\b")
 _ABOUT_TESTS = re.compile(r"(?i)\b(?:tests|tested|test suite|fixtures?)\b")  # "the test client" is code
 _ABOUT_SETTINGS = re.compile(
-    r"(?i)\b(?:sets?|settings?|config\w*|lint\w*|rules?|versions?|ship\w*|dependenc\w+|packag\w+|build|test run)\b"
+    r"(?i)\b(?:sets?|settings?|config\w*|lint\w*|rules?|versions?|ship\w*|dependenc\w+|build|test run)\b"
 )
 _ABOUT_HISTORY = re.compile(r"(?i)\b(?:change(?:s|d|log)|upgrad\w+|since when|licen[cs]e|authors?)\b")
 
@@ -48,7 +48,7 @@ class Wording:
         documents = bool(_ABOUT_DOCUMENTS.search(self.text))
         part = 0.6 if _EXAMPLES.search(chunk.path) else 1.0
         if written is not None:
-            return part * (0.7 if documents else 1.0) * (0.85 if chunk.piece.is_between else 1.0)
+            return part * (0.7 if documents else 1.0) * (0.7 if chunk.piece.is_between else 1.0)
         asked = _ABOUT_SETTINGS.search(self.text) if chunk.path.endswith(SETTINGS) else documents
         return part * (1.15 if asked else 0.7)
 

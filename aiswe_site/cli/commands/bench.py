@@ -207,8 +207,9 @@ def _memory(folder: Path | None) -> Iterator[LessonStore]:
     from agents.memory.embedders import embedder_of, embedding_in
     from agents.memory.meaning import meaning_of
 
-    embedder = embedder_of(embedding_in(folder, settings.EMBEDDING), settings.MODEL_URLS[DEFAULT_PROVIDER])
-    store = ChromaLessons(folder, settings.LESSON_THRESHOLD, meaning_of(embedder))
+    named = embedding_in(folder, settings.EMBEDDING)
+    embedder = embedder_of(named, settings.MODEL_URLS[DEFAULT_PROVIDER])
+    store = ChromaLessons(folder, settings.LESSON_THRESHOLD, meaning_of(embedder), named)
     try:
         known = len(store.all())
         if store.problem:
