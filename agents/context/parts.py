@@ -28,7 +28,7 @@ _HEADINGS = {
     "A person added:": "people",
     PERSON_SAYS: "people",
     "The architect asked for changes to the last plan:": "people",
-    "Lessons from earlier repairs:": "lessons",
+    "Lessons from earlier tasks:": "lessons",
     "Files that exist already:": "files",
     "Existing tests of these files:": "existing tests",
     "Tests that fail before any change; only what the task asks for has to pass:": "existing tests",

@@ -28,6 +28,7 @@ class Lesson:
     disabled_by: str = ""  # the person who switched it off; "" = in use
     disabled_why: str = ""
     inferred: bool = False  # read from the cure afterwards; no diagnosis of it was put to the test
+    worked: bool = False  # how a merged task was done, instead of a failure and its cure
 
     @property
     def text(self) -> str:

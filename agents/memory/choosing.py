@@ -43,7 +43,7 @@ def find_lessons(
     limit: int = SHOWN,
     now: float | None = None,
 ) -> list[FoundLesson]:
-    """Lessons for a failure or a task, best first.
+    """Lessons for a failure or a task, best first. What worked for a like task is for tasks alone, and at most one.
 
     Those a person switched off are left out, those that did not help or are too old, and, unless `across`, those of
     other projects.
@@ -64,4 +64,5 @@ def find_lessons(
     ]
     worth = [one for one in found if one.weight >= SHOWN_FROM]
     worth.sort(key=lambda one: (one.by != "signature", -one.similarity * one.weight, one.lesson.id))
-    return worth[:limit]
+    successes = [] if signature else [one for one in worth if one.lesson.worked][:1]
+    return ([one for one in worth if not one.lesson.worked][: limit - len(successes)] + successes)[:limit]

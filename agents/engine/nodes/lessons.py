@@ -24,6 +24,7 @@ from agents.secrets.redaction import redact
 from sandbox.package_index.names import base_packages, plain_name
 
 LINE = 300  # characters of a lesson's cause, and of its fix
+NAMED = 4  # files, tests or packages that a success names
 FAILURES_READ = 3  # of one report
 SAID = 4_000  # characters of a message that are looked at
 
@@ -44,6 +45,7 @@ def learn(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """End a merged task: keep the diagnosis that was confirmed, and put the worktree away."""
     ctx = runtime.context
     learned(state, ctx)
+    success_kept(state, ctx)
     ctx.repository.remove(ctx.worktree_name)
     return {"verdict": "merged"}
 
@@ -185,6 +187,44 @@ def learned(state: TaskState, ctx: TaskContext) -> None:
         lessons=[lesson.to_json()],
     )
     ctx.event_log.emit(event, attempt=state["counters"]["attempt"], key=key_of(state, "lesson"))
+
+
+def success_kept(state: TaskState, ctx: TaskContext) -> None:
+    """Keep how a merged task was done: files, tests and packages, for tasks with a title like its own.
+
+    Later attempts that are shown it judge it, as they do every lesson; like an inferred one it starts with less weight.
+    """
+    task, candidate, counters = state["task"], state["candidate"], state["counters"]
+    if "memory" in ctx.switched_off or ctx.lessons.problem or not candidate["files"]:
+        return
+    title, at = _line(task["title"]), counters["attempt"]
+    how = "the first try" if counters["repairs"] == 0 and counters["approach"] == 1 else f"try {at}"
+    made = [("files", candidate["files"]), ("tests", candidate["tests"]), ("packages", candidate["packages"])]
+    parts = "; ".join(f"{name} {', '.join(sorted(many)[:NAMED])}" for name, many in made if many)
+    cause, fix = _line(f"A task that worked at {how}: {title}"), _line(parts)
+    if planted(f"{cause}\n{fix}") or switched_off(
+        ctx.lessons, project=ctx.project, signature="", text=f"{cause}\n{fix}"
+    ):
+        return
+    lesson = Lesson(
+        id=hashlib.sha256(f"{ctx.project}|worked|{title}".encode()).hexdigest()[:32],
+        signature="",
+        cause=cause,
+        fix=fix,
+        reward=candidate["reward"],
+        project=ctx.project,
+        task=task["key"],
+        run=ctx.run,
+        topic=title,
+        attempt=at,
+        learned_at=time.time(),
+        inferred=True,
+        worked=True,
+    )
+    ctx.lessons.add(lesson)
+    if not ctx.lessons.problem:
+        event = LessonLearned(summary=f"Kept what worked: {cause}", error_signature="", lessons=[lesson.to_json()])
+        ctx.event_log.emit(event, attempt=at, key=key_of(state, "success"))
 
 
 def _refused(state: TaskState, ctx: TaskContext, proof: Mapping[str, Any], why: str) -> None:

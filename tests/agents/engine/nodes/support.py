@@ -128,16 +128,17 @@ class MemoryTaskStore:
 
 
 class MemoryLessons(NoLessons):
-    """Lessons in a list, found by signature."""
+    """Lessons in a list, found by signature; what worked is in a list of its own."""
 
     problem = ""
 
     def __init__(self) -> None:
         self.kept: list[Lesson] = []
+        self.successes: list[Lesson] = []
         self.showings: list[Showing] = []
 
     def add(self, lesson: Lesson) -> None:
-        self.kept.append(lesson)
+        (self.successes if lesson.worked else self.kept).append(lesson)
 
     def by_signature(self, signature: str, limit: int = 3) -> list[Lesson]:
         return [lesson for lesson in self.kept if lesson.signature == signature][:limit]
