@@ -123,7 +123,7 @@ def passages_text(lines: Sequence[str], places: Iterable[tuple[Lines, Iterable[S
     own lines a requirement is shown those that hold an example or a table, which its text tells in one line.
     """
     rows = [[own, *((one[0], one[-1]) for one in list(passages)[:_MOST])] for own, passages in places]
-    wanted = [row[0] for row in rows if any(map(_FORM.match, lines[max(0, row[0][0] - 1) : row[0][1]]))]
+    wanted = [row[0] for row in rows if _has_form(lines[max(0, row[0][0] - 1) : row[0][1]])]
     wanted += [row[number] for number in range(1, _MOST + 1) for row in rows if number < len(row)]
     shown: set[int] = set()
     left = PASSAGES_TOKENS
@@ -139,6 +139,14 @@ def passages_text(lines: Sequence[str], places: Iterable[tuple[Lines, Iterable[S
             made.append(_GAP)
         made.append(lines[number - 1])
     return "\n".join(made)
+
+
+def _has_form(rows: Sequence[str]) -> bool:
+    """Whether lines say more than their words in one line; a row of a table with one text, and its key, does not."""
+    if len(rows) == 1 and rows[0].lstrip().startswith("|"):
+        cells = filter(None, map(str.strip, rows[0].split("|")))
+        return sum(not ID_WORD.fullmatch(cell) for cell in cells) > 1
+    return any(map(_FORM.match, rows))
 
 
 def _heading_rows(lines: Sequence[str], first: int) -> set[int]:

@@ -122,6 +122,14 @@ def test_a_requirement_that_holds_an_example_is_shown_with_its_lines() -> None:
     assert passages_text(text.splitlines(), [(one.lines, one.passages) for one in found]) == text[12:-9]
 
 
+@pytest.mark.parametrize(
+    ("row", "shown"), [("| FR-1 | Notes are listed. |", False), ("| FR-1 | Notes are listed. | by day |", True)]
+)
+def test_a_row_that_is_only_key_and_text_is_not_told_twice(row: str, shown: bool) -> None:
+    lines = ["| Id | Requirement | Order |", "|---|---|---|", row]
+    assert passages_text(lines, [((3, 3), ())]) == ("\n".join(lines) if shown else "")
+
+
 def test_passages_keep_to_their_budget_and_the_best_of_each_requirement_come_first() -> None:
     lines = [f"line {number} " + "word " * 40 for number in range(1, 2_001)]
     rows = [((1, 1), [[number * 10, number * 10 + 8], [1_900, 1_990]]) for number in range(1, 120)]
