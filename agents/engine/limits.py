@@ -26,7 +26,7 @@ LIMITS: dict[str, LimitSpec] = {
     "warn_iterations": LimitSpec(12, 1, 200, "Answers after which a warning is emitted", "ACA-1"),
     "samples": LimitSpec(1, 1, 16, "First versions to choose from", "more measured no better; test runs choose"),
     "more_samples": LimitSpec(
-        1, 1, 16, "Versions to choose from after two failed tries", "off: the measured gain may be chance"
+        1, 1, 16, "Versions to choose from after two failed tries", "a measured gain only for models that repair badly"
     ),
     "task_tokens": LimitSpec(400_000, 1_000, 1_000_000_000, "Tokens per task"),
     "task_seconds": LimitSpec(3_600, 10, 7 * DAY_S, "Seconds per task"),
