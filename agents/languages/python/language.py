@@ -40,7 +40,8 @@ _GRAMMAR = Grammar(
 """,
 )
 _RULES = """- Where a rule holds for every input (there and back again, order, bounds), add a hypothesis test with
-  @settings(derandomize=True, deadline=None, max_examples=50) beside the examples."""
+  @settings(derandomize=True, deadline=None, max_examples=50) beside the examples;
+  its docstring begins with the key of the requirement that states the rule."""
 
 
 class Python(Language):

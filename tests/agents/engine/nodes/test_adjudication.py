@@ -86,6 +86,7 @@ def test_tester_and_coder_are_told_alike_who_writes_tests_and_that_a_test_may_be
     bench.replies |= {"tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5", "coder-code-a2": GOOD}
     bench.run()
     tester, coder = prompts_of(bench, "tests")[0][0], prompts_of(bench, "code")[0][0]
+    assert "its docstring begins with the key of the requirement that states the rule" in tester
     assert "You alone write tests, also those that the text of the task asks for." in tester
     assert "Never write tests: the quality engineer has written those that the task asks for." in coder
     assert "If a test contradicts the requirement, name it" in coder
