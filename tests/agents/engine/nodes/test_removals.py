@@ -151,7 +151,7 @@ def test_new_tests_with_other_helpers_get_a_file_of_their_own(bench: Bench) -> N
 @pytest.mark.parametrize("served", ["FR-01", "FR-01 (LOGIN-7)", "FR-02"])
 def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Bench, served: str) -> None:
     bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": served})
-    other = OLD_TESTS.replace("== 1", "== 1.0")
+    other = OLD_TESTS.replace("== 1", "== 1.0").replace("import sub", "import add, sub")
     replies = {"tester-tests": code("tests/test_calc.py", f"{other}\n\n{NEW_TEST}"), "coder-code": BOTH}
     bench.replies |= replies
     if served != "FR-02":
@@ -165,7 +165,7 @@ def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Benc
 def test_tests_of_its_requirement_that_the_answer_leaves_out_stay(bench: Bench) -> None:
     others = "".join(f"\n\ndef test_sub_{number}():\n    assert sub({number}, 0) == {number}\n" for number in range(4))
     bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS + others}, {"Requirement": "FR-01"})
-    answer = OLD_TESTS.replace("== 1", "== 1.0")
+    answer = OLD_TESTS.replace("== 1", "== 1.0").replace("import sub", "import add, sub")
     bench.replies |= {"tester-tests": code("tests/test_calc.py", f"{answer}\n\n{NEW_TEST}"), "coder-code": BOTH}
     with pytest.raises(Waiting, match="test_sub is changed"):
         bench.run()
