@@ -31,7 +31,11 @@ def test_no_text_closes_its_own_fence(text):
 
 def test_a_prompt_has_the_sources_of_all_that_went_into_it():
     prompt = render(
-        "task.adjudicate", trace=label("boom", Source.TESTS), code=files_text({"a.py": "A = 1"}), disputed=""
+        "task.adjudicate",
+        trace=label("boom", Source.TESTS),
+        code=files_text({"a.py": "A = 1"}),
+        disputed="",
+        reviewed=False,
     )
     assert prompt.sources == {Source.PRODUCT, Source.TESTS, Source.MODEL}
     assert render("system.coder", house_rules="Use tabs.", language=language().words).sources == {
