@@ -18,7 +18,7 @@ from agents.context.map import MAP_TOKENS, repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.ranking import ranked, words_of
 from agents.context.retrieval import Chunk, retrieve, shortened
-from agents.languages.registry import language, language_of
+from agents.languages.registry import language, language_of, languages
 from agents.languages.symbols import Symbols
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.replies.licence import without_licence
@@ -39,7 +39,9 @@ _NAMES = ("Dockerfile", "Makefile")
 _PAGES = (".md", ".markdown")
 LICENCE_LEFT_OUT = "Licence header left out, it stays in the file:"
 NONE: Mapping[str, str] = MappingProxyType({})
-_ASIDE = re.compile(r"^docs?/|\.egg-info/")  # what is written about the code, or made of it: named, not shown
+_ASIDE = re.compile(
+    r"^docs?/|\.egg-info/"
+)  # what is written about the code, or made of it: named, not shown, as locks are
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,8 @@ def _existing(
     first = _texts(repository, blobs, [path for path in dict.fromkeys(own) if path in blobs])
     near = _texts(repository, blobs, [path for path in dict.fromkeys(beside) if path in blobs and path not in own])
     tests = {path for path in paths if (language_of(path) or language()).is_test(path)}
-    quiet = {path for path in paths if path in tests or path in (".gitignore", "README.md") or _ASIDE.search(path)}
+    least = {".gitignore", "README.md", *(one.lock for one in languages())}
+    quiet = {path for path in paths if path in tests or path in least or _ASIDE.search(path)}
     order = sorted(set(paths) - quiet - set(own) - near.keys(), key=lambda path: (path.count("/"), path))
     unseen = quiet - set(own) - near.keys()
     left = [path for path in own if path in blobs and path not in first]  # no text

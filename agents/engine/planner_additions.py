@@ -30,10 +30,13 @@ _BESIDE = {
 _OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]{2,40})")
 
 
-def additions(plan: PlanDraft, asked: str) -> list[PlanProblem]:
-    """A warning for each task with what it adds beyond `asked`, the words of requirements and house rules."""
+def additions(plan: PlanDraft, asked: str, passages: str = "") -> list[PlanProblem]:
+    """A warning for each task with what it adds beyond `asked`, the words of requirements and house rules.
+
+    A file that `passages`, the document's examples, name is asked for too.
+    """
     known = set(terms(asked))
-    return [found for task in plan.tasks if (found := _added_by(task, asked.lower(), known))]
+    return [found for task in plan.tasks if (found := _added_by(task, f"{asked}\n{passages}".lower(), known))]
 
 
 def _added_by(task: PlanTask, asked: str, known: set[str]) -> PlanProblem | None:

@@ -165,7 +165,9 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     system = as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name)
     bare = as_turn("user", about(tests="tests", diff="diff", part=1, parts=2, shown=[]))
     room = CHARS_PER_TOKEN * room_beside(ctx, REVIEWER, [system, bare])
-    parts = parts_of_change([(one.path, one.diff) for one in changes], max(LEAST_CHARS, min(PART_CHARS, room)))
+    parts = parts_of_change(
+        [(one.path, without_git_lines(one.diff)) for one in changes], max(LEAST_CHARS, min(PART_CHARS, room))
+    )
     verdict: dict[str, Any] = {"approved": True, "reasons": [], "wrong_tests": []}
     for number, part in enumerate(parts, 1):
         prompt = about(
@@ -226,6 +228,13 @@ def _of_tests(state: TaskState, objections: Sequence[str]) -> list[str]:
     ids = [one for path, text in tests.items() for one in language.ids_of_tests(path, text)]
     names = [*tests, *(one.rpartition("::")[2] for one in ids)]
     return [said for said in dict.fromkeys(objections) if any(mentions(said, name) for name in names)]
+
+
+def without_git_lines(diff: str) -> str:
+    """A file's diff without what git alone reads, where the paths stand in it once more."""
+    head, found, rest = diff.partition("\n--- ")
+    kept = [line for line in head.split("\n") if not line.startswith(("diff --git ", "index "))]
+    return "\n".join([*kept, "--- "]) + rest if found else diff
 
 
 def parts_of_change(changes: Sequence[tuple[str, str]], chars: int) -> list[list[tuple[str, str]]]:

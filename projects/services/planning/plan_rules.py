@@ -16,7 +16,7 @@ from agents.planning.writers import order_writers
 from agents.requirements.injection_hints import passages
 from projects.engine.patterns import rules_of
 from projects.models import Plan, Requirement, RequirementDocument, Task
-from projects.services.planning.documents import hints
+from projects.services.planning.documents import hints, passages_of
 from projects.services.planning.keys import names_of
 from projects.services.planning.progress import scope_of
 
@@ -74,7 +74,9 @@ def examine(content: Mapping[str, Any], document: RequirementDocument, *, order:
     if parsed is None:
         return Examined(dict(content), "", [problem.to_json() for problem in found])
     found += asked.problems_of(parsed)
-    found += additions(parsed, _words_of(document))
+    found += additions(
+        parsed, _words_of(document), passages_of(document.requirements.wanted().select_related("document"))
+    )
     if order and all(problem.severity == "warning" for problem in found):
         parsed, added = order_writers(parsed)
         found += added

@@ -259,3 +259,11 @@ def test_when_the_room_is_short_the_most_useful_part_stays(tmp_path):
     for more, less in pairwise(seen):
         assert sum(more) >= sum(less)
     assert all(row == sorted(row, reverse=True) for row in seen)
+
+
+def test_a_lock_is_named_and_shown_only_to_a_task_that_names_it(tmp_path):
+    repository, sha = repository_of(tmp_path, SHOP | {"requirements.lock.txt": "pad==1.0 --hash=sha256:0\n"})
+    shown = existing_files(repository, sha, ["shop/basket.py"], "the total of a basket").text
+    assert "--hash=sha256:0" not in shown
+    assert "requirements.lock.txt" in shown
+    assert "--hash=sha256:0" in existing_files(repository, sha, ["requirements.lock.txt"], "newer packages").text

@@ -40,6 +40,12 @@ def test_what_a_requirement_or_house_rule_asks_for_is_not_named(path: str, asked
     assert added(asked, files=(path,)) == []
 
 
+def test_a_file_that_an_example_of_the_document_runs_is_not_named() -> None:
+    plan = PlanDraft((PlanTask("T-01", "Sum", files=("examples/demo.py", "examples/more.py")),))
+    found = additions(plan, "It shall add two numbers.", "$ python examples/demo.py")
+    assert [problem.message.partition(".py")[0] for problem in found] == ["Not asked for: examples/more"]
+
+
 def test_how_code_and_its_tests_are_split_into_files_is_never_named() -> None:
     files = ("a/b.py", "tests/test_b.py", "web/c.ts", "requirements.txt", "d.toml", "app/docs/page.py")
     assert added("It shall add.", files=(*files, "app/history.py", "readme_parser.py", "changes.ts")) == []

@@ -179,3 +179,12 @@ def test_parts_of_a_change_hold_files_whole_where_they_fit_and_long_ones_by_hunk
     assert parts[2] == [("long", head + hunks[0] + hunks[1])]
     assert parts[3] == [("long", head + hunks[2] + hunks[3])]
     assert reviewer.parts_of_change([], 800) == [[]]
+
+
+def test_the_lines_of_a_diff_that_git_alone_reads_are_left_out_where_the_paths_are_named_again():
+    body = "--- a/calc.py\n+++ b/calc.py\n@@ -1 +1 @@\n-1\n+index 2\n"
+    assert reviewer.without_git_lines(f"diff --git a/calc.py b/calc.py\nindex 12ab..34cd 100644\n{body}") == body
+    made = f"new file mode 100755\n{body}"
+    assert reviewer.without_git_lines(f"diff --git a/calc.py b/calc.py\n{made}") == made
+    empty = "diff --git a/empty.py b/empty.py\nnew file mode 100644\nindex 0000000..e69de29\n"
+    assert reviewer.without_git_lines(empty) == empty
