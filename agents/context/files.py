@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from agents.context.calls import around, named
@@ -18,11 +17,11 @@ from agents.context.map import MAP_TOKENS, repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.ranking import ranked, words_of
 from agents.context.retrieval import Chunk, retrieve, shortened
+from agents.context.view import View, near_first
 from agents.languages.registry import language, language_of, languages
 from agents.languages.symbols import Symbols
 from agents.prompts.provenance import Material, Source, joined, label
-from agents.replies.licence import without_licence
-from agents.workspace.repository import GitBlob, Repository
+from agents.workspace.repository import Repository
 
 STEP_TOKENS = 25_000  # most of one prompt: what is left of a 32k window is for the answer
 CHARS_PER_TOKEN = 3  # of code, on the safe side
@@ -33,15 +32,12 @@ LEAST_CHARS = 2_000  # of an own file, however little room there is
 TESTS, TESTS_CHARS = 3, 6_000  # existing tests of a task's files
 IMPORTS_TOKENS = 400
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
-LISTED = 80  # names of files that are not shown
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
 _PAGES = (".md", ".markdown")
-LICENCE_LEFT_OUT = "Licence header left out, it stays in the file:"
-NONE: Mapping[str, str] = MappingProxyType({})
-_ASIDE = re.compile(
-    r"^docs?/|\.egg-info/"
-)  # what is written about the code, or made of it: named, not shown, as locks are
+# What is written about the code, or made of it: named, not shown.
+_ASIDE = re.compile(r"^docs?/|\.egg-info/")
+_NOT_SHOWN = (".gitignore", "README.md")
 
 
 @dataclass(frozen=True)
@@ -52,8 +48,21 @@ class Shown:
     nearness: Nearness | None = None
 
 
-_Key = tuple[str, str, tuple[str, ...], str, str, tuple[str, ...], int]
-_known: OrderedDict[_Key, Shown] = OrderedDict()
+@dataclass(frozen=True)
+class Wanted:
+    """What a task is to be shown something for: its files, existing tests of them, and its words.
+
+    `examples` use all kinds of code to show something, so what they name is shown of the task's own files alone.
+    """
+
+    own: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    about: str = ""
+    examples: str = ""
+    tokens: int = STEP_TOKENS
+
+
+_known: OrderedDict[tuple[str, str, str, Wanted], Shown] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -77,37 +86,18 @@ def files_text(files: Mapping[str, str], source: Source = Source.MODEL) -> Mater
     return joined(label(content or " \n", source, f"path={path}") for path, content in sorted(files.items()))
 
 
-def existing_files(
-    repository: Repository,
-    sha: str,
-    own: Sequence[str],
-    about: str = "",
-    meaning: Meaning | None = None,
-    *,
-    beside: Sequence[str] = (),
-    examples: str = "",
-    tokens: int = STEP_TOKENS,
-) -> Shown:
+def existing_files(repository: Repository, sha: str, wanted: Wanted, meaning: Meaning | None = None) -> Shown:
     """What a task is shown of the repository in at most about so many tokens, the most useful first.
 
-    Its own files come first, whole or in parts, whatever their kind; then tests of them that exist (`beside`), and
-    then the rest while it fits, or else signatures of what the own files import, files and pieces of code that fit the
-    task, and a map. What is not even on the map is named. `about` is the task in words. `examples` use all kinds of
-    code to show something, so what they name is shown of the task's own files alone.
+    Its own files come first, whole or in parts, whatever their kind; then tests of them that exist, and then the rest
+    while it fits, or else signatures of what the own files import, files and pieces of code that fit the task, and a
+    map. What is not even on the map is named.
     """
-    key = (
-        str(repository.root),
-        sha,
-        tuple(own),
-        f"{about}\n{examples}",
-        meaning.model if meaning else "",
-        tuple(beside),
-        tokens,
-    )
+    key = (str(repository.root), sha, meaning.model if meaning else "", wanted)
     with _lock:
         if key in _known:
             return _known[key]
-    made = _existing(repository, sha, own, about, meaning, beside, examples, tokens)
+    made = _Choice(repository, sha, wanted, meaning).made()
     # Kept even if the model was away: the prompts of a task go on beginning with the same bytes.
     with _lock:
         _known[key] = made
@@ -129,79 +119,102 @@ def outline(repository: Repository, sha: str, about: str) -> Material | str:
     }
     drawn = repository_map(symbols, (), words_of(about))
     others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
-    return _blocks({}, drawn=drawn, left_out=others) if drawn else ""
+    return View(drawn=drawn, left_out=others).text() if drawn else ""
 
 
-def _existing(
-    repository: Repository,
-    sha: str,
-    own: Sequence[str],
-    about: str,
-    meaning: Meaning | None,
-    beside: Sequence[str],
-    examples: str,
-    tokens: int,
-) -> Shown:
-    blobs = repository.blobs(sha)
-    paths = [path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rsplit("/", 1)[-1] in _NAMES]
-    first = _texts(repository, blobs, [path for path in dict.fromkeys(own) if path in blobs])
-    near = _texts(repository, blobs, [path for path in dict.fromkeys(beside) if path in blobs and path not in own])
-    tests = {path for path in paths if (language_of(path) or language()).is_test(path)}
-    least = {".gitignore", "README.md", *(one.lock for one in languages())}
-    quiet = {path for path in paths if path in tests or path in least or _ASIDE.search(path)}
-    order = sorted(set(paths) - quiet - set(own) - near.keys(), key=lambda path: (path.count("/"), path))
-    unseen = quiet - set(own) - near.keys()
-    left = [path for path in own if path in blobs and path not in first]  # no text
-    chars = max(0, min(FILES_CHARS, (tokens - MAP_TOKENS) * CHARS_PER_TOKEN))
-    if sum(map(len, (*first.values(), *near.values()))) + sum(blobs[path].size for path in order) <= chars:
-        others = _texts(repository, blobs, order)
-        return Shown(_blocks(first, beside=near, others=others, left_out=sorted({*unseen, *left})))
-    index = shared.index(repository, sha)
-    whole, parts = _own(first, index, f"{about}\n{examples}", chars)
-    used = sum(map(len, (*whole.values(), *parts.values())))
-    tested = dict[str, str]()
-    spare = min(TESTS_CHARS, chars - used)
-    for path, text in list(near.items())[:TESTS]:
-        # Half of what is left for the nearest: of many files a few lines each tell nothing.
-        room = spare if len(tested) == min(TESTS, len(near)) - 1 else spare // 2
-        if part := text if len(text) <= spare else _part(path, text, index, about, room):
-            tested[path] = part
-            used += len(part)
-            spare -= len(part)
-    words = words_of(about)
-    symbols = {path: index.symbols[path] for path in sorted({*order, *first} & index.symbols.keys())}
-    imported = _imported(symbols, own, index)
-    spare = min(IMPORTS_TOKENS, (chars - used) // CHARS_PER_TOKEN)
-    imports = repository_map(
-        imported, (), {word.lower() for path in own for word in _mentions(index, path)}, tokens=spare
-    )
-    used += len(imports)
-    chosen = list[str]()
-    # Of no use while the task's own files are not whole.
-    for path in [] if parts else [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]:
-        if used + blobs[path].size <= chars - CHUNKS_CHARS:
-            chosen.append(path)
-            used += blobs[path].size
-    chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
-    asked = Asking(meaning) if meaning is not None else None
-    spare = max(0, min(CHUNKS_CHARS, chars - used))
-    wanted = dict[tuple[str, str], Chunk]()
-    for one in named(about, chunks):
-        wanted.setdefault((one.path, one.name), one)  # of overloads the first
-    related = around([one for one in wanted.values() if one.path in first], chunks)
-    fitting = retrieve(about, chunks, chars=spare, near=asked)
-    pieces = list[Chunk]()
-    for one in dict.fromkeys([*wanted.values(), *related, *fitting]):
-        if one.path not in first and len(one.text) <= spare:  # there it stands in its place already
-            pieces.append(one)
-            spare -= len(one.text)
-    room = min(MAP_TOKENS, max(0, tokens - used // CHARS_PER_TOKEN))
-    drawn = repository_map(symbols, own, words, tokens=room, without=[*chosen, *first])
-    on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
-    hidden = (set(order) - set(chosen) - on_map) | unseen | (near.keys() - tested.keys()) | set(left)
-    left_out = _near(sorted(hidden), own)
-    text = _blocks(whole, parts, first, tested, imports, _texts(repository, blobs, chosen), pieces, drawn, left_out)
-    return Shown(text, asked.found if asked is not None else None)
+class _Choice:
+    """Fills the room there is: what is chosen first leaves less for the rest."""
+
+    def __init__(self, repository: Repository, sha: str, wanted: Wanted, meaning: Meaning | None) -> None:
+        self._repository, self._wanted = repository, wanted
+        self._asked = Asking(meaning) if meaning is not None else None
+        self._sha, self._blobs = sha, (blobs := repository.blobs(sha))
+        self._own = self._texts([path for path in dict.fromkeys(wanted.own) if path in blobs])
+        tests = dict.fromkeys(path for path in wanted.tests if path not in wanted.own)
+        self._near = self._texts([path for path in tests if path in blobs])
+        self._chars = max(0, min(FILES_CHARS, (wanted.tokens - MAP_TOKENS) * CHARS_PER_TOKEN))
+
+    def made(self) -> Shown:
+        wanted, blobs = self._wanted, self._blobs
+        first = {*wanted.own, *self._near}
+        readable = [
+            path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rpartition("/")[2] in _NAMES
+        ]
+        least = {*_NOT_SHOWN, *(one.lock for one in languages())}
+        tests = {path for path in readable if (language_of(path) or language()).is_test(path)}
+        quiet = {path for path in readable if path in tests or path in least or _ASIDE.search(path)} - first
+        order = sorted(set(readable) - quiet - first, key=lambda path: (path.count("/"), path))
+        unread = {path for path in wanted.own if path in blobs and path not in self._own}  # no text
+        everything = sum(map(len, (*self._own.values(), *self._near.values()))) + sum(
+            blobs[path].size for path in order
+        )
+        if everything <= self._chars:
+            return Shown(
+                View(self._own, tests=self._near, others=self._texts(order), left_out=sorted(quiet | unread)).text()
+            )
+        return self._chosen(order, quiet | unread)
+
+    def _chosen(self, order: Sequence[str], hidden: Set[str]) -> Shown:
+        wanted, blobs, own = self._wanted, self._blobs, self._wanted.own
+        index = shared.index(self._repository, self._sha)
+        whole, parts = _own(self._own, index, f"{wanted.about}\n{wanted.examples}", self._chars)
+        left = self._chars - sum(map(len, (*whole.values(), *parts.values())))
+        tests = self._tests(index, min(TESTS_CHARS, left))
+        left -= sum(map(len, tests.values()))
+        symbols = {path: index.symbols[path] for path in sorted({*order, *self._own} & index.symbols.keys())}
+        imports = _imports(symbols, own, index, min(IMPORTS_TOKENS, left // CHARS_PER_TOKEN))
+        left -= len(imports)
+        words, chosen = words_of(wanted.about), list[str]()
+        # Of no use while the task's own files are not whole.
+        for path in [] if parts else [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]:
+            if blobs[path].size <= left - CHUNKS_CHARS:
+                chosen.append(path)
+                left -= blobs[path].size
+        chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
+        pieces = self._pieces(chunks, max(0, min(CHUNKS_CHARS, left)))
+        room = min(MAP_TOKENS, max(0, wanted.tokens - (self._chars - left) // CHARS_PER_TOKEN))
+        drawn = repository_map(symbols, own, words, tokens=room, without=[*chosen, *self._own])
+        on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
+        hidden = hidden | (set(order) - set(chosen) - on_map) | (self._near.keys() - tests.keys())
+        left_out = near_first(sorted(hidden), own)
+        view = View(whole, parts, self._own, tests, imports, self._texts(chosen), pieces, drawn, left_out)
+        return Shown(view.text(), self._asked.found if self._asked is not None else None)
+
+    def _tests(self, index: Index, room: int) -> dict[str, str]:
+        """Existing tests, half of the room for the nearest: of many files a few lines each tell nothing."""
+        found = dict[str, str]()
+        for path, text in list(self._near.items())[:TESTS]:
+            share = room if len(found) == min(TESTS, len(self._near)) - 1 else room // 2
+            if part := text if len(text) <= room else _part(path, text, index, self._wanted.about, share):
+                found[path] = part
+                room -= len(part)
+        return found
+
+    def _pieces(self, chunks: Sequence[Chunk], room: int) -> list[Chunk]:
+        """Of other files what the task names, what belongs to code that it names, and what else fits it."""
+        about, own = self._wanted.about, self._own
+        told = dict[tuple[str, str], Chunk]()
+        for one in named(about, chunks):
+            told.setdefault((one.path, one.name), one)  # of overloads the first
+        related = around([one for one in told.values() if one.path in own], chunks)
+        fitting = retrieve(about, chunks, chars=room, near=self._asked)
+        found = list[Chunk]()
+        for one in dict.fromkeys([*told.values(), *related, *fitting]):
+            if one.path not in own and len(one.text) <= room:  # there it stands in its place already
+                found.append(one)
+                room -= len(one.text)
+        return found
+
+    def _texts(self, paths: Sequence[str]) -> dict[str, str]:
+        """The files that hold text."""
+        blobs = self._blobs
+        found = self._repository.contents(sorted({blobs[path].hash for path in paths}))
+        texts = {path: found.get(blobs[path].hash) for path in paths}
+        return {
+            path: text.decode("utf-8", "replace")
+            for path, text in texts.items()
+            if text is not None and b"\0" not in text
+        }
 
 
 def _own(files: Mapping[str, str], index: Index, about: str, chars: int) -> tuple[dict[str, str], dict[str, str]]:
@@ -231,8 +244,8 @@ def _mentions(index: Index, path: str) -> Mapping[str, int]:
     return index.symbols[path].mentions if path in index.symbols else {}
 
 
-def _imported(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index) -> dict[str, Symbols]:
-    """Of the files that the task's own import, the definitions that these mention and what belongs to them."""
+def _imports(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index, tokens: int) -> str:
+    """Signatures, of the files that the task's own import: definitions that these mention, and what belongs to them."""
     found = {}
     for path in symbols.keys() - set(own):
         written = language_of(path)
@@ -241,73 +254,5 @@ def _imported(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index) 
         kept = tuple(one for one in symbols[path].definitions if {one.name, one.inside} & used)
         if word and kept:
             found[path] = Symbols(kept)
-    return found
-
-
-def _texts(repository: Repository, blobs: Mapping[str, GitBlob], paths: Sequence[str]) -> dict[str, str]:
-    """The files that hold text."""
-    found = repository.contents(sorted({blobs[path].hash for path in paths}))
-    texts = {path: text for path in paths if (text := found.get(blobs[path].hash)) is not None and b"\0" not in text}
-    return {path: text.decode("utf-8", "replace") for path, text in texts.items()}
-
-
-def _blocks(
-    own: Mapping[str, str],
-    parts: Mapping[str, str] = NONE,
-    texts: Mapping[str, str] = NONE,
-    beside: Mapping[str, str] = NONE,
-    imports: str = "",
-    others: Mapping[str, str] = NONE,
-    pieces: Sequence[Chunk] = (),
-    drawn: str = "",
-    left_out: Sequence[str] = (),
-) -> Material:
-    """All of it under headings; `texts` are the files that `parts` are of."""
-    named = [path for path, text in {**own, **texts, **beside, **others}.items() if without_licence(text) != text]
-    blocks: list[str] = [f"{LICENCE_LEFT_OUT} {', '.join(named)}"] if named else []
-    blocks += _files(own)
-    for path, text in parts.items():
-        lines = len(texts[path].splitlines())
-        blocks += [f"Parts of {path}, a file of {lines} lines; … marks what is not shown:", *_files({path: text})]
-    if beside:
-        blocks += ["Existing tests of these files:", *_files(beside)]
-    if imports:
-        blocks += ["What these files import (signatures):", label(imports, Source.REPOSITORY)]
-    if others:
-        blocks += [*(["Other files:"] if own or parts or beside else []), *_files(others)]
-    if pieces:
-        blocks.append("Code of other files that fits the task:")
-        blocks.extend(
-            label(one.text, Source.REPOSITORY, f"path={one.path} lines={one.piece.line}-{one.piece.end}")
-            for one in pieces
-        )
-    if drawn:
-        blocks += ["Map of the rest (signatures):" if own else "Map (signatures):", label(drawn, Source.REPOSITORY)]
-    if left_out:
-        blocks += [label("Also there: " + ", ".join(_listed(left_out)[:LISTED]), Source.REPOSITORY)]
-    return joined(blocks)
-
-
-def _files(files: Mapping[str, str]) -> list[Material]:
-    return [label(without_licence(text) or " \n", Source.REPOSITORY, f"path={path}") for path, text in files.items()]
-
-
-def _near(paths: Sequence[str], own: Sequence[str]) -> list[str]:
-    """The paths in the folders of the task's own files; of the others the folder at the top."""
-    folders = {path.rpartition("/")[0] for path in own}
-    near = [path for path in paths if path.rpartition("/")[0] in folders]
-    far = Counter(path.partition("/")[0] for path in paths if path not in near and "/" in path)
-    return [*near, *(f"{folder}/ ({count} files)" for folder, count in sorted(far.items()))]
-
-
-def _listed(paths: Sequence[str]) -> list[str]:
-    """The paths; when they are too many, a folder with all that is below it as one, from the deepest on."""
-    rows = list(paths)
-    for depth in range(max((path.count("/") for path in paths), default=0), 0, -1):
-        if len(rows) <= LISTED:
-            break
-        below = defaultdict[str, list[str]](list)
-        for path in paths:
-            below["/".join(path.split("/")[:depth])].append(path)
-        rows = [one[0] if len(one) == 1 else f"{folder}/ ({len(one)} files)" for folder, one in sorted(below.items())]
-    return rows
+    words = {word.lower() for path in own for word in _mentions(index, path)}
+    return repository_map(found, (), words, tokens=tokens)

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.context import existing_files
 from agents.context.compaction import COMPACT_AT
-from agents.context.files import STEP_TOKENS
+from agents.context.files import STEP_TOKENS, Wanted
 from agents.context.index import shared
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.common import is_long, lessons_text, one_line, system_turn, task_facts
@@ -50,16 +50,9 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     )
     system = system_turn(persona, ctx, task)
     left = room_beside(ctx, persona, [system, as_turn("user", message(existing=""))]) - OFFERED_TOKENS * is_coder
-    shown = existing_files(
-        ctx.repository,
-        state["base"],
-        [*files, *_readme(state, ctx)],
-        about,
-        ctx.knowledge.meaning,
-        beside=[path for path in nearest if path not in state["candidate"]["tests"]],
-        examples=task.get("passages", ""),
-        tokens=left,
-    )
+    tests = [path for path in nearest if path not in state["candidate"]["tests"]]
+    wanted = Wanted((*files, *_readme(state, ctx)), tuple(tests), about, task.get("passages", ""), left)
+    shown = existing_files(ctx.repository, state["base"], wanted, ctx.knowledge.meaning)
     existing = [shown.text]
     if is_coder:
         existing.append(offered(state, ctx, about, own, shown.nearness))

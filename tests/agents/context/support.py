@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from agents.context import files
+from agents.context.meaning import Meaning
 from agents.llm.base import LLMError
 from agents.workspace.repository import Repository
 
@@ -69,3 +71,19 @@ def commit(repository: Repository, files: dict[str, str]) -> str:
     sha = tree.commit(base, "files", "", {})
     repository.fast_forward(sha)
     return sha
+
+
+def existing_files(
+    repository: Repository,
+    sha: str,
+    own: Sequence[str],
+    about: str = "",
+    meaning: Meaning | None = None,
+    *,
+    beside: Sequence[str] = (),
+    examples: str = "",
+    tokens: int = files.STEP_TOKENS,
+) -> files.Shown:
+    """What a task with these files, and in these words, is shown."""
+    wanted = files.Wanted(tuple(own), tuple(beside), about, examples, tokens)
+    return files.existing_files(repository, sha, wanted, meaning)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agents.context import existing_files
 from agents.context.calls import around, code_words, named
 from agents.context.retrieval import Chunk, Piece
-from tests.agents.context.support import SHOP, repository_of
+from tests.agents.context.support import SHOP, existing_files, repository_of
 
 
 def chunk(name: str, text: str, path: str = "a.py") -> Chunk:

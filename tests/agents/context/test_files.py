@@ -5,12 +5,12 @@ from itertools import pairwise
 import pytest
 
 from agents.context import files
-from agents.context.files import FILES_CHARS, existing_files, outline
+from agents.context.files import FILES_CHARS, outline
 from agents.context.meaning import Meaning
 from agents.context.vectors import VectorStore
 from agents.llm.base import ModelUnavailable
 from agents.memory.folder import ChromaFolder
-from tests.agents.context.support import SHOP, Embedder, commit, repository_of
+from tests.agents.context.support import SHOP, Embedder, commit, existing_files, repository_of
 
 
 def filler(number):
