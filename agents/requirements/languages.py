@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 
 from agents.requirements.rules import rules
@@ -11,6 +12,9 @@ from agents.requirements.rules import rules
 _NEAR = 600
 # Several rules ask the same of a text, one right after the other.
 _RECENT = 256
+# Letters of scripts beside the Latin one.
+_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\ud7ff]")
+_LATIN = re.compile(r"(?<!\\)[a-z]")
 _STRUCK = re.compile(r"~~[^~]+~~")
 _NUMBER = re.compile(r"^\d{1,3}(?:\.\d{1,3})*[.):]?\s+")
 _MARKUP = "*_`#>|-–—·•☐☑ \t"
@@ -25,11 +29,45 @@ _LIMITED = re.compile(
 )
 
 
+class Wording:
+    """Regular expressions that are searched together. What must stand at the beginning is tried there only, what begins
+    a word at the words only, and what is written in another script only in texts that have one.
+    """
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        foreign = [entry for entry in entries if _SCRIPT.search(entry) and not _LATIN.search(entry)]
+        latin = [entry for entry in entries if entry not in foreign]
+        self._patterns = _patterns(latin)
+        self._foreign = _patterns(foreign)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Where one of them is in the text, which is in lower case."""
+        searches = [*self._patterns, *self._foreign] if _SCRIPT.search(text) else self._patterns
+        return next((found for search in searches if (found := search(text))), None)
+
+
+def _patterns(entries: Sequence[str]) -> list[Callable[[str], re.Match[str] | None]]:
+    starts = [entry[1:] for entry in entries if entry.startswith("^")]
+    words = [entry[2:] for entry in entries if entry.startswith(r"\b")]
+    others = [entry for entry in entries if not entry.startswith(("^", r"\b"))]
+    found: list[Callable[[str], re.Match[str] | None]] = [re.compile(_either(starts)).match] if starts else []
+    found += [re.compile(rf"\b(?:{_either(words)})").search] if words else []
+    return found + ([re.compile(_either(others)).search] if others else [])
+
+
+def _either(entries: Sequence[str]) -> str:
+    return "|".join(f"(?:{entry})" for entry in entries)
+
+
 @cache
-def wording(name: str) -> re.Pattern[str]:
+def wording(name: str) -> Wording:
     """All that the languages have under this name, for a text in lower case."""
-    found = [entry for language in rules("languages").values() for entry in language.get(name, ())]
-    return re.compile("|".join(f"(?:{entry})" for entry in found))
+    return Wording(entries(name))
+
+
+def entries(name: str) -> list[str]:
+    """The regular expressions of this name of all languages."""
+    return [entry for language in rules("languages").values() for entry in language.get(name, ())]
 
 
 @cache
@@ -43,7 +81,7 @@ def gherkin(name: str) -> re.Pattern[str]:
 @lru_cache(maxsize=_RECENT)
 def says(name: str, text: str) -> bool:
     """Whether a pattern of this name is in the text, near its beginning."""
-    return bool(wording(name).search(_plain(text)))
+    return wording(name).search(_plain(text)) is not None
 
 
 def ends_open(text: str) -> bool:

@@ -113,7 +113,7 @@ def _states(cell: str) -> bool:
 
 
 def _any(name: str, columns: list[str]) -> bool:
-    return any(wording(name).search(column) for column in columns)
+    return any(wording(name).search(column) is not None for column in columns)
 
 
 def _text(row: TableRow, names: list[str], skip: set[int]) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal
 
-from agents.requirements.languages import lowered, wording
+from agents.requirements.languages import Wording, entries, lowered
 from agents.requirements.model import Kind
 from agents.requirements.rules import rules
 
@@ -49,7 +49,7 @@ def _role_of(title: str) -> Role | None:
         if pattern.search(title):
             return role
     words, about = set(re.findall(r"[a-z&]+", title)), rules("headings")["words"]
-    if all(wording("qualities").fullmatch(part) for part in _AND.split(title)):
+    if all(_qualities().fullmatch(part) for part in _AND.split(title)):
         return "non_functional"
     if words.intersection(about["qualities"]) and words <= {*about["qualities"], *about["fillers"]}:
         return "non_functional"
@@ -57,16 +57,18 @@ def _role_of(title: str) -> Role | None:
 
 
 @cache
-def _role_patterns() -> list[tuple[Role, re.Pattern[str]]]:
+def _qualities() -> re.Pattern[str]:
+    return re.compile("|".join(entries("qualities")))
+
+
+@cache
+def _role_patterns() -> list[tuple[Role, Wording]]:
     # Of all languages; the first role that fits counts, and what is open or excluded is asked for first.
     listed = rules("headings")["roles"]
     order: list[Role] = ["question", *listed]
     found = []
     for role in order:
-        words = [*listed.get(role, ())]
-        for language in rules("languages").values():
-            words += language.get(role, ())
-        found.append((role, re.compile("|".join(f"(?:{word})" for word in words))))
+        found.append((role, Wording([*listed.get(role, ()), *entries(role)])))
     return found
 
 
