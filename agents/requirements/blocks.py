@@ -20,7 +20,7 @@ _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"
 _ATX = re.compile(r"^ {0,3}(?:(#{1,6})\s+(.*?)[\s#]*|(={1,6})\s*([^\s=].*?)[\s=]*|h([1-6])\.\s+(.*?))$")
 _ITEM = re.compile(
     r"^(\s*)([-*+•‣◦–・]|\d{1,3}[.)、]|[a-zа-я][.)]|\([a-z0-9]{1,2}\)|[①-⑳])(?:\s+|(?<=[・、①-⑳]))"
-    r"(\[[ xX]\]\s+)?(\S.*)$"
+    r"(\[[ xX~/!?-]\]\s+)?(\S.*)$"
 )
 _RULE = re.compile(r"^\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})\s*$")
 _QUOTE = re.compile(r"^\s{0,3}>\s?")
@@ -34,7 +34,7 @@ _UNDERLINES = "=-~^\"'"
 # An option of a command with its explanation.
 _OPTION = re.compile(r"^(\s*)(?:`{0,2}-\w(?:[ =]\S+)?`{0,2},?\s+)?`{0,2}--[a-z][\w-]+.*$")
 # "3.1.2. A text" begins a clause of its own.
-_CLAUSE = re.compile(r"^\d{1,2}(?:\.\d{1,3}){1,4}[.)]?\s+[^\W\d_]")
+CLAUSE = re.compile(r"^\d{1,2}(?:\.\d{1,3}){1,4}[.)]?\s+[^\W\d_]")
 # "3.1  The desk shall …", whose further lines hang below its text.
 _NUMBERED = re.compile(r"^\s*(?:\d+(?:\.\d+)*[.)]?|[A-Z]{1,8}[-_]?\d[\w.-]*:?)\s+\S")
 _GHERKIN = re.compile(r"^\s*(?:Scenario(?: Outline)?:|Given |When |Then |And |But |Examples:|Background:)")
@@ -57,7 +57,7 @@ class DocumentBlock:
 
     `level` is a heading's depth; `indent` the columns before an item or paragraph; `after_blank` whether a blank line
     stands before it; `defines` the id that it begins by defining; `starts` where each of its lines begins in the text;
-    `aside` whether it is no part of what the author says (quoted mail); `ticked` whether its box is.
+    `aside` whether it is no part of what the author says (quoted mail); `box` the one before it, as "[x]".
     """
 
     kind: str
@@ -72,7 +72,7 @@ class DocumentBlock:
     defines: IdMatch | None = None
     starts: tuple[int, ...] = ()
     aside: bool = False
-    ticked: bool = False
+    box: str = ""
 
     def lines_of(self, first: int, last: int) -> tuple[int, int]:
         """The lines that hold the text between two offsets."""
@@ -90,7 +90,10 @@ def parse_blocks(source: Sequence[str]) -> list[DocumentBlock]:
 
 
 def _clean(line: str, *, quoted: bool = True) -> str:
-    line = line.rstrip().expandtabs(4) if "\t" in line else line.rstrip()
+    line = line.rstrip()
+    if line[:1] in " \t" and "\t" in line:
+        text = line.lstrip()  # tabs within a line part cells
+        line = line[: len(line) - len(text)].expandtabs(4) + text
     lead = line[:8]
     if any(c in lead for c in _INVISIBLE):
         line = "".join(c for c in lead if c not in _INVISIBLE) + line[8:]
@@ -246,7 +249,7 @@ class _Parser:
     def _plain_heading(self, at: int, blank: bool) -> int:
         """The depth of a heading that only its words give away; 0 when the line is none."""
         line = self.lines[at].strip()
-        if len(line) > 120:
+        if len(line) > 120 or "\t" in line:
             return 0
         bold = line.startswith("**") and line.endswith("**") and line.count("**") == 2 and len(line) > 4
         alone = at + 1 >= len(self.lines) or not self.lines[at + 1].strip()
@@ -307,9 +310,9 @@ class _Parser:
             starts.append(starts[-1] + len(parts[-1]) + 1)
             parts.append(self.lines[stop].strip())
             stop += 1
-        ticked = bool(item and item[3] and item[3].strip().lower() == "[x]")
+        box = (item[3] or "").strip().lower() if item else ""
         text = " ".join(parts)
-        self._add(kind, at, stop - 1, text, indent=indent, marker=marker, starts=tuple(starts), ticked=ticked)
+        self._add(kind, at, stop - 1, text, indent=indent, marker=marker, starts=tuple(starts), box=box)
         return stop
 
     def _continues(self, at: int, kind: str, inner: int) -> bool:
@@ -318,7 +321,7 @@ class _Parser:
         text = line.strip()
         if not text or at in self.fences or at in self.markers or at in self.aside:
             return False
-        if _PROMPT.match(text) or _CLAUSE.match(text):
+        if _PROMPT.match(text) or CLAUSE.match(text):
             return False
         if _ITEM.match(line) or _ATX.match(line) or _RULE.match(line):
             return False

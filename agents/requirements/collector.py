@@ -5,9 +5,10 @@ from __future__ import annotations
 from agents.requirements.blocks import DocumentBlock
 from agents.requirements.drafts import ID_WORD, Draft
 from agents.requirements.languages import is_open, says
+from agents.requirements.legend import read_legend
 from agents.requirements.model import KINDS, Kind, Paragraph
 from agents.requirements.outline import Outline
-from agents.requirements.rows import table_drafts
+from agents.requirements.rows import row_verdict, table_drafts
 from agents.requirements.sections import Role, heading_role, plain_title
 from agents.requirements.sentences import goes_on, is_modal, label_of, split_sentences, tidy
 from agents.requirements.survey import (
@@ -24,6 +25,9 @@ from agents.requirements.tables import Table
 from agents.requirements.verdicts import of_sentence
 
 _KINDS = frozenset(KINDS)
+_BELONGS = frozenset(
+    "target example examples note notes rationale log-schema schema details default priority estimate status".split()
+)
 _TOO_SHORT = "The document says no more than this. Who uses it, what does it keep and show, and when is it done?"
 
 
@@ -38,6 +42,7 @@ class Collector:
         self.families = id_families(blocks)
         self.known_ids = {block.defines.key for block in blocks if block.defines}
         self.numbered = has_ids(blocks, self.families)
+        self.marks = read_legend(blocks)
         self.before_example = False  # the block at hand demands what the code after it shows
         self.design = not self.numbered and is_design_document(blocks)
         self.talk, bare = is_talk(blocks), is_bare(blocks)
@@ -100,12 +105,17 @@ class Collector:
 
     def _rows(self, table: Table, role: Role) -> list[Draft]:
         """Keep the requirements and the questions of a table; the answer are the requirements."""
-        for row in table.rows if role == "question" else ():
-            text = tidy(" | ".join(" ".join(cell) for cell in row.cells))
-            if any(is_open(" ".join(cell)) for cell in row.cells) and "~~" not in text:
-                self.questions.append(Paragraph(text, (row.a, row.b), "question", self.outline.place()[0]))
         made = [] if role == "question" else table_drafts(table, role, self.families, design=self.design)
+        verdicts = {row.a: row_verdict(table, row, self.marks) for row in table.rows} if made else {}
+        for row in table.rows:
+            text = tidy(" | ".join(" ".join(cell) for cell in row.cells))
+            unsettled = role == "question" and any(is_open(" ".join(cell)) for cell in row.cells)
+            if (unsettled and "~~" not in text) or verdicts.get(row.a) == "question":
+                self.questions.append(Paragraph(text, (row.a, row.b), "question", self.outline.place()[0]))
         for draft in made:
+            verdict = verdicts.get(draft.a)
+            if verdict:
+                draft.kind = "non_goal" if verdict == "non_goal" else None
             draft.section, draft.step = self.outline.place()
             self._keep(draft)
         return made
@@ -144,6 +154,23 @@ class Collector:
     def _leave_out(self, block: DocumentBlock) -> None:
         kind = block.kind if block.kind in ("item", "code") else "text"
         self.unmapped.append(Paragraph(tidy(block.text), (block.a, block.b), kind, self.outline.place()[0]))
+
+
+def belongs(block: DocumentBlock, draft: Draft, *, criteria: bool) -> bool:
+    """Whether a block goes on with an open requirement, or with its criteria."""
+    deeper = block.indent > draft.indent
+    if block.kind == "item":
+        # A list under "FR-01: The system shall support:" is the rest of that sentence.
+        if criteria:
+            return deeper or draft.source == "para"
+        adjacent = bool(draft.key) and not block.after_blank
+        introduced = draft.source == "para" and (draft.parts[-1].endswith(":") or adjacent)
+        listed = draft.source == "para" and len(draft.blocks) > 1 and draft.blocks[-1][0] == "item"
+        return (deeper and draft.source == "item") or introduced or (listed and not block.after_blank)
+    if deeper and (draft.source == "item" or draft.parts[-1].endswith((":", "\uff1a"))):
+        return True
+    label = label_of(block.text)[0].lower().replace(" ", "-")
+    return not block.after_blank and (bool(draft.key) or label in _BELONGS)
 
 
 def question(draft: Draft) -> Paragraph:

@@ -24,12 +24,14 @@ _ENDS_OPEN = re.compile(r"[?\uff1f]['\"”»」』)\]*_\s]*(?:\([^()]{0,80}\)\s*
 _NEVER = re.compile(
     r"\b(?:must|shall|should|may) not (?!(?:be able|exceed|lose|take|fail|hold|block|crash)\b)", re.IGNORECASE
 )
+_BREAK = re.compile(r"[.;]\s|\(")
 _LIMITED = re.compile(
-    r"\d|\b(?:if|when|while|where|unless|until|before|after|without|only|more|less|than|twice|both)\b", re.IGNORECASE
+    r"\d|\b(?:if|when|while|where|unless|until|before|after|without|only|more|less|than|twice|both|must (?!not\b))\b",
+    re.IGNORECASE,
 )
 
 
-class Wording:
+class PatternSet:
     """Regular expressions that are searched together. What must stand at the beginning is tried there only, what begins
     a word at the words only, and what is written in another script only in texts that have one.
     """
@@ -60,9 +62,9 @@ def _either(entries: Sequence[str]) -> str:
 
 
 @cache
-def wording(name: str) -> Wording:
+def wording(name: str) -> PatternSet:
     """All that the languages have under this name, for a text in lower case."""
-    return Wording(entries(name))
+    return PatternSet(entries(name))
 
 
 def entries(name: str) -> list[str]:
@@ -108,9 +110,10 @@ def is_struck(text: str) -> bool:
 def is_excluded(text: str) -> bool:
     """Whether the text keeps something from being built."""
     near = _plain(text)
-    if wording("excluded").search(near) or (wording("denies").search(near) and not wording("may").search(near)):
+    denies = wording("denies").search(near) and not wording("may").search(near) and "?" not in near
+    if denies or wording("excluded").search(near):
         return True
-    return bool(_NEVER.search(near)) and not _LIMITED.search(near)
+    return any(_NEVER.search(part) and not _LIMITED.search(part) for part in _BREAK.split(near))
 
 
 def _plain(text: str) -> str:

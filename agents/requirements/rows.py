@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 
 from agents.requirements.drafts import ID_WORD, Draft
 from agents.requirements.ids import IdMatch, bare_id, defined_id
-from agents.requirements.languages import is_excluded, says, wording
+from agents.requirements.languages import says, wording
+from agents.requirements.legend import Mark, verdict_of
 from agents.requirements.model import KINDS, Kind
 from agents.requirements.sections import Role, heading_role
 from agents.requirements.tables import Table, TableRow
@@ -20,7 +21,7 @@ ASIDE = frozenset(
     "état stan durum "
     "priorità prioriteit priorytet приоритет öncelik 优先级 優先度 우선순위 estado stato статус 状态".split()
 )
-_WONT = re.compile(r"\W{0,3}(?:won.?t|out\b|later\b)", re.IGNORECASE)
+_MAX_VERDICT = 30
 _TRACE = tuple("test cover trace task verif implement module component maps owner status file".split())
 
 
@@ -29,7 +30,7 @@ def table_drafts(table: Table, role: Role, families: frozenset[str], *, design: 
     if _is_register(table):
         return []
     ids = table.id_column()
-    names = [name.strip().strip("*_`").lower() for name in table.header]
+    names = [_name(name) for name in table.header]
     if ids >= 0:
         matches = [_id_of(row.cell(ids), families) for row in table.rows]
         if any(matches):
@@ -96,10 +97,29 @@ def _draft(row: TableRow, kind: Kind, text: str, names: list[str]) -> Draft:
     draft.blocks = [("table", row.a, row.b, " | ".join(row.cell(i) for i in range(len(row.cells))))]
     title = next((i for i, name in enumerate(names) if name in ("title", "name", "feature")), -1)
     draft.title = row.cell(title) if title >= 0 else ""
-    verdicts = [row.cell(i) for i, name in enumerate(names) if name in ASIDE]
-    if any(_WONT.match(c) or is_excluded(c) or says("rejected", c) for c in verdicts if 0 < len(c) <= 30):
-        draft.kind = "non_goal"
     return draft
+
+
+def row_verdict(table: Table, row: TableRow, marks: Mapping[str, Mark]) -> Mark | None:
+    """Whether a short cell says that the row is not built, or not decided."""
+    aside = [i for i, name in enumerate(table.header) if _name(name) in ASIDE]
+    for column in range(len(row.cells)):
+        cell = row.cell(column)
+        if not 0 < len(cell) <= _MAX_VERDICT:
+            continue
+        told = marks.get(cell) or (verdict_of(cell) if column in aside else None)
+        # Of must, should, could and won't.
+        if cell == "W" and column in aside and any(other.cell(column) == "M" for other in table.rows):
+            told = "non_goal"
+        if column and len(cell.split()) < 3 and says("ended", cell):
+            told = "non_goal"
+        if told:
+            return told
+    return None
+
+
+def _name(header: str) -> str:
+    return header.strip().strip("*_`").lower()
 
 
 def _only_values(table: Table) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal
 
-from agents.requirements.languages import Wording, entries, lowered
+from agents.requirements.languages import PatternSet, entries, lowered
 from agents.requirements.model import Kind
 from agents.requirements.rules import rules
 
@@ -62,13 +62,13 @@ def _qualities() -> re.Pattern[str]:
 
 
 @cache
-def _role_patterns() -> list[tuple[Role, Wording]]:
+def _role_patterns() -> list[tuple[Role, PatternSet]]:
     # Of all languages; the first role that fits counts, and what is open or excluded is asked for first.
     listed = rules("headings")["roles"]
     order: list[Role] = ["question", *listed]
     found = []
     for role in order:
-        found.append((role, Wording([*listed.get(role, ()), *entries(role)])))
+        found.append((role, PatternSet([*listed.get(role, ()), *entries(role)])))
     return found
 
 

@@ -43,6 +43,8 @@ def is_modal(text: str) -> bool:
 def asks(text: str) -> bool:
     """Whether the text is a question, maybe with a remark after it that demands nothing."""
     first, *others = split_sentences(text) or [""]
+    if others and len(first.strip("?\uff1f ").split()) == 2 and len(others[0].split()) > 3 and not ends_open(text):
+        return False  # "No signal? The entry is kept."
     return ends_open(text) or (ends_open(first) and not any(map(is_modal, others)))
 
 

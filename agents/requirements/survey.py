@@ -124,7 +124,7 @@ def _is_title(blocks: Sequence[DocumentBlock], index: int, inner: list[int], bel
         return True
     # Fields, values and cases are named in a word or two, or in lower case; statements are longer.
     texts = [blocks[child].text.strip("*_`~ ") for child in inner]
-    return sum(_states(words) for words in texts) * 2 > len(texts)
+    return sum(_states(words) for words in texts) * 2 > len(texts) - (text[-1] in "?\uff1f")
 
 
 def _states(text: str) -> bool:

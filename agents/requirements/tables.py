@@ -73,17 +73,20 @@ def pipe_table(lines: Sequence[str], start: int) -> Table | None:
 
 
 def separated_table(lines: Sequence[str], start: int) -> Table | None:
-    """The rows of a spreadsheet with semicolons between cells that begin at index `start`, if they do."""
-    width, stop = lines[start].count(";"), start
+    """The rows of a spreadsheet, with semicolons or tabs between cells, that begin at index `start`, if they do."""
+    sign = "\t" if "\t" in lines[start] else ";"
+    width, stop = lines[start].count(sign), start
     if not 2 <= width <= _MAX_COLUMNS:
         return None
-    if not any(heading_role(cell) == "functional" for cell in lines[start].split(";")):
+    if sign == ";" and not any(heading_role(cell) == "functional" for cell in lines[start].split(";")):
         return None  # an example of data
-    while stop < len(lines) and lines[stop].strip() and lines[stop].count(";") == width:
+    # Empty cells at the end of a row have no tabs.
+    least = width if sign == ";" else 1
+    while stop < len(lines) and lines[stop].strip() and least <= lines[stop].count(sign) <= width:
         stop += 1
     if stop - start < 3:
         return None
-    split = [[[cell.strip(' "')] for cell in line.split(";")] for line in lines[start:stop]]
+    split = [[[cell.strip(' "')] for cell in line.split(sign)] for line in lines[start:stop]]
     rows = [TableRow(start + n + 1, start + n + 1, cells) for n, cells in enumerate(split)]
     return Table(start + 1, stop, [cell[0] for cell in split[0]], rows[1:])
 

@@ -7,13 +7,17 @@ from typing import Literal
 
 from agents.requirements.drafts import Draft
 from agents.requirements.languages import is_excluded, is_open, is_struck, needs_clarification, says
+from agents.requirements.legend import legend_pairs
 from agents.requirements.model import Kind
 from agents.requirements.sections import heading_role
 from agents.requirements.sentences import asks, is_modal, label_of, split_sentences, user_story
 
 _WHOLE = re.compile(r"^(?:\*[^*]+\*|_[^_]+_|\((?:[^()]|\([^()]*\))+\)|\uff08[^\uff08\uff09]+\uff09)$")
-_LEGEND = re.compile(r"(?<![\w.])\w{1,3}\s?=\s?\w")
 _ANNOUNCES = re.compile(r"\b(?:the following|as follows|listed below)\b", re.IGNORECASE)
+# A criterion of EARS states behaviour of its own.
+_EARS = re.compile(r"(?:WHEN|IF|WHILE|WHERE|ONCE|AFTER|THE)\b.*\bSHALL\b", re.IGNORECASE)
+_THEN = frozenset("SHALL DANN ALORS ENTONCES ALLORA ENTÃO DAN WTEDY ТО".split())
+_CLAUSE_NUMBER = re.compile(r"^[*_]*(?:\d{1,2}(?:\.\d{1,3}){1,4}[.)]?\s+)?")
 Verdict = Kind | Literal["question"] | None
 
 
@@ -37,11 +41,18 @@ def of_sentence(sentence: str, *, letter: bool, rules: bool = False) -> Verdict:
     return "functional" if is_modal(sentence) or (letter and says("wish", sentence)) else None
 
 
+def is_criterion_of_ears(text: str) -> bool:
+    """Whether an item or a numbered clause is "WHEN … the system SHALL …", also in other languages."""
+    text = _CLAUSE_NUMBER.sub("", text)
+    words = re.findall(r"\w+", text)
+    return bool(_EARS.match(text)) or (text[:2].isupper() and not _THEN.isdisjoint(words))
+
+
 def is_aside(text: str) -> bool:
     """Whether a paragraph is an example, a legend, or a remark as a whole in brackets or in italics."""
     if user_story(text):
         return False
-    return bool(_WHOLE.match(text)) or len(_LEGEND.findall(text)) > 1 or says("example", text)
+    return bool(_WHOLE.match(text)) or bool(legend_pairs(text)) or says("example", text)
 
 
 def says_several(text: str) -> bool:
@@ -86,5 +97,6 @@ def introduces(text: str) -> bool:
         return True
     text = text.rstrip("*_ ")
     if text.endswith((":", "\uff1a")):
-        return len(split_sentences(text)) == 1
+        *before, last = split_sentences(text)
+        return not before or (len(last.split()) < 3 and not any(map(is_modal, before)))
     return bool(_ANNOUNCES.search(text)) and len(split_sentences(text)) == 1 and not is_modal(text)

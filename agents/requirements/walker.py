@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import re
 
-from agents.requirements.blocks import DocumentBlock
-from agents.requirements.collector import Collector, as_kind, kind_of, question, span_of
+from agents.requirements.blocks import CLAUSE, DocumentBlock
+from agents.requirements.collector import Collector, as_kind, belongs, kind_of, question, span_of
 from agents.requirements.drafts import Draft
 from agents.requirements.gherkin import has_scenario
 from agents.requirements.ids import IdMatch, worded_id
 from agents.requirements.languages import ends_open, is_excluded, is_open, is_struck, says
+from agents.requirements.legend import legend_pairs
 from agents.requirements.model import KINDS, Paragraph
 from agents.requirements.rows import ASIDE
 from agents.requirements.sections import Role, heading_role
 from agents.requirements.sentences import is_modal, label_of, split_sentences, tidy, user_story
 from agents.requirements.survey import NAMED, is_named, story_headings, title_items
-from agents.requirements.verdicts import introduces, is_aside, is_marked_out, is_withdrawn, of_sentence, says_several
+from agents.requirements.verdicts import (
+    introduces,
+    is_aside,
+    is_criterion_of_ears,
+    is_marked_out,
+    is_withdrawn,
+    of_sentence,
+    says_several,
+)
 
 _KINDS = frozenset(KINDS)
 _SCENARIO = re.compile(r"^(?:Scenario(?: Outline)?:|Given\s)")
 _STEP_WORD = re.compile(r"^(?:Given|When|Then|And|But|Examples:)\b|^\|")
 _DEMANDS = frozenset(("functional", "non_functional", "constraint"))
-_BELONGS = frozenset(
-    "target example examples note notes rationale log-schema schema details default priority estimate status".split()
-)
-# A criterion of EARS states behaviour of its own.
-_EARS = re.compile(r"^[*_]*(?:WHEN|IF|WHILE|WHERE|ONCE|AFTER|THE)\b.*\bSHALL\b", re.IGNORECASE)
 # Comments, definitions of terms, and fields of reStructuredText.
 _NO_TEXT = re.compile(r"<!--|:\s|:[\w-]+:")
 _ACTOR = re.compile(
@@ -46,7 +50,7 @@ class Walker(Collector):
         self.scenario = False
         self.list_role: Role | None = None
         self.titles, self.stories = title_items(blocks), story_headings(blocks)
-        self.ticks = any(b.ticked for b in blocks) and any(b.kind == "item" and not b.ticked for b in blocks)
+        self.ticks = any(b.box == "[x]" for b in blocks) and any(b.kind == "item" and b.box != "[x]" for b in blocks)
         self.list_indent = -1
         self.aside_next = False
 
@@ -64,9 +68,11 @@ class Walker(Collector):
                 self._scenario(block)
             elif index in self.titles:
                 self._list_title(block)
-            elif block.ticked and self.ticks:
+            elif block.box == "[x]" and self.ticks:
                 self._close()
                 self._leave_out(block)
+            elif block.box in self.marks:
+                self._marked(block)
             elif block.kind == "table":
                 self._table(block)
             elif block.kind == "code":
@@ -120,6 +126,14 @@ class Walker(Collector):
         else:
             self._leave_out(block)
 
+    def _marked(self, block: DocumentBlock) -> None:
+        """An item whose box says that it is dropped or open."""
+        self._close()
+        if self.marks[block.box] == "question":
+            self._ask(block)
+        else:
+            self._keep(self._draft(block, "non_goal"))
+
     def _list_title(self, block: DocumentBlock) -> None:
         self._close()
         role = heading_role(block.text)
@@ -148,14 +162,14 @@ class Walker(Collector):
         if found and (self.outline.role() != "mute" or found.certain):
             self._define(block, found)
             return
-        if self.open and self._belongs(block, self.open):
+        if self.open and belongs(block, self.open, criteria=self.open_criteria):
             self._attach(self.open, block, criterion=self.open_criteria)
             return
         if self._criteria_label(block):
             return
         label = label_of(block.text)[0]
         told = says("old", block.text) or is_aside(block.text) or (label and says("label_aside", label))
-        if block.kind == "para" and told and not is_open(block.text):
+        if block.kind == "para" and told and (not is_open(block.text) or legend_pairs(block.text)):
             self._close()
             self.aside_next = block.text.rstrip("*_ ").endswith((":", "\uff1a"))
             if self.aside_next:
@@ -163,10 +177,11 @@ class Walker(Collector):
             self._leave_out(block)
             return
         self._close()
-        if self.container and block.kind == "item" and _EARS.match(block.text):
+        clause = bool(CLAUSE.match(block.text))
+        if self.container and (clause or block.kind == "item") and is_criterion_of_ears(block.text):
             self._ears(self.container, block)
             return
-        if self.container and is_struck(block.text):
+        if self.container and (is_struck(block.text) or (clause and is_withdrawn(block.text))):
             self._keep(self._draft(block, "non_goal"))
             return
         if self.container and not (self.told and block.kind != "item"):
@@ -209,23 +224,6 @@ class Walker(Collector):
             self.container.add(block.text, span_of(block), criterion=True)
             return True
         return False
-
-    def _belongs(self, block: DocumentBlock, draft: Draft) -> bool:
-        deeper = block.indent > draft.indent
-        if block.kind == "item":
-            # A list under "FR-01: The system shall support:" is the rest of that sentence.
-            if self.open_criteria:
-                return deeper or draft.source == "para"
-            adjacent = bool(draft.key) and not block.after_blank
-            introduced = draft.source == "para" and (draft.parts[-1].endswith(":") or adjacent)
-            listed = draft.source == "para" and len(draft.blocks) > 1 and draft.blocks[-1][0] == "item"
-            return (deeper and draft.source == "item") or introduced or (listed and not block.after_blank)
-        if deeper and (draft.source == "item" or draft.parts[-1].endswith((":", "\uff1a"))):
-            return True
-        label = label_of(block.text)[0].lower().replace(" ", "-")
-        if block.after_blank:
-            return False
-        return bool(draft.key) or label in _BELONGS
 
     def _attach(self, draft: Draft, block: DocumentBlock, *, criterion: bool) -> None:
         label, rest = label_of(block.text)
@@ -283,7 +281,7 @@ class Walker(Collector):
         if labelled in _KINDS and role in _KINDS and role not in ("non_goal", "acceptance", "story", "goal"):
             role = labelled or role
         if block.kind == "item":
-            if label and says("label_aside", label):
+            if label and len(label.split()) < 3 and says("label_aside", label):
                 self._leave_out(block)
                 return
             if self.letter and not self.listed and role == "prose" and len(split_sentences(block.text)) > 1:
@@ -303,7 +301,10 @@ class Walker(Collector):
         if _NO_TEXT.match(block.text) or (block.kind == "para" and self.only_mentions(block.text)):
             self._leave_out(block)
         elif introduces(block.text) and not (role in _KINDS and rest) and not self.before_example:
-            intro = heading_role(block.text) or ("functional" if self.talk and role == "prose" else None)
+            intro = heading_role(split_sentences(block.text)[-1]) or (
+                "functional" if self.talk and role == "prose" else None
+            )
+            intro = "non_goal" if is_excluded(block.text) else intro
             if intro in ("non_goal", "acceptance", "question") or (len(block.text.split()) <= 6 and intro in _KINDS):
                 self.list_role = intro
             self._leave_out(block)
