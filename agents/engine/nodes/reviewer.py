@@ -18,7 +18,7 @@ from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, task_facts, unusable
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.opening import room_beside
-from agents.engine.nodes.removals import base_files, mentions, removed_names
+from agents.engine.nodes.removals import base_files, mentions, removed_names, tests_of
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.engine.waiting import Waiting, WaitReason
@@ -150,11 +150,13 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     diff = "".join(change.diff for change in changes)
     removed = [f"{path}: {name}" for path, names in removed_names(state, ctx).items() for name in names][:REMOVED]
     named = {*task.get("files", []), *tests, *(one.lock for one in languages()), *(one.manifest for one in languages())}
+    changed, is_test = {change.path for change in changes}, tests_of(state, ctx)  # which tests there are, it is shown
     about = partial(
         render,
         "task.review",
         **task_facts(task, ctx),
         beyond=[change.path for change in changes if change.path not in named][:REMOVED],
+        unchanged=[path for path in task.get("files", []) if path not in changed and not is_test(path)][:REMOVED],
         counts=" ".join(_about_tests(state)),
         removed=label("\n".join(removed), Source.MODEL) if removed else "",
         refused=label("\n".join(refused.get("reasons", ())), Source.MODEL),

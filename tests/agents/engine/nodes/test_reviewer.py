@@ -74,11 +74,12 @@ OTHER = '{"approved": false, "reasons": ["subtract instead"]}'
 def judged(tmp_path):
     """Run a task whose reviewer gives these verdicts one after the other."""
 
-    def run(monkeypatch, *verdicts, **replies):
+    def run(monkeypatch, *verdicts, task_files=("calc.py",), **replies):
         given = iter(verdicts)
         monkeypatch.setattr(reviewer, "parse_json", lambda text, schema: parse_json(next(given), schema))
         first = {"tester-tests": code("tests/test_calc.py", TESTS), "reviewer-review": APPROVED}
-        bench = Bench(tmp_path, first | replies, task(), switched_off=frozenset({"mutation"}))
+        wanted = task(files=list(task_files))
+        bench = Bench(tmp_path, first | replies, wanted, switched_off=frozenset({"mutation"}))
         return bench, bench.run()
 
     return run
@@ -150,6 +151,20 @@ def test_the_reviewer_sees_the_task_and_what_was_changed_beside_its_files(judged
     assert "Expected result:\n```from=model\nsums\n```" in prompt
     assert "Files of this task: calc.py\nAlso changed, though the task does not name them: helper.py\n" in prompt
     assert "The change is long" not in prompt
+
+
+def test_the_reviewer_is_told_which_files_of_the_task_are_untouched_and_tests_are_none_of_them(judged, monkeypatch):
+    files = ["calc.py", "calc.pyi", "tests/test_calc.py", "tests/test_more.py"]
+    bench, _ = judged(monkeypatch, APPROVED, task_files=files, **{"coder-code": code("calc.py", ADD)})
+    (prompt,) = prompts_of(bench, "review")
+    assert "\nFiles of the task that were not changed: calc.pyi\n" in prompt
+    assert "Also changed" not in prompt
+
+
+def test_nothing_is_said_of_untouched_files_where_all_were_changed(judged, monkeypatch):
+    bench, _ = judged(monkeypatch, APPROVED, **{"coder-code": code("calc.py", ADD)})
+    (prompt,) = prompts_of(bench, "review")
+    assert "that were not changed" not in prompt
 
 
 def test_a_long_change_is_judged_in_parts_that_leave_nothing_out(judged, monkeypatch):
