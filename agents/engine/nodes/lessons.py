@@ -198,7 +198,9 @@ def success_kept(state: TaskState, ctx: TaskContext) -> None:
     if "memory" in ctx.switched_off or ctx.lessons.problem or not candidate["files"]:
         return
     title, at = _line(task["title"]), counters["attempt"]
-    how = "the first try" if counters["repairs"] == 0 and counters["approach"] == 1 else f"try {at}"
+    # Versions that somebody found fault with: tests (also ones that were corrected then), a gate, the reviewer.
+    faulty = len(state["history"]["failures"]) + counters["gate_rounds"] + counters["review_rounds"]
+    how = f"try {faulty + 1}" if faulty else "the first try"
     made = [("files", candidate["files"]), ("tests", candidate["tests"]), ("packages", candidate["packages"])]
     parts = "; ".join(f"{name} {', '.join(sorted(many)[:NAMED])}" for name, many in made if many)
     cause, fix = _line(f"A task that worked at {how}: {title}"), _line(parts)

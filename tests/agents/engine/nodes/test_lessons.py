@@ -188,7 +188,16 @@ def test_a_lesson_that_was_switched_off_does_not_come_back_in_the_same_words(tmp
     assert len(cures(store)) == 1
 
 
-@pytest.mark.parametrize(("replies", "how"), [(REPLIES | {"coder-code": GOOD}, "the first try"), (CURED, "try 2")])
+WRONG_TEST = {
+    "tester-tests": TESTS.replace("== 5", "== 6"),
+    "coder-code": GOOD,
+    "coder-repair": DIAGNOSIS.format(cause="test_sum is wrong: 2 + 3 is 5"),
+    "tester-adjudicate": "Verdict: test\nReason: test_sum: 2 + 3 is 5\n\n" + TESTS,
+}
+CASES = [(REPLIES | {"coder-code": GOOD}, "the first try"), (CURED, "try 2"), (REPLIES | WRONG_TEST, "try 2")]
+
+
+@pytest.mark.parametrize(("replies", "how"), CASES)
 def test_a_merged_task_leaves_how_it_was_done_and_a_task_like_it_is_shown_that(tmp_path, store, replies, how):
     first = Bench(tmp_path / "first", replies, task(title="Adding up two numbers"), lessons=store)
     first.run()
