@@ -80,7 +80,7 @@ class DatabasePlanStore:
         found = documents.with_mentioned(rows, self._run.project)
         for row in found:
             if row["key"] in before:
-                row["text"] = f"{row['text']}\n  It is built as it was before: {before[row['key']]}"
+                row["text"] = f"{row['text']}\n  Built so far is its earlier wording: {before[row['key']]}"
         gone = [one.requirement for one in scope.dropped]
         return found + [
             {"key": row.key, "author_key": row.author_key, "kind": row.kind, "text": progress.dropped_words(row.text)}

@@ -169,7 +169,7 @@ def test_the_planner_is_given_what_a_replacement_touches(project: Project) -> No
     store = store_of(give(project, SECOND))
     rows = {row["key"]: row["text"] for row in store.requirements()}
     assert list(rows) == ["R2", "R4", "R3"]
-    assert "or as cancelled.\n  It is built as it was before: The user shall mark a to-do as done." in rows["R2"]
+    assert "or as cancelled.\n  Built so far is its earlier wording: The user shall mark a to-do as done." in rows["R2"]
     assert rows["R3"].startswith("No longer wanted: the code and the tests")
     assert store.background() == ["R1 (FR-1), built: The user shall add a to-do with a title."]
 
