@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agents.requirements.answers import answer_verdict
 from agents.requirements.blocks import DocumentBlock
 from agents.requirements.drafts import ID_WORD, Draft
 from agents.requirements.languages import is_open, says
@@ -95,6 +96,16 @@ class Collector:
     def _ask(self, block: DocumentBlock) -> None:
         self.questions.append(Paragraph(tidy(block.text), (block.a, block.b), "question", self.outline.place()[0]))
         self._leave_out(block)
+
+    def _answer(self, block: DocumentBlock) -> None:
+        """A question is open, built or dropped as its answer says."""
+        verdict = answer_verdict(block.text)
+        if verdict == "question":
+            self._ask(block)
+        elif self.outline.role() != "mute":
+            draft = self._draft(block, verdict or kind_of(self.outline.role()))
+            draft.title = block.marker
+            self._keep(draft)
 
     def take_as_wish(self, block: DocumentBlock) -> None:
         """All that the document says is one wish: it is the requirement, and what it leaves out is asked back."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agents.requirements.answers import join_answers
 from agents.requirements.blocks import parse_blocks
 from agents.requirements.collector import question
 from agents.requirements.documents import Document
@@ -25,7 +26,7 @@ def extract(source: Document | str) -> Extraction:
     Texts are the document's own words, with whitespace and list markers tidied; nothing is added. Lines count from 1.
     """
     lines = source.lines if isinstance(source, Document) else lines_of(source)
-    blocks = parse_blocks(lines)
+    blocks = join_answers(parse_blocks(lines))
     walker = Walker(blocks)
     walker.walk()
     if is_one_wish(blocks):

@@ -19,7 +19,7 @@ _STRUCK = re.compile(r"~~[^~]+~~")
 _NUMBER = re.compile(r"^\d{1,3}(?:\.\d{1,3})*[.):]?\s+")
 _MARKUP = "*_`#>|-–—·•☐☑ \t"
 _CLARIFY = re.compile(r"\[needs clarification|\btb[dc]\b", re.IGNORECASE)
-_ENDS_OPEN = re.compile(r"[?\uff1f]['\"”»」』)\]*_\s]*(?:\([^()]{0,80}\)\s*)?$")
+_ENDS_OPEN = re.compile(r"[?\uff1f\u061f]['\"”»」』)\]*_\s]*(?:\([^()]{0,80}\)\s*)?$")
 # "must not" keeps something from being built, unless it limits what is built.
 _NEVER = re.compile(
     r"\b(?:must|shall|should|may) not (?!(?:be able|exceed|lose|take|fail|hold|block|crash)\b)", re.IGNORECASE

@@ -9,7 +9,8 @@ from itertools import takewhile
 _HEADER = re.compile(
     r"^(?:from|to|cc|bcc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|envoyé|para|asunto|enviado|assunto|da|a|"
     r"oggetto|inviato|aan|onderwerp|verzonden|od|do|dw|temat|dotyczy|dnia|wysłano|от|кому|тема|дата|kimden|kime|konu|"
-    r"发件人|收件人|主题|日期|抄送|差出人|宛先|件名|日時|보낸 ?사람|받는 ?사람|제목|날짜)\s{0,2}[:\uff1a]\s?",
+    r"发件人|收件人|主题|日期|抄送|差出人|宛先|件名|日時|보낸 ?사람|받는 ?사람|제목|날짜|"
+    r"من|إلى|الموضوع|التاريخ|प्रेषक|प्रति|विषय|दिनांक)\s{0,2}[:\uff1a]\s?",
     re.IGNORECASE,
 )
 _OLDER = re.compile(

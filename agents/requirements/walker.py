@@ -55,7 +55,6 @@ class Walker(Collector):
         self.aside_next = False
 
     def walk(self) -> None:
-        """Go through all blocks once."""
         for index, block in enumerate(self.blocks):
             following = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
             aside, self.aside_next = self.aside_next, False
@@ -77,6 +76,9 @@ class Walker(Collector):
                 self._table(block)
             elif block.kind == "code":
                 self._code(block)
+            elif block.kind == "answer":
+                self._close()
+                self._answer(block)
             else:
                 self._text(block, following)
             if block.kind != "item" and not block.text.endswith((":", "\uff1a")):
@@ -127,7 +129,6 @@ class Walker(Collector):
             self._leave_out(block)
 
     def _marked(self, block: DocumentBlock) -> None:
-        """An item whose box says that it is dropped or open."""
         self._close()
         if self.marks[block.box] == "question":
             self._ask(block)
