@@ -61,6 +61,7 @@ class Language(Protocol):
     words: PromptWords
     test_command: tuple[str, ...]  # as it is shown
     runs_tasks: bool = True  # False: its files are read and checked in tasks of other languages only
+    never_run: tuple[str, ...] = ()  # ends of the names of source files that tools read and no program runs
     runtime: str = ""  # the program that runs it, where that is not the title
     manifest: str = ""  # the file that lists packages
     lock: str = ""  # the file that pins them, which the product writes
@@ -171,8 +172,13 @@ class Language(Protocol):
         """The file `old` with the definitions of `part`; all else stays byte for byte. Raises CannotMerge."""
         raise CannotMerge("a part of a file cannot stand for the file")
 
-    def mutants(self, source: str, *, seed: int, limit: int, lines: frozenset[int]) -> tuple[str, list[str]]:
-        """The text as mutants are written, and up to `limit` variants with one mistake on one of `lines`."""
+    def mutants(
+        self, source: str, *, seed: int, limit: int, lines: frozenset[int]
+    ) -> tuple[str, list[tuple[int, str]]]:
+        """The text as mutants are written, and up to `limit` variants with one mistake on one of `lines`.
+
+        Before each variant is the number of that line in `source`.
+        """
         return source, []
 
     # Running

@@ -25,11 +25,12 @@ MAX_LINES = 20_000  # a file longer than this was not written by hand; every lin
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file with one small mistake; `diff` shows it."""
+    """A file with one small mistake on a line of its source; `diff` shows it, without comments and layout."""
 
     path: str
     text: str
     diff: str
+    line: int
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,17 @@ class Result:
 def mutants_of(
     files: Mapping[str, str], base: Mapping[str, str], *, seed: str, limit: int = MAX_MUTANTS
 ) -> list[Mutant]:
-    """Up to `limit` mutants of the lines that differ from `base`, from each source file in turn.
+    """Up to `limit` mutants of the lines that differ from `base`, from each source file that runs in turn.
 
     The same for the same seed.
     """
     lists = []
     for path, text in sorted(files.items()):
-        if language := language_of(path):
+        if (language := language_of(path)) and not path.endswith(language.never_run):
             lines = changed_lines(base.get(path), text)
             number = random.Random(f"{seed}/{path}").randrange(2**31)  # noqa: S311 - a draw that can be repeated, no secret
             plain, found = language.mutants(text, seed=number, limit=limit, lines=lines)
-            lists.append([Mutant(path, wrong, _diff(path, plain, wrong)) for wrong in found])
+            lists.append([Mutant(path, wrong, _diff(path, plain, wrong, at), at) for at, wrong in found])
     return [mutant for row in zip_longest(*lists) for mutant in row if mutant is not None][:limit]
 
 
@@ -131,6 +132,8 @@ def changed_lines(before: str | None, after: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def _diff(path: str, before: str, after: str) -> str:
-    lines = list(unified_diff(before.splitlines(), after.splitlines(), path, path, n=2, lineterm=""))
-    return "\n".join(lines[:DIFF_LINES])
+def _diff(path: str, before: str, after: str, line: int) -> str:
+    """What differs, under the number of its line in the source: those of text without comments are nobody's."""
+    lines = unified_diff(before.splitlines(), after.splitlines(), path, path, n=2, lineterm="")
+    shown = [f"@@ near line {line} @@" if one.startswith("@@ ") else one for one in lines]
+    return "\n".join(shown[:DIFF_LINES])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.verify import REWARD_LINT, close_attempt, write_candidate
@@ -55,8 +53,7 @@ def partly_noticed(result: Result) -> str:
     """A sentence for the reviewer where the tests let some mistakes through, with their places."""
     if result.noticed == result.ran or not result.survivors:
         return ""
-    lines = ((one.path, re.search(r"^@@ -(\d+)", one.diff, re.MULTILINE)) for one in result.survivors[:SHOWN])
-    places = ", ".join(path + (f":{found[1]}" if found else "") for path, found in lines)
+    places = ", ".join(dict.fromkeys(f"{one.path}:{one.line}" for one in result.survivors[:SHOWN]))
     return (
         f"Of {result.ran} small mistakes put into the change, {result.noticed} were noticed; not those near {places}."
     )

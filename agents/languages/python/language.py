@@ -50,6 +50,7 @@ class Python(Language):
     name = "python"
     title = "Python"
     suffixes = (".py", ".pyi")
+    never_run = (".pyi",)
     labels = ("python", "py", "python3")
     words = PromptWords("python", "package/module.py", "tests/test_name.py", "pytest files", _RULES)
     test_command = ("python", "-m", "pytest", "-q")

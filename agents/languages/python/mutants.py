@@ -7,6 +7,7 @@ import copy
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from agents.languages.python import syntax
 
@@ -42,23 +43,28 @@ _BOUNDARY = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 
 @dataclass(frozen=True)
 class Wrong:
-    """A module with one mistake; `kind` is a name of trials.kinds."""
+    """A module with one mistake; `kind` is a name of trials.kinds, `line` the mistake's in the source."""
 
     text: str
     kind: str
+    line: int
 
 
 @dataclass(frozen=True)
 class _Change:
     kind: str
     make: Callable[[ast.AST], None]
+    line: int = 0  # of the part that is changed, where the node begins on another one
 
 
-def mutants_of(source: str, *, seed: int, limit: int, lines: frozenset[int]) -> tuple[str, list[str]]:
-    """The module as mutants are written, without comments and layout, and its mutants; none if it does not parse."""
+def mutants_of(source: str, *, seed: int, limit: int, lines: frozenset[int]) -> tuple[str, list[tuple[int, str]]]:
+    """The module as mutants are written, without comments and layout, and its mutants, each after its line in `source`.
+
+    None if it does not parse.
+    """
     try:
         found = wrongs(source, seed=seed, limit=limit, lines=lines)
-        return ast.unparse(syntax.parse(source)) + "\n", [wrong.text for wrong in found]
+        return ast.unparse(syntax.parse(source)) + "\n", [(wrong.line, wrong.text) for wrong in found]
     except (SyntaxError, ValueError, RecursionError):
         return source, []
 
@@ -71,15 +77,15 @@ def wrongs(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int]
     """
     tree = syntax.parse(source)
     sites = [
-        (at, choice)
-        for at, node in enumerate(ast.walk(tree))
-        if at < MAX_SITES and (lines is None or getattr(node, "lineno", -1) in lines)
-        for choice in range(len(_changes(node)))
+        (at, choice, line)
+        for at, node in enumerate(islice(ast.walk(tree), MAX_SITES))
+        for choice, change in enumerate(_changes(node))
+        if (line := change.line or getattr(node, "lineno", 0)) and (lines is None or line in lines)
     ]
     random.Random(f"{seed}").shuffle(sites)  # noqa: S311 - a draw that can be repeated, no secret
     found: list[Wrong] = []
     seen = {ast.unparse(tree)}
-    for at, choice in sites:
+    for at, choice, line in sites:
         if len(found) >= limit:
             break
         variant = copy.deepcopy(tree)
@@ -93,7 +99,7 @@ def wrongs(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int]
             continue
         if text not in seen:
             seen.add(text)
-            found.append(Wrong(text + "\n", change.kind))
+            found.append(Wrong(text + "\n", change.kind, line))
     return found
 
 
@@ -153,7 +159,7 @@ def _of_statements(node: ast.AST) -> Iterator[_Change]:
     if isinstance(body, list) and not isinstance(node, ast.Module | ast.ClassDef):
         for at, statement in enumerate(body):
             if isinstance(statement, ast.Assign | ast.AugAssign | ast.If | ast.Expr) and not _docstring(statement):
-                yield _dropped(at)
+                yield _dropped(at, statement.lineno)
 
 
 def _docstring(statement: ast.stmt) -> bool:
@@ -164,9 +170,9 @@ def _set(kind: str, name: str, value: object) -> _Change:
     return _Change(kind, lambda node: setattr(node, name, value))
 
 
-def _dropped(at: int) -> _Change:
+def _dropped(at: int, line: int) -> _Change:
     def drop(node: ast.AST) -> None:
         body = node.body  # type: ignore[attr-defined]  # only nodes that have a body come here
         body[at] = ast.Pass()
 
-    return _Change("step", drop)
+    return _Change("step", drop, line)

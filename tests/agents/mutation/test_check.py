@@ -37,6 +37,30 @@ def test_pages_data_and_text_that_is_no_program_have_no_mutants():
     assert mutants_of({"a.html": "<p>1</p>", "b.py": "def (", "c.py": ""}, {}, seed="s") == []
 
 
+LONG = "# A comment.\n\n" * 30 + CODE.replace("return", "# why\n\n    return")
+
+
+def test_a_mistake_is_placed_on_its_line_of_the_file_with_its_comments():
+    lines = LONG.splitlines()
+    found = mutants_of({"shape.py": LONG}, {}, seed="s")
+    assert {lines[one.line - 1].split()[0] for one in found} == {"if", "return"}
+    assert all(one.line > 60 and f"@@ near line {one.line} @@" in one.diff for one in found)
+
+
+def test_mistakes_stay_on_changed_lines_also_where_the_head_of_a_function_changed():
+    before = "def store(a):\n    log(a)\n    keep(a)\n"
+    after = before.replace("(a):", "(a, b):")
+    assert mutants_of({"shape.py": after}, {"shape.py": before}, seed="s") == []
+    added = before.replace("    keep", "    check(a)\n    keep")
+    assert {one.line for one in mutants_of({"shape.py": added}, {"shape.py": before}, seed="s")} == {3}
+
+
+def test_files_that_no_program_runs_have_no_mutants():
+    stub = "def area(a: int = 0, b: int = 1) -> int: ...\n"
+    assert mutants_of({"shape.pyi": stub}, {}, seed="s") == []
+    assert {one.path for one in mutants_of({"shape.py": CODE, "shape.pyi": stub}, {}, seed="s")} == {"shape.py"}
+
+
 def test_several_files_take_turns():
     found = mutants_of({"a.py": CODE, "b.py": CODE}, {}, seed="s", limit=4)
     assert [mutant.path for mutant in found] == ["a.py", "b.py", "a.py", "b.py"]

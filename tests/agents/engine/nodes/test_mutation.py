@@ -80,7 +80,6 @@ def test_code_without_anything_to_get_wrong_in_small_is_not_tried(tmp_path):
 
 @pytest.mark.parametrize(("noticed", "left"), [(2, 1), (3, 0)])
 def test_the_reviewer_is_told_where_tests_let_a_mistake_through(noticed, left):
-    diff = "--- a/calc.py\n+++ b/calc.py\n@@ -7,2 +7,2 @@\n-    return a + b\n+    return a - b\n"
-    said = partly_noticed(Result(3, noticed, (Mutant("calc.py", "", diff),) * left, 1.0, True))
+    said = partly_noticed(Result(3, noticed, (Mutant("calc.py", "", "", 7),) * left, 1.0, True))
     wanted = "Of 3 small mistakes put into the change, 2 were noticed; not those near calc.py:7."
     assert said == (wanted if left else "")
