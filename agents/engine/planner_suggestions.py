@@ -7,16 +7,18 @@ from itertools import count
 from typing import Any
 
 from agents.context import requirements_text
-from agents.engine.planner_context import PlanContext, say, system_turn
+from agents.engine.planner_context import PlanContext, say
 from agents.engine.structured_output import ask_structured
 from agents.events.effects import ErrorRaised
 from agents.llm.base import LLMError
+from agents.personas import PLANNER
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
-from agents.requirements.model import KINDS, Paragraph
+from agents.requirements.model import Kind, Paragraph
 
 LEFT_CHARS = 24_000  # of paragraphs without a requirement, about 8,000 tokens
 MOST = 20
+KINDS: tuple[Kind, ...] = ("functional", "non_functional", "constraint")  # a goal or a non-goal is nothing to build
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -47,17 +49,18 @@ def inferred(ctx: PlanContext, rows: list[dict[str, Any]], left: Sequence[Paragr
     """
     if not left:
         return []
+    explicit = [row for row in rows if row["origin"] == "explicit"]
     prompt = render(
         "plan.infer",
         project=ctx.project,
-        requirements=label(requirements_text(row for row in rows if row["origin"] == "explicit"), Source.DOCUMENT),
+        requirements=label(requirements_text(explicit), Source.DOCUMENT) if explicit else "",
         suggested=[row["text"] for row in rows if row["origin"] != "explicit"],
         left=label(clip("\n".join(f"{one.lines[0]}: {one.text}" for one in left), LEFT_CHARS), Source.DOCUMENT),
     )
     try:
         output = ask_structured(
             lambda asked, schema: say(ctx, asked, step="infer", key="plan/infer", schema=schema),
-            [system_turn(ctx)],
+            [as_turn("system", render("system.infer"), persona=PLANNER.name)],
             as_turn("user", prompt, step="infer"),
             SCHEMA,
             fill=True,
@@ -71,6 +74,7 @@ def inferred(ctx: PlanContext, rows: list[dict[str, Any]], left: Sequence[Paragr
     items = (output.value or {}).get("requirements", [])
     known = {" ".join(row["text"].lower().split()) for row in rows}
     keys = {row["key"] for row in rows}
+    named = {*keys, *(row.get("author_key") for row in rows)} - {"", None}
     numbers = (key for number in count(1) if (key := f"INF-{number:02d}") not in keys)
     added: list[dict[str, Any]] = []
     for item in items[:MOST] if isinstance(items, list) else []:
@@ -81,7 +85,7 @@ def inferred(ctx: PlanContext, rows: list[dict[str, Any]], left: Sequence[Paragr
             continue
         known.add(text.lower())
         kind = item.get("kind") if item.get("kind") in KINDS else "functional"
-        because = str(item.get("because_of", "")).strip()[:60]
+        because = str(item.get("because_of", "")).strip()
         reason = " ".join(str(item.get("reason", "")).split())[:500] or "The model gave no reason."
         added.append(
             {
@@ -91,7 +95,7 @@ def inferred(ctx: PlanContext, rows: list[dict[str, Any]], left: Sequence[Paragr
                 "lines": spans.get(item.get("line", 0), [0, 0]),
                 "acceptance": [],
                 "origin": "inferred",
-                "reason": f"{reason} (because of {because})" if because else reason,
+                "reason": f"{reason} (because of {because})" if because.partition(" ")[0] in named else reason,
             }
         )
     return added
