@@ -25,11 +25,13 @@ ReadOnly = Iterable[str] | Callable[[str], bool]
 class Applied:
     """`files` holds new contents by path (only what changed); `refused` the rest, with reasons meant for the model.
 
-    `removed` are definitions, by path, that go though nothing asked for it: a person decides.
+    `removed` are definitions, by path, that go though nothing asked for it: a person decides. `moved` gives the path in
+    the reply of files that got another name.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     removed: dict[str, list[str]] = field(default_factory=dict)
+    moved: dict[str, str] = field(default_factory=dict)
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 

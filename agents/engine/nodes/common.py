@@ -18,6 +18,7 @@ from agents.engine.nodes.removals import (
     base_files,
     came_with_dropped,
     cannot_run,
+    mentions,
     names_definition,
     only_added,
     or_among,
@@ -184,7 +185,7 @@ def request_files(
             applied = Applied(files={}, refused=[("reply", reason) for reason in reasons])
             break
         # What could not be used is not worth its place in the window: enough stays to see what is meant.
-        again = _refusal(reasons[:12])
+        again = _refusal([*reasons[:12], *_new_names(applied, reasons)])
         said = as_turn("assistant", clip(answer.text, UNUSABLE_CHARS))
         messages = [*messages[:-1], said, as_turn("user", again, step="again")]
     applied.removed = keeping.removed if applied.files else {}
@@ -194,6 +195,12 @@ def request_files(
             ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/merged/{path}"))
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
+
+
+def _new_names(applied: Applied, reasons: list[str]) -> list[str]:
+    """Where parts of the answer went that reasons name by a path which the answer does not have."""
+    named = [(new, old) for new, old in applied.moved.items() if any(mentions(reason, new) for reason in reasons)]
+    return [f"your tests for {old} went into {new}: {old} stays as it is" for new, old in named]
 
 
 def _refusal(reasons: list[str]) -> Material:

@@ -252,7 +252,8 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
         if made and not helpers and not test_changes(language, path, old, made):
             applied.files[path] = made
         elif part and (alone := language.new_part(old, new, helpers=True)):
-            applied.files[free_name(path, {*ctx.repository.files(state["base"]), *applied.files})] = alone
+            name = free_name(path, {*ctx.repository.files(state["base"]), *applied.files})
+            applied.files[name], applied.moved[name] = alone, path
         else:
             names = ", ".join(sorted(changes))[:300]
             reasons.append(f"{path}: its tests stay as they are ({names}); answer with new tests, in a new file.")

@@ -148,6 +148,16 @@ def test_new_tests_with_other_helpers_get_a_file_of_their_own(bench: Bench) -> N
     assert "def two():\n    return 5" in bench.merged("tests/test_calc_2.py")
 
 
+def test_a_complaint_about_a_file_that_the_tester_did_not_name_says_which_tests_went_there(bench: Bench) -> None:
+    answer = f"from calc import add\n\n\ndef two():\n    return 5\n\n\n{NEW_TEST.replace('5', 'two()')}"
+    bench.replies["tester-again"] = code("tests/test_calc.py", answer)
+    assert with_tests(bench, answer.replace("== two()", "== two() + three()"))["verdict"] == "merged"
+    said = {text for event in bench.event_log.of("thought") for text in event["blobs"]["prompt"]}
+    (prompt,) = [text for text in said if text.startswith("Your answer could not be used")]
+    assert "- tests/test_calc_2.py:9: three is neither defined nor imported\n" in prompt
+    assert "- your tests for tests/test_calc.py went into tests/test_calc_2.py: tests/test_calc.py stays" in prompt
+
+
 @pytest.mark.parametrize("served", ["FR-01", "FR-01 (LOGIN-7)", "FR-02"])
 def test_a_test_changes_when_the_requirement_it_was_written_for_does(bench: Bench, served: str) -> None:
     bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": served})
