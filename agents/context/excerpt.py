@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agents.context.calls import around, named
-from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, retrieve
+from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, pieces_of, retrieve
 from agents.languages.symbols import Symbols
 
 FITTING = 12  # definitions that the task does not name
@@ -18,7 +18,7 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
 
     "" when not even the names of its definitions fit.
     """
-    classes = [Piece(one.name, one.line, one.end, "", {}) for one in symbols.definitions if one.kind == "class"]
+    classes = _classes(symbols)
     left, lines = chars - len(_drawn(text, pieces, classes, {})), text.split("\n")
     if left < 0:
         return ""
@@ -34,6 +34,18 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
             shown[piece] = body
             left -= len(body)
     return _drawn(text, pieces, classes, shown)
+
+
+def what_changed(text: str, before: str, symbols: Symbols) -> str:
+    """The text with the definitions that `before` does not hold as they are; the others by name."""
+    lines, pieces = text.split("\n"), pieces_of(text, symbols)
+    bodies = {piece: "\n".join(lines[piece.line - 1 : piece.end]) for piece in pieces}
+    new = {piece: body for piece, body in bodies.items() if body not in before}
+    return _drawn(text, pieces, _classes(symbols), new)
+
+
+def _classes(symbols: Symbols) -> list[Piece]:
+    return [Piece(one.name, one.line, one.end, "", {}) for one in symbols.definitions if one.kind == "class"]
 
 
 def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: Mapping[Piece, str]) -> str:

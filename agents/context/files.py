@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from agents.context.calls import around, named
+from agents.context.calls import around, code_words, named
 from agents.context.documents import sections_of
 from agents.context.excerpt import excerpt
 from agents.context.index import Index, shared
@@ -26,6 +26,7 @@ from agents.workspace.repository import Repository
 STEP_TOKENS = 25_000  # most of one prompt: what is left of a 32k window is for the answer
 CHARS_PER_TOKEN = 3  # of code, on the safe side
 FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context beats a large one for a 7B model
+NAMED_CHARS = 12_000  # of an own file in which the task names what it is about
 CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
 NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
 LEAST_CHARS = 2_000  # of an own file, however little room there is
@@ -112,11 +113,7 @@ def outline(repository: Repository, sha: str, about: str) -> Material | str:
     Empty when there is no code yet.
     """
     blobs = repository.blobs(sha)
-    symbols = {
-        path: found
-        for path, found in shared.index(repository, sha).symbols.items()
-        if not (language_of(path) or language()).is_test(path)
-    }
+    symbols = {path: found for path, found in shared.index(repository, sha).symbols.items() if not _is_test(path)}
     drawn = repository_map(symbols, (), words_of(about))
     others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
     return View(drawn=drawn, left_out=others).text() if drawn else ""
@@ -141,14 +138,17 @@ class _Choice:
             path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rpartition("/")[2] in _NAMES
         ]
         least = {*_NOT_SHOWN, *(one.lock for one in languages())}
-        tests = {path for path in readable if (language_of(path) or language()).is_test(path)}
+        tests = {path for path in readable if _is_test(path)}
         quiet = {path for path in readable if path in tests or path in least or _ASIDE.search(path)} - first
         order = sorted(set(readable) - quiet - first, key=lambda path: (path.count("/"), path))
         unread = {path for path in wanted.own if path in blobs and path not in self._own}  # no text
         everything = sum(map(len, (*self._own.values(), *self._near.values()))) + sum(
             blobs[path].size for path in order
         )
-        if everything <= self._chars:
+        long_tests = any(
+            len(text) > TESTS_CHARS and _is_test(path) for path, text in {**self._own, **self._near}.items()
+        )
+        if everything <= self._chars and not long_tests:
             return Shown(
                 View(self._own, tests=self._near, others=self._texts(order), left_out=sorted(quiet | unread)).text()
             )
@@ -162,11 +162,15 @@ class _Choice:
         tests = self._tests(index, min(TESTS_CHARS, left))
         left -= sum(map(len, tests.values()))
         symbols = {path: index.symbols[path] for path in sorted({*order, *self._own} & index.symbols.keys())}
-        imports = _imports(symbols, own, index, min(IMPORTS_TOKENS, left // CHARS_PER_TOKEN))
+        imported = _imported(symbols, own, index)
+        mentioned = {word.lower() for path in own for word in _mentions(index, path)}
+        imports = repository_map(imported, (), mentioned, tokens=min(IMPORTS_TOKENS, left // CHARS_PER_TOKEN))
         left -= len(imports)
         words, chosen = words_of(wanted.about), list[str]()
         # Of no use while the task's own files are not whole.
-        for path in [] if parts else [path for path, _ in ranked(symbols, own, words) if path not in own][:NEIGHBOURS]:
+        linked = imported.keys() | _defining(code_words(wanted.about), symbols)
+        near = [] if any(not _is_test(path) for path in parts) else [path for path, _ in ranked(symbols, own, words)]
+        for path in [path for path in near if path in linked and path not in own][:NEIGHBOURS]:
             if blobs[path].size <= left - CHUNKS_CHARS:
                 chosen.append(path)
                 left -= blobs[path].size
@@ -222,15 +226,25 @@ def _own(files: Mapping[str, str], index: Index, about: str, chars: int) -> tupl
     whole, parts, waiting = {}, {}, len(files)
     for path, text in sorted(files.items(), key=lambda item: len(item[1])):
         waiting -= 1
-        if len(text) <= max(chars - LEAST_CHARS * waiting, LEAST_CHARS):
+        most = _most(path, index, about)
+        if len(text) <= min(most, max(chars - LEAST_CHARS * waiting, LEAST_CHARS)):
             whole[path] = text
         else:
             share = chars // (waiting + 1)
-            parts[path] = _part(path, text, index, about, max(LEAST_CHARS, share - min(CHUNKS_CHARS, share // 4)))
+            room = max(LEAST_CHARS, min(most, share - min(CHUNKS_CHARS, share // 4)))
+            parts[path] = _part(path, text, index, about, room)
         chars -= len(whole.get(path) or parts[path])
     return {path: whole[path] for path in files if path in whole}, {
         path: parts[path] for path in files if path in parts
     }
+
+
+def _most(path: str, index: Index, about: str) -> int:
+    """Characters of a file that are worth their reading: the rest of it is named."""
+    if _is_test(path):
+        return TESTS_CHARS  # a few show how they are written
+    chunks = [Chunk(path, piece) for piece in index.pieces.get(path, ())]
+    return NAMED_CHARS if named(about, chunks) else FILES_CHARS
 
 
 def _part(path: str, text: str, index: Index, about: str, room: int) -> str:
@@ -244,8 +258,8 @@ def _mentions(index: Index, path: str) -> Mapping[str, int]:
     return index.symbols[path].mentions if path in index.symbols else {}
 
 
-def _imports(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index, tokens: int) -> str:
-    """Signatures, of the files that the task's own import: definitions that these mention, and what belongs to them."""
+def _imported(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index) -> dict[str, Symbols]:
+    """Of the files that the task's own import, the definitions that these mention and what belongs to them."""
     found = {}
     for path in symbols.keys() - set(own):
         written = language_of(path)
@@ -254,5 +268,13 @@ def _imports(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index, t
         kept = tuple(one for one in symbols[path].definitions if {one.name, one.inside} & used)
         if word and kept:
             found[path] = Symbols(kept)
-    words = {word.lower() for path in own for word in _mentions(index, path)}
-    return repository_map(found, (), words, tokens=tokens)
+    return found
+
+
+def _defining(names: Set[str], symbols: Mapping[str, Symbols]) -> set[str]:
+    """The files that define one of these names."""
+    return {path for path, one in symbols.items() if not names.isdisjoint(each.name for each in one.definitions)}
+
+
+def _is_test(path: str) -> bool:
+    return (language_of(path) or language()).is_test(path)

@@ -13,7 +13,6 @@ from agents.engine.best_try import better_before
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.common import (
     add_messages,
-    add_tests,
     is_long,
     lessons_text,
     near_the_limit,
@@ -26,6 +25,7 @@ from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import paths_of, tests_of
+from agents.engine.nodes.shown_tests import add_tests, tests_text
 from agents.engine.nodes.verify import write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.events.lifecycle import AttemptTakenBack
@@ -60,7 +60,7 @@ def _candidate(
     without_code = replaces_tests(state["task"])
     unseen = strategy == "first" and "tests" in ctx.switched_off  # what failed is seen with the trace
     messages = add_code(state, ctx, messages) if strategy not in ("first", "fresh") else messages
-    messages, messages_read = add_messages(state, ctx, messages if unseen else add_tests(state, messages))
+    messages, messages_read = add_messages(state, ctx, messages if unseen else add_tests(state, ctx, messages))
     dispute = _disagrees if strategy == "review" else partial(_blames_test, state) if strategy == "repair" else None
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     try:
@@ -146,8 +146,8 @@ def _disagrees(reply: Reply) -> tuple[str, str] | None:
 def code(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The first version."""
     ctx = runtime.context
-    shown = {} if "tests" in ctx.switched_off else state["candidate"]["tests"]
-    messages = opening(state, ctx, CODER, "code", tests=files_text(shown))
+    tests = "" if "tests" in ctx.switched_off else tests_text(state, ctx)
+    messages = opening(state, ctx, CODER, "code", tests=tests)
     changed = _candidate(state, ctx, messages, step="code", strategy="first")
     return updated(changed, {"memory": {"shown": ids(state["memory"]["lessons"])}})
 
@@ -251,8 +251,7 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         return _answer_again(state, ctx, begun)
     begun = updated(without_failed(state), {"counters": {"approach": used["approach"] + 1}})
     again = updated(state, begun)
-    tests = files_text(state["candidate"]["tests"])
-    messages = opening(again, ctx, CODER, "code", tests=tests, avoid=to_avoid(state))
+    messages = opening(again, ctx, CODER, "code", tests=tests_text(state, ctx), avoid=to_avoid(state))
     changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
     if "candidate" not in changed:
         return changed

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from agents.context import files_text, requirements_text
-from agents.context.parts import PERSON_SAYS, TESTS_NOW
+from agents.context import requirements_text
+from agents.context.parts import PERSON_SAYS
 from agents.engine.ask import Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
@@ -261,13 +261,6 @@ def add_messages(state: TaskState, ctx: TaskContext, messages: list[Message]) ->
         return messages, len(words)
     said = "\n".join(f"- {' '.join(text.split())[:2000]}" for text in new[-10:])
     return added(messages, PERSON_SAYS, Material(said, {Source.PERSON})), len(words)
-
-
-def add_tests(state: TaskState, messages: list[Message], heading: str = TESTS_NOW) -> list[Message]:
-    """Add tests that this conversation was not shown as they are: the tester corrected some, or they were merged."""
-    said = "\n".join(message["content"] for message in messages)
-    new = {path: text for path, text in state["candidate"]["tests"].items() if text.rstrip() not in said}
-    return added(messages, heading, files_text(new)) if new else messages
 
 
 def added(messages: list[Message], heading: str, text: Material) -> list[Message]:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents.context import files_text
 from agents.engine.ask import Question, ask_together
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.nodes.coder import to_avoid, without_failed
@@ -21,6 +20,7 @@ from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
+from agents.engine.nodes.shown_tests import tests_text
 from agents.engine.nodes.verify import run_tests, write_candidate
 from agents.engine.policy import left_of, prices
 from agents.engine.state import TaskState, key_of, updated
@@ -243,7 +243,7 @@ class _Drawing:
         return updated(self.state, change)
 
     def _opening(self, one: TaskState) -> list[Message]:
-        tests = files_text(one["candidate"]["tests"])
+        tests = tests_text(one, self.ctx)
         return add_messages(one, self.ctx, opening(one, self.ctx, CODER, "code", tests=tests, avoid=self.avoid))[0]
 
     def _question(self, number: int) -> Question:

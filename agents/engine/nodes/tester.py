@@ -11,7 +11,6 @@ from agents.engine.effects import effect
 from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import (
     add_messages,
-    add_tests,
     is_long,
     near_the_limit,
     one_line,
@@ -20,6 +19,7 @@ from agents.engine.nodes.common import (
 )
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
+from agents.engine.nodes.shown_tests import add_tests
 from agents.engine.nodes.verify import command_ran, write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.engine.verdict import verdict_of
@@ -164,7 +164,7 @@ def _again(
 ) -> tuple[TaskState, Reply, Applied]:
     """A further turn of the tester's conversation, which may leave the tests as they are."""
     said: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt, step=step)]
-    messages = add_tests(state, said, heading=TEST_FILES_NOW)  # what was merged is not what was sent
+    messages = add_tests(state, ctx, said, heading=TEST_FILES_NOW)  # what was merged is not what was sent
     messages, reply, applied = request_files(
         state,
         ctx,

@@ -82,3 +82,33 @@ def test_the_nearest_of_several_tests_is_shown_most_of(tmp_path) -> None:
     counts = [shown.count(f"def test_{name}_") for name in names]
     assert counts[0] > counts[1] > 0
     assert counts[3] == 0
+
+
+def test_a_file_is_whole_beside_the_tasks_own_only_if_these_import_it_or_the_task_names_what_it_defines(
+    tmp_path,
+) -> None:
+    padding = {f"pad/part_{number}.py": f"def part_{number}():\n    return '{'x' * 1_500}'\n" for number in range(20)}
+    repository, sha = repository_of(tmp_path, SHOP | padding)
+    shown = existing_files(repository, sha, ["shop/basket.py"], "The total, as `part_7` makes it").text
+    others = shown.partition("Other files:")[2].partition("Code of other files")[0]
+    assert "path=shop/money.py" in others
+    assert "path=pad/part_7.py" in others
+    assert "path=pad/part_8.py" not in others
+
+
+def test_of_a_long_file_in_which_the_task_names_something_a_part_is_enough(tmp_path) -> None:
+    code = "".join(f"def f{number}(x):\n    return '{'y' * 900}'\n\n\n" for number in range(24))
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": code, "shop/more.py": code[:3_000]})
+    assert "Parts of shop/long.py" in existing_files(repository, sha, ["shop/long.py"], "`f7` takes no argument").text
+    assert "Parts of" not in existing_files(repository, sha, ["shop/long.py"], "It is too slow").text
+
+
+def test_of_a_long_test_file_of_the_task_a_few_tests_are_shown(tmp_path) -> None:
+    tests = "".join(
+        f"def test_{number}():\n    assert {number} == int('{'0' * 200}{number}')\n\n\n" for number in range(60)
+    )
+    repository, sha = repository_of(tmp_path, SHOP | {"tests/test_numbers.py": tests})
+    shown = existing_files(repository, sha, ["tests/test_numbers.py", "shop/money.py"], "Numbers of the shop").text
+    assert "Parts of tests/test_numbers.py, a file of 240 lines" in shown
+    assert 'def plus(self, other: "Money")' in shown
+    assert len(shown) < 9_000

@@ -1,0 +1,33 @@
+"""What the coder is shown of tests in a file that is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
+
+pytestmark = pytest.mark.bubblewrap
+OLD = "from calc import sub\n\n\n" + "".join(
+    f"def test_sub_{number}():\n    # {'why ' * 40}\n    assert sub({number}, 0) == {number}\n\n\n"
+    for number in range(30)
+)
+CALC = "def sub(a, b):\n    return a - b\n"
+NEW = "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5\n"
+
+
+def test_of_a_long_test_file_the_coder_sees_what_is_new_and_the_names_of_the_rest(tmp_path) -> None:
+    both = code("calc.py", f"{CALC}\n\ndef add(a, b):\n    return a + b")
+    bench = Bench(
+        tmp_path,
+        {"tester-tests": code("tests/test_calc.py", NEW), "coder-code": both, "reviewer-review": APPROVED},
+        task(files=["calc.py", "tests/test_calc.py"]),
+    )
+    bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD})
+    assert bench.run()["verdict"] == "merged"
+    asked = [one for one in bench.event_log.of("thought") if one["payload"]["step"] == "code"]
+    told = asked[0]["blobs"]["prompt"][-1].partition("The tests your code must pass")[2]
+    assert "def test_sum():\n    assert add(2, 3) == 5" in told
+    assert "from calc import sub" in told
+    assert "not shown: test_sub_0, test_sub_1" in told
+    assert "assert sub(" not in told
+    assert "def test_sub_29" in bench.merged("tests/test_calc.py")
