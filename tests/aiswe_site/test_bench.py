@@ -77,12 +77,11 @@ def ours(tmp_path, *words):
 
 @pytest.mark.bubblewrap
 def test_two_sessions_with_one_memory_are_set_side_by_side(tmp_path):
-    for name in ("first", "second"):
+    for name, lessons in (("first", "shown 0, helped 0, learned 1"), ("second", "shown 1, helped 1, learned 1")):
         memory = ("--model", "reference", "--memory", str(tmp_path / "memory"), "--strategy", "best", "--samples", "2")
         done = ours(tmp_path, *memory, "--limit", "1", "--out", str(tmp_path / name))
         assert done.returncode == 0, done.stderr
-        assert "holds 0 lessons" in done.stderr
-        assert "lessons: shown 0, helped 0, learned 0" in done.stdout
+        assert f"lessons: {lessons}" in done.stdout  # nothing failed: how the task was done
     folders = (str(tmp_path / "first"), str(tmp_path / "second"))
     compared = aiswe("bench", "compare", *folders, home=tmp_path / "home")
     assert compared.returncode == 0, compared.stderr

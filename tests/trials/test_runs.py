@@ -41,11 +41,11 @@ def test_a_second_session_is_shown_what_the_first_has_learned_and_needs_fewer_tr
     assert (first["resolved"], first["iterations"]["mean"], first["lessons"]) == (
         2,
         2.0,
-        {"shown": 0, "helped": 0, "learned": 2},
+        {"shown": 0, "helped": 0, "learned": 4},  # of each task its failure, and how it was done
     )
     second = run_plan(plan_of(tmp_path, store, backend), Session(tmp_path / "two", {}))
     assert (second["resolved"], second["iterations"]["mean"]) == (2, 1.0)
-    assert second["lessons"] == {"shown": 2, "helped": 2, "learned": 0}
+    assert second["lessons"] == {"shown": 4, "helped": 4, "learned": 2}
     assert all(track.shown == track.helped == 1 for track in store.tracks([one.id for one in store.all()]).values())
     off = run_plan(plan_of(tmp_path, store, backend, off=frozenset({"memory"})), Session(tmp_path / "off", {}))
     assert (off["iterations"], off["lessons"]["shown"]) == (first["iterations"], 0)
