@@ -28,10 +28,12 @@ CHARS_PER_TOKEN = 3  # of code, on the safe side
 FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context beats a large one for a 7B model
 NAMED_CHARS = 12_000  # of an own file in which the task names what it is about
 CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
+FITTING, FITTING_BESIDE = 6, 2  # pieces of other files that only share words with the task; where it names code
 NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
 LEAST_CHARS = 2_000  # of an own file, however little room there is
 TESTS, TESTS_CHARS = 3, 6_000  # existing tests of a task's files
 IMPORTS_TOKENS = 400
+BESIDE_TOKENS = 400  # of the map, where a task's own files are shown
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
@@ -43,9 +45,13 @@ _NOT_SHOWN = (".gitignore", "README.md")
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown, and how near its pieces were by meaning; None when no model was asked."""
+    """What is shown, which own files only in parts, and how near its pieces were by meaning.
+
+    `nearness` is None when no model was asked.
+    """
 
     text: Material
+    parts: frozenset[str] = frozenset()
     nearness: Nearness | None = None
 
 
@@ -176,13 +182,16 @@ class _Choice:
                 left -= blobs[path].size
         chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
         pieces = self._pieces(chunks, max(0, min(CHUNKS_CHARS, left)))
-        room = min(MAP_TOKENS, max(0, wanted.tokens - (self._chars - left) // CHARS_PER_TOKEN))
+        # Beside files that are there the map is for what one might look for, not for what to build on.
+        room = min(
+            BESIDE_TOKENS if self._own else MAP_TOKENS, max(0, wanted.tokens - (self._chars - left) // CHARS_PER_TOKEN)
+        )
         drawn = repository_map(symbols, own, words, tokens=room, without=[*chosen, *self._own])
         on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
         hidden = hidden | (set(order) - set(chosen) - on_map) | (self._near.keys() - tests.keys())
         left_out = near_first(sorted(hidden), own)
         view = View(whole, parts, self._own, tests, imports, self._texts(chosen), pieces, drawn, left_out)
-        return Shown(view.text(), self._asked.found if self._asked is not None else None)
+        return Shown(view.text(), frozenset(parts), self._asked.found if self._asked is not None else None)
 
     def _tests(self, index: Index, room: int) -> dict[str, str]:
         """Existing tests, half of the room for the nearest: of many files a few lines each tell nothing."""
@@ -201,7 +210,7 @@ class _Choice:
         for one in named(about, chunks):
             told.setdefault((one.path, one.name), one)  # of overloads the first
         related = around([one for one in told.values() if one.path in own], chunks)
-        fitting = retrieve(about, chunks, chars=room, near=self._asked)
+        fitting = retrieve(about, chunks, limit=FITTING_BESIDE if told else FITTING, chars=room, near=self._asked)
         found = list[Chunk]()
         for one in dict.fromkeys([*told.values(), *related, *fitting]):
             if one.path not in own and len(one.text) <= room:  # there it stands in its place already

@@ -43,21 +43,25 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
         lessons=lessons_text(state["memory"]["lessons"]),
-        long=[path for path, text in own.items() if is_long(text)],
         failing=_failing(ctx, {*files, *nearest}, about),
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),
     )
     system = system_turn(persona, ctx, task)
-    left = room_beside(ctx, persona, [system, as_turn("user", message(existing=""))]) - OFFERED_TOKENS * is_coder
+    left = (
+        room_beside(ctx, persona, [system, as_turn("user", message(existing="", long=list(own)))])
+        - OFFERED_TOKENS * is_coder
+    )
     tests = [path for path in nearest if path not in state["candidate"]["tests"]]
     wanted = Wanted((*files, *_readme(state, ctx)), tuple(tests), about, task.get("passages", ""), left)
     shown = existing_files(ctx.repository, state["base"], wanted, ctx.knowledge.meaning)
     existing = [shown.text]
     if is_coder:
         existing.append(offered(state, ctx, about, own, shown.nearness))
+    # What is shown in parts cannot be sent whole.
+    long = [path for path, text in own.items() if is_long(text) or path in shown.parts]
     labels = {"task": task["key"], "approach": state["counters"]["approach"], "step": step}
-    return [system, as_turn("user", message(existing=joined(existing)), **labels)]
+    return [system, as_turn("user", message(existing=joined(existing), long=long), **labels)]
 
 
 def about_of(task: Mapping[str, Any]) -> str:

@@ -112,3 +112,11 @@ def test_of_a_long_test_file_of_the_task_a_few_tests_are_shown(tmp_path) -> None
     assert "Parts of tests/test_numbers.py, a file of 240 lines" in shown
     assert 'def plus(self, other: "Money")' in shown
     assert len(shown) < 9_000
+
+
+def test_where_the_task_names_code_little_is_added_that_only_shares_its_words(tmp_path) -> None:
+    code = "".join(f"def amount_{number}(amount):\n    return 'amount {'y' * 400}'\n\n\n" for number in range(60))
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": f"{code}def split(x):\n    return x\n"})
+    shown = existing_files(repository, sha, ["shop/long.py"], "`split` loses an amount of the amount").text
+    assert "def split(x)" in shown
+    assert shown.count("return 'amount") <= 3

@@ -99,3 +99,10 @@ def test_tester_and_coder_are_told_which_tests_of_the_tasks_files_fail_already(t
     lines = "tests/test_far.py::test_add_of_names\ntests/test_calc.py::test_one_is_one: assert 1 == 2 more\n"
     for step in ("tests", "code"):
         assert f"has to pass:\n```from=test-output\n{lines}```" in prompts[step]
+
+
+def test_what_is_shown_in_parts_is_not_asked_for_whole(begun):
+    wide = "ZERO = 0\n" + "".join(f"def f{number}(x):\n    return '{'y' * 700}'\n" for number in range(40))
+    first = begun({"calc.py": wide}, description="`f7` takes a number.")["code"][1]
+    assert "Parts of calc.py" in first
+    assert "calc.py: long; send only what changes" in first
