@@ -24,6 +24,15 @@ def clip(text: str, limit: int) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
 
 
+def summary_text(report: Mapping[str, Any]) -> str:
+    """A test run in one line: why it could not be judged, else its counts."""
+    problem = str(report.get("problem") or "")
+    if not problem:
+        return counts_text(report).rstrip(".")
+    is_path = not {"/", "."}.isdisjoint(problem.partition(" ")[0])
+    return problem if is_path else problem[:1].upper() + problem[1:]
+
+
 def counts_text(report: Mapping[str, Any]) -> str:
     """ "3 passed, 1 failed" in words; says so when nothing ran."""
     names = ("passed", "failed", "errors", "skipped")

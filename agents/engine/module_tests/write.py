@@ -22,7 +22,7 @@ from agents.llm.base import LLMError, Message
 from agents.mutation.check import check, mutants_of
 from agents.personas import TESTER
 from agents.prompts.provenance import Source, as_turn, label, render
-from agents.repair.feedback import counts_text, trace_text
+from agents.repair.feedback import counts_text, summary_text, trace_text
 from agents.repair.signature import signature_of
 from agents.replies.types import Reply
 from sandbox.base import Sandbox
@@ -203,7 +203,7 @@ def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestRepo
     plain = asdict(report)
     ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
     tests = TestsRan(
-        summary=str(report.problem or "").capitalize() or counts_text(plain).rstrip("."),
+        summary=summary_text(plain),
         outcome="ok" if report.ok else "fail",
         error_signature="" if report.ok else signature_of(plain),
         **{part: plain[part] for part in ("passed", "failed", "errors", "skipped", "failures")},

@@ -113,11 +113,14 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     except OverBudget:
         # Without an argument the test stands; the approach that would come next is where the task ends.
         return {"verdict": "kept" if reviewed else "code"}
-    choice = reply.verdict.choice if reply.verdict is not None else ""
+    # A correction says by itself that the test is wrong.
+    corrected = any(text != candidate["tests"].get(path) for path, text in applied.files.items())
+    choice = reply.verdict.choice if reply.verdict is not None else "test" if corrected else ""
     wrong = "test" if choice == "test" and applied.files else "code" if choice == "code" and not reviewed else "neither"
     signature = "" if reviewed else history["signatures"][-1]
     keys = [requirement["key"] for requirement in state["task"].get("requirements", [])]
-    reason = (reply.verdict.reason if reply.verdict is not None else "") or "no reason was given"
+    reason = reply.verdict.reason if reply.verdict is not None else one_line(reply.thought)
+    reason = reason or "no reason was given"
     without = "it brought no usable correction of the test that it holds to be wrong: "
     stands = f"The tests stand: {'' if choice != 'test' else without}{reason}"
     event = Adjudicated(

@@ -29,7 +29,7 @@ from agents.events.effects import (
 from agents.events.reasoning import AttemptRepeated
 from agents.languages.base import Language
 from agents.languages.registry import language_of, language_of_task
-from agents.repair.feedback import counts_text
+from agents.repair.feedback import summary_text
 from agents.repair.known import problem_of
 from agents.repair.signature import error_kind, signature_of
 from agents.workspace.repository import Worktree
@@ -158,7 +158,7 @@ def run_tests(
         ctx.event_log.emit(command_ran(argv, found, backend), attempt=number, key=key)
     signature = "" if report.get("ok") else signature_of(report)
     branch = report.get("branch_coverage")
-    summary = str(report.get("problem") or "").capitalize() or counts_text(report).rstrip(".")
+    summary = summary_text(report)
     notes = report.get("notes", [])
     tests = TestsRan(
         summary=" · ".join([summary, *([f"branch {branch:.0f} %"] if branch is not None else []), *notes]),

@@ -76,11 +76,14 @@ def wrongs(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int]
     Raises SyntaxError for text that is no Python.
     """
     tree = syntax.parse(source)
+    typing = _annotations(tree)
     sites = [
         (at, choice, line)
         for at, node in enumerate(islice(ast.walk(tree), MAX_SITES))
         for choice, change in enumerate(_changes(node))
-        if (line := change.line or getattr(node, "lineno", 0)) and (lines is None or line in lines)
+        if node not in typing
+        and (line := change.line or getattr(node, "lineno", 0))
+        and (lines is None or line in lines)
     ]
     random.Random(f"{seed}").shuffle(sites)  # noqa: S311 - a draw that can be repeated, no secret
     found: list[Wrong] = []
@@ -101,6 +104,12 @@ def wrongs(source: str, *, seed: int = 0, limit: int = 40, lines: frozenset[int]
             seen.add(text)
             found.append(Wrong(text + "\n", change.kind, line))
     return found
+
+
+def _annotations(tree: ast.AST) -> set[ast.AST]:
+    """All nodes of annotations: a mistake there changes nothing that a test could notice."""
+    found = [getattr(node, name, None) for node in ast.walk(tree) for name in ("annotation", "returns")]
+    return {inner for one in found if isinstance(one, ast.AST) for inner in ast.walk(one)}
 
 
 def _changes(node: ast.AST) -> list[_Change]:

@@ -60,6 +60,16 @@ def test_an_adjudication_without_a_verdict_is_asked_for_again(bench):
     assert bench.event_log.of("adjudication")[0]["summary"] == "The code is wrong: 2 + 3 is 5"
 
 
+def test_a_correction_without_a_verdict_says_that_the_test_is_wrong(bench):
+    wrong = TESTS.replace("== 5", "== -1")
+    bench.replies |= {"tester-tests": wrong, "coder-code": GOOD, "coder-repair": BLAMES}
+    bench.replies["tester-adjudicate"] = f"The engineer is right. Here is the corrected test:\n\n{TESTS}"
+    assert bench.run()["verdict"] == "merged"
+    (judged,) = bench.event_log.of("adjudication")
+    assert judged["payload"]["verdict"] == "test"
+    assert judged["summary"].startswith("The test is wrong: The engineer is right.")
+
+
 def test_a_failure_that_was_judged_is_not_disputed_again_and_the_refusal_says_so(bench):
     bench.replies |= {
         "tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5, says FR-01",

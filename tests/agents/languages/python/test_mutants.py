@@ -57,3 +57,12 @@ def test_text_that_is_no_python_is_an_error():
 
 def test_code_without_anything_to_get_wrong_has_no_mutants():
     assert mutants('"""Only words."""\n') == []
+
+
+def test_no_mistake_is_put_into_an_annotation():
+    source = (
+        "def first(rows: list | tuple, least: int = 3) -> int | None:\n    found: int | str = 0\n    return found\n"
+    )
+    texts = [one.text for one in wrongs(source)]
+    assert texts
+    assert all("rows: list | tuple" in text and "-> int | None" in text and ": int | str" in text for text in texts)
