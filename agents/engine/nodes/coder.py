@@ -41,7 +41,11 @@ from agents.replies.types import Diagnosis, Reply
 
 DIFF_CHARS = 8_000  # of a change that a reviewer refused
 IN_DOUBT, DISAGREES = "the test", "the objection"  # what the coder holds to be wrong, in the place of a path
-_WRONG_TEST = re.compile(r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake)", re.IGNORECASE)
+_WRONG_TEST = re.compile(
+    r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake|invalid|asks for what"
+    r"|do(?:es)? not (?:say|ask|follow))",
+    re.IGNORECASE,
+)
 _DISAGREE = re.compile(r"^\W*disagree\W*:\W*(\w.*(?:\n.*\S.*)*)", re.IGNORECASE | re.MULTILINE)
 
 

@@ -159,7 +159,8 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         unchanged=[path for path in task.get("files", []) if path not in changed and not is_test(path)][:REMOVED],
         counts=" ".join(_about_tests(state)),
         removed=label("\n".join(removed), Source.MODEL) if removed else "",
-        refused=label("\n".join(refused.get("reasons", ())), Source.MODEL),
+        refused=label("\n".join([*refused.get("reasons", ()), *refused.get("others", ())]), Source.MODEL),
+        accepted=refused.get("accepted", False),
         same=diff == refused.get("diff"),
         answer=label(refused.get("answer", ""), Source.MODEL),
         of_tests=refused.get("of_tests", False),
@@ -216,7 +217,15 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         return {"verdict": "escalate", "escalation": why}
     rejected: TaskState = {
         "verdict": "wrong_tests" if wrong else "rejected",
-        "history": {"refused": {"diff": diff, "reasons": wrong or reasons, "of_tests": bool(wrong)}},
+        "history": {
+            "refused": {
+                "diff": diff,
+                "reasons": wrong or reasons,
+                "others": [reason for reason in reasons if wrong and reason not in wrong],
+                "of_tests": bool(wrong),
+                "accepted": verdict["approved"],
+            }
+        },
         "counters": {"review_rounds": rounds + 1},
     }
     return updated(objected(state, review=reasons), rejected)

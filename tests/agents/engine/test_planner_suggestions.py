@@ -59,3 +59,11 @@ def test_only_kinds_of_things_to_build_are_suggested_and_the_prompt_says_what_th
     assert row["kind"] == "functional"
     for kind in planner_suggestions.KINDS:
         assert f"{kind} (" in prompt
+
+
+def test_where_nothing_was_found_a_report_of_an_error_is_said_to_ask_for_something(asked):
+    _, (_, found) = asked([ROW])
+    _, (_, nothing) = asked([])
+    assert "what should happen instead" in nothing
+    assert "An empty list is a good answer" not in nothing
+    assert "An empty list is a good answer" in found

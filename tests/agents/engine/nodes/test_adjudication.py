@@ -100,3 +100,15 @@ def test_tester_and_coder_are_told_alike_who_writes_tests_and_that_a_test_may_be
     assert "You alone write tests, also those that the text of the task asks for." in tester
     assert "Never write tests: the quality engineer has written those that the task asks for." in coder
     assert "If a test contradicts the requirement, name it" in coder
+
+
+@pytest.mark.parametrize("words", ["test_sum asks for what FR-01 does not say", "the test is invalid"])
+def test_a_coder_may_say_in_words_of_its_own_that_a_test_is_wrong(bench, words):
+    bench.replies |= {
+        "coder-repair": DIAGNOSIS.format(cause=words),
+        "tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5",
+        "coder-code-a2": GOOD,
+    }
+    assert bench.run()["verdict"] == "merged"
+    assert len(bench.event_log.of("adjudication")) == 1
+    assert refusals(bench) == []

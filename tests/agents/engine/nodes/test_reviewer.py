@@ -203,3 +203,20 @@ def test_the_lines_of_a_diff_that_git_alone_reads_are_left_out_where_the_paths_a
     assert reviewer.without_git_lines(f"diff --git a/calc.py b/calc.py\n{made}") == made
     empty = "diff --git a/empty.py b/empty.py\nnew file mode 100644\nindex 0000000..e69de29\n"
     assert reviewer.without_git_lines(empty) == empty
+
+
+def test_what_the_reviewer_said_beside_a_doubted_test_is_before_it_once_more(judged, monkeypatch):
+    both = '{"wrong_tests": ["test_sum: it expects 5"], "approved": false, "reasons": ["-1 is not tried"]}'
+    kept = {"coder-code": code("calc.py", ADD), "tester-adjudicate": "Verdict: neither\nReason: so says FR-01\n"}
+    bench, _ = judged(monkeypatch, both, APPROVED, **kept)
+    again = prompts_of(bench, "review")[1]
+    assert "You did not accept this very change:" in again
+    assert "-1 is not tried" in again
+
+
+def test_a_reviewer_who_accepted_all_but_a_test_is_told_so(judged, monkeypatch):
+    kept = {"coder-code": code("calc.py", ADD), "tester-adjudicate": "Verdict: neither\nReason: so says FR-01\n"}
+    bench, _ = judged(monkeypatch, DOUBT, APPROVED, **kept)
+    again = prompts_of(bench, "review")[1]
+    assert "You accepted this change, but for tests that may be wrong:" in again
+    assert "You did not accept" not in again
