@@ -134,8 +134,9 @@ class Connection(BaseHTTPRequestHandler):
         """True when the other end closed, or this one is closing."""
         if self.desk.stopping.is_set():
             return True
-        readable, _, _ = select.select([self.connection], [], [], 0)
-        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+        ready = select.poll()  # select() refuses descriptors from 1,024 on
+        ready.register(self.connection, select.POLLIN)
+        return bool(ready.poll(0)) and not self.connection.recv(1, socket.MSG_PEEK)
 
     def _read_body(self) -> dict[str, Any] | None:
         """The JSON object sent; None when it was not one and has been answered."""
