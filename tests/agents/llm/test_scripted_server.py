@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -107,6 +108,18 @@ def test_calls_wait_for_a_slot_and_all_are_answered(folder, parallel):
         # The server notes it after its last byte, when the client may have gone on already.
         assert eventually(lambda: [seen.outcome for seen in slow.requests] == ["done"] * 3)
         assert slow.most_at_once == parallel
+
+
+def test_it_serves_slowly_too_in_a_process_with_more_than_a_thousand_open_files(folder):
+    held = [os.dup(0) for _ in range(1_100)]
+    try:
+        assert max(held) > 1_024
+        with FakeModelServer(folder, tokens_per_s=200) as url:
+            answer = httpx.post(f"{url}/api/chat", json={"model": MODEL, "messages": talk()}, timeout=60)
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+    assert json.loads(answer.text.splitlines()[-1])["done"] is True
 
 
 def test_the_same_port_answers_after_a_restart_and_the_cache_is_cold(server):
