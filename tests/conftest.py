@@ -137,6 +137,30 @@ def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[Any, ...]
 
 
 @pytest.fixture
+def recordings(settings: Any) -> Iterator[None]:
+    """Recordings answer without delay; the servers that play them end with the test."""
+    from projects.engine import model_clients
+
+    settings.DEMO_TOKENS_PER_S = 0
+    yield
+    for server in model_clients._servers.values():
+        server.stop()
+    model_clients._servers.clear()
+
+
+@pytest.fixture
+def jobs_home(settings: Any, tmp_path: Any, recordings: None) -> Iterator[None]:
+    """A home of the test's own for the real jobs, with a memory that is closed at the end."""
+    from projects.engine import building
+
+    settings.AISWE_HOME = tmp_path / "home"
+    building.lessons.cache_clear()
+    yield
+    building.lessons().close()
+    building.lessons.cache_clear()
+
+
+@pytest.fixture
 def unguarded() -> Iterator[None]:
     """The insert-only tables without their triggers, as somebody who owns the database could make them."""
     from projects.models.insert_only import create_statements, drop_statements

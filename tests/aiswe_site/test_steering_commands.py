@@ -270,9 +270,8 @@ def test_variants_of_a_plan_are_compared_and_one_is_taken(project: Project, caps
 
 @pytest.mark.django_db(transaction=True)
 def test_the_planner_is_asked_for_more_plans_to_compare(
-    tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, recordings: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings.DEMO_TOKENS_PER_S = 0
     plan = json.dumps(plan_content({"T-01": [], "T-02": [], "T-03": []}))
     replies = {"plan/planner-plan": "Three parts.", "plan/planner-structure": plan}
     project = make_project("Todo", model=write_scenario(tmp_path / "scenario", replies))

@@ -44,19 +44,15 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def real(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any, runner: FaultyRunner) -> Any:
+def real(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any, recordings: None, runner: FaultyRunner) -> Any:
     """Everything real but the memory: bubblewrap, git, database, gates that find nothing."""
-    settings.DEMO_TOKENS_PER_S = 0
     settings.AISWE_HOME = tmp_path / "home"
     monkeypatch.setattr("projects.jobs.LATER", timedelta(hours=1))
     monkeypatch.setattr(building, "gates", clean_gates)
     monkeypatch.setattr(engine_models, "ScriptedOllama", FakeModelServer)
     lessons = MemoryLessons()
     monkeypatch.setattr(building, "lessons", lambda: lessons)
-    yield Stage(tmp_path / "scenario", Driver(monkeypatch), runner)
-    for server in engine_models._servers.values():
-        server.stop()
-    engine_models._servers.clear()
+    return Stage(tmp_path / "scenario", Driver(monkeypatch), runner)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 from django.db import connection
 
 from projects.engine import building, paths
-from projects.engine import model_clients as engine_models
 from projects.jobs import sweep
 from projects.models import Approval, Plan, Run, Task
 from projects.services.planning import documents, plans
@@ -18,6 +17,7 @@ from tests.projects.jobs_driver import APPROVED, Driver, reply, write_scenario
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.bubblewrap,
+    pytest.mark.usefixtures("jobs_home"),
     pytest.mark.skipif(
         connection.vendor != "sqlite", reason="the engine's flow is the same on every database; run once"
     ),
@@ -98,19 +98,6 @@ def replies() -> dict[str, str]:
             f"{key}/reviewer-review": APPROVED,
         }
     return said
-
-
-@pytest.fixture(autouse=True)
-def _fast(settings, tmp_path):
-    settings.DEMO_TOKENS_PER_S = 0
-    settings.AISWE_HOME = tmp_path / "home"
-    building.lessons.cache_clear()
-    yield
-    building.lessons().close()
-    building.lessons.cache_clear()
-    for server in engine_models._servers.values():
-        server.stop()
-    engine_models._servers.clear()
 
 
 def states(project) -> dict[str, tuple[str, bool]]:

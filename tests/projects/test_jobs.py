@@ -10,8 +10,8 @@ from django.db import connection
 from agents.engine import planner_graph
 from agents.llm.runner import ModelRunner
 from agents.personas import FRESH_TEMPERATURE
-from projects.engine import building, paths
 from projects.engine import model_clients as engine_models
+from projects.engine import paths
 from projects.engine.owners import is_alive, this_worker
 from projects.errors import BadInput, IllegalMove
 from projects.jobs import run_task, sweep
@@ -25,23 +25,11 @@ from tests.projects.jobs_driver import Driver, reply, small_plan, small_replies,
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.bubblewrap,
+    pytest.mark.usefixtures("jobs_home"),
     pytest.mark.skipif(
         connection.vendor != "sqlite", reason="the engine's flow is the same on every database; run once"
     ),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _fast(settings, tmp_path, monkeypatch):
-    settings.DEMO_TOKENS_PER_S = 0
-    settings.AISWE_HOME = tmp_path / "home"
-    building.lessons.cache_clear()
-    yield
-    building.lessons().close()
-    building.lessons.cache_clear()
-    for server in engine_models._servers.values():
-        server.stop()
-    engine_models._servers.clear()
 
 
 @pytest.fixture

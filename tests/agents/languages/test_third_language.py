@@ -9,8 +9,7 @@ import pytest
 from django.db import connection
 
 from agents.languages.registry import LANGUAGES
-from projects.engine import building, paths
-from projects.engine import model_clients as engine_models
+from projects.engine import paths
 from projects.models import Attempt, Event, Run, Task
 from projects.services.planning import documents
 from projects.services.work import runs
@@ -20,6 +19,7 @@ from tests.projects.jobs_driver import APPROVED, Driver, write_scenario
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.bubblewrap,
+    pytest.mark.usefixtures("jobs_home"),
     pytest.mark.skipif(connection.vendor != "sqlite", reason="the engine's flow is the same on every database"),
 ]
 DIAGNOSIS = "## Diagnosis\nCause: it subtracts\nEvidence: WrongValue\nHypothesis: it adds\nPlan: use a plus sign\n"
@@ -54,17 +54,8 @@ REPLIES = {
 
 
 @pytest.fixture(autouse=True)
-def _toy(settings, tmp_path, monkeypatch):
+def _toy(monkeypatch):
     monkeypatch.setitem(LANGUAGES, "toy", "tests.agents.languages.toy.language.Toy")
-    settings.DEMO_TOKENS_PER_S = 0
-    settings.AISWE_HOME = tmp_path / "home"
-    building.lessons.cache_clear()
-    yield
-    building.lessons().close()
-    building.lessons.cache_clear()
-    for server in engine_models._servers.values():
-        server.stop()
-    engine_models._servers.clear()
 
 
 def test_a_third_language_is_planned_tested_repaired_and_merged(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def recorded(tmp_path: Path, settings: Any) -> Iterator[str]:
+def recorded(tmp_path: Path, settings: Any, recordings: None) -> str:
     """A recording as the model of the whole server."""
     settings.MODEL = write_scenario(tmp_path / "small", small_replies("T-01"))
-    yield settings.MODEL
-    for server in engine._servers.values():
-        server.stop()
-    engine._servers.clear()
+    return str(settings.MODEL)
 
 
 def test_a_project_without_a_model_of_its_own_plays_the_configured_recording(recorded: str) -> None:
