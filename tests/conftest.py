@@ -161,6 +161,17 @@ def jobs_home(settings: Any, tmp_path: Any, recordings: None) -> Iterator[None]:
 
 
 @pytest.fixture
+def quiet_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of a sandbox one that runs nothing and finds a right sum right, for benches and for jobs."""
+    from tests.faults.stage import QuietBackend, quiet_pytest
+
+    backend = QuietBackend()
+    for opener in ("tests.agents.engine.nodes.support", "projects.engine.building"):
+        monkeypatch.setattr(f"{opener}.open_backend", lambda name: backend)
+    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
+
+
+@pytest.fixture
 def unguarded() -> Iterator[None]:
     """The insert-only tables without their triggers, as somebody who owns the database could make them."""
     from projects.models.insert_only import create_statements, drop_statements

@@ -12,7 +12,7 @@ from projects.engine import building, planning
 from projects.engine import model_clients as engine_models
 from tests.agents.engine.nodes.support import MemoryLessons, clean_gates
 from tests.agents.llm.fake_servers import FakeModelServer
-from tests.faults.stage import FaultyRunner, QuietBackend, Stage, quiet_pytest
+from tests.faults.stage import FaultyRunner, Stage
 from tests.projects.jobs_driver import Driver
 from tests.sandbox.local_index import LocalIndex
 
@@ -56,9 +56,6 @@ def real(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any, recordin
 
 
 @pytest.fixture
-def still(real: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+def still(real: Stage, quiet_sandbox: None) -> Stage:
     """As `real`, with a sandbox that runs nothing and finds a right sum right: for faults elsewhere."""
-    backend = QuietBackend()
-    monkeypatch.setattr(building, "open_backend", lambda name: backend)
-    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
     return real

@@ -11,7 +11,6 @@ from agents.llm.tokens import count_messages
 from agents.requirements.extract import extract
 from agents.requirements.passages import passages_text
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
-from tests.faults.stage import QuietBackend, quiet_pytest
 
 LONG = "".join(f"def helper_{number}(value):\n    return value + {number}  # {'y' * 40}\n\n\n" for number in range(400))
 SHORT = "def add(a, b):\n    return half(a) - b\n\n\ndef half(a):\n    return a / 2\n"
@@ -30,11 +29,8 @@ DEMANDS = "".join(
 
 
 @pytest.fixture
-def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+def prompts(tmp_path: Path, quiet_sandbox: None) -> dict[str, list[str]]:
     """The prompts of a task with a file of 60 kB, 40 requirements with passages and 200 tests, by step."""
-    backend = QuietBackend()
-    monkeypatch.setattr("tests.agents.engine.nodes.support.open_backend", lambda name: backend)
-    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
     document = f"# Sums\n\n## Requirements\n\n{DEMANDS}"
     found = extract(document).requirements
     row = task(

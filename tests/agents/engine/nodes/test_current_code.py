@@ -8,7 +8,6 @@ import pytest
 
 from agents.context.parts import CODE_NOW
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
-from tests.faults.stage import QuietBackend, quiet_pytest
 
 # 60 kB in which one function is wrong, with what a careless rewrite would lose: form feeds, tabs, odd spacing.
 LONG = "".join(f"def helper_{number}( value ):\n\treturn value+{number}  # {'y' * 40}\n\n\n" for number in range(700))
@@ -20,10 +19,7 @@ EDIT = "<<<<<<< SEARCH\n    return {0}\n=======\n    return {1}\n>>>>>>> REPLACE
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    backend = QuietBackend()
-    monkeypatch.setattr("tests.agents.engine.nodes.support.open_backend", lambda name: backend)
-    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
+def bench(tmp_path: Path, quiet_sandbox: None) -> Bench:
     replies = {"tester-tests": TESTS, "coder-code": "", "reviewer-review": APPROVED}
     return Bench(tmp_path, replies, task(description="`add` returns the sum"))
 

@@ -11,7 +11,6 @@ from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.names import plain_name
 from sandbox.packages import PackageSupply
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
-from tests.faults.stage import QuietBackend, quiet_pytest
 from tests.sandbox.local_index import LocalIndex
 
 TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
@@ -44,10 +43,7 @@ def index():
 
 
 @pytest.fixture
-def bench(tmp_path, index, monkeypatch):
-    backend = QuietBackend()  # what a sandbox does with packages is tested where sandboxes are
-    monkeypatch.setattr("tests.agents.engine.nodes.support.open_backend", lambda name: backend)
-    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
+def bench(tmp_path, index, quiet_sandbox):  # what a sandbox does with packages is tested where sandboxes are
     bench = AskingBench(tmp_path, {"tester-tests": TESTS, "coder-code": IMPORTING, "reviewer-review": APPROVED}, task())
     bench.index = index
     return bench

@@ -16,7 +16,6 @@ from agents.engine.waiting import Waiting
 from agents.languages.registry import language
 from sandbox.test_setup import TestSetup
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
-from tests.faults.stage import QuietBackend, quiet_pytest
 
 LONG = "".join(f"def helper_{number}(value):\n    return value + {number}\n\n\n" for number in range(300))
 MODULE = f"import math\n\n\n{LONG}def add(a, b):\n    return a - b\n"
@@ -24,10 +23,7 @@ TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n 
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    backend = QuietBackend()
-    monkeypatch.setattr("tests.agents.engine.nodes.support.open_backend", lambda name: backend)
-    monkeypatch.setattr("agents.languages.python.language.run_pytest", quiet_pytest)
+def bench(tmp_path: Path, quiet_sandbox: None) -> Bench:
     replies = {"tester-tests": TESTS, "coder-code": "", "reviewer-review": APPROVED}
     return Bench(tmp_path, replies, task())
 
