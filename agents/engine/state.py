@@ -53,6 +53,7 @@ class History(TypedDict, total=False):
     signatures: list[str]  # of the failures in this approach, newest last
     adjudicated: list[str]  # signatures the tester has judged
     argued: str  # why the tester holds that the code is wrong, from its last word on it
+    corrected: str  # why the tests changed last
     # What the reviewer did not accept last: diff, reasons, of_tests, and the answer of whoever disagrees with it.
     refused: dict[str, Any]
     failures: list[str]  # one line per failed try, for the next approach and the escalation
@@ -146,6 +147,7 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
             signatures=[],
             adjudicated=[],
             argued="",
+            corrected="",
             refused={},
             failures=[],
             tried=[],

@@ -5,6 +5,8 @@ What stood there before passes already; a test of it that breaks comes with its 
 
 from __future__ import annotations
 
+import re
+
 from agents.context import files_text
 from agents.context.excerpt import what_changed
 from agents.context.parts import TESTS_NOW
@@ -15,38 +17,43 @@ from agents.engine.state import TaskState
 from agents.languages.registry import grammar_of
 from agents.languages.symbols import read_symbols
 from agents.llm.base import Message
-from agents.prompts.provenance import Material
+from agents.prompts.provenance import Material, Source, joined
 
-LONG_CHARS = 3_000  # of a test file that the repository has
+LONG_CHARS = 3_000  # of a test file that the repository has, where nothing was shown of it
 WORTH = 0.7  # what leaves less of a file away is not worth its gaps
 
 
 def tests_text(state: TaskState, ctx: TaskContext) -> Material:
     """The tests of the task, for the first message of a conversation."""
-    return files_text(_shown(state, ctx))
+    return files_text(_shown(state, ctx, ""))
 
 
-def add_tests(state: TaskState, ctx: TaskContext, messages: list[Message], heading: str = TESTS_NOW) -> list[Message]:
-    """Add tests that this conversation was not shown as they are: the tester corrected some, or they were merged."""
-    said = "\n".join(message["content"] for message in messages)
-    whole = state["candidate"]["tests"]
-    new = {
-        path: text
-        for path, text in _shown(state, ctx).items()
-        if text.rstrip() not in said and whole[path].rstrip() not in said
-    }
-    return added(messages, heading, files_text(new)) if new else messages
+def add_tests(state: TaskState, ctx: TaskContext, messages: list[Message]) -> list[Message]:
+    """Tell the coder which tests changed, and why, where this conversation was not shown them as they are."""
+    new, why = unseen_tests(state, ctx, messages), state["history"].get("corrected", "")
+    because = Material(f"Why: {why}" if why else "", {Source.MODEL})
+    return added(messages, TESTS_NOW, joined([because, new], "\n")) if new else messages
 
 
-def _shown(state: TaskState, ctx: TaskContext) -> dict[str, str]:
+def unseen_tests(state: TaskState, ctx: TaskContext, messages: list[Message]) -> Material:
+    """Tests that this conversation does not hold as they are; of a file that it knows, the definitions that changed."""
+    return files_text(_shown(state, ctx, "\n".join(message["content"] for message in messages)))
+
+
+def _shown(state: TaskState, ctx: TaskContext, said: str) -> dict[str, str]:
     tests = state["candidate"]["tests"]
-    before = base_files(state, ctx, list(tests))[0]
-    return {path: _part(path, text, before.get(path, "")) for path, text in tests.items()}
+    before, shown = base_files(state, ctx, list(tests))[0], dict[str, str]()
+    for path, text in tests.items():
+        part = _part(path, text, before.get(path, ""), said)
+        if not said or (text.rstrip() not in said and part.rstrip() not in said):
+            shown[path] = part
+    return shown
 
 
-def _part(path: str, text: str, before: str) -> str:
-    grammar = grammar_of(path)
-    if not before or grammar is None or len(text) <= LONG_CHARS:
+def _part(path: str, text: str, before: str, said: str) -> str:
+    grammar, known = grammar_of(path), re.search(rf"path={re.escape(path)}\s", said)
+    before = f"{before}\n{said}" if known else before
+    if not before or grammar is None or (len(text) <= LONG_CHARS and not known):
         return text
     part = what_changed(text, before, read_symbols(text.encode(), grammar))
     return part if len(part) <= WORTH * len(text) else text

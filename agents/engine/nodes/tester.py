@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from agents.context import files_text
+from agents.context.map import repository_map
 from agents.context.parts import TEST_FILES_NOW
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import (
     add_messages,
-    is_long,
     near_the_limit,
     one_line,
     own_files,
@@ -19,13 +19,14 @@ from agents.engine.nodes.common import (
 )
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
-from agents.engine.nodes.shown_tests import add_tests
+from agents.engine.nodes.shown_tests import unseen_tests
 from agents.engine.nodes.verify import command_ran, write_candidate
 from agents.engine.state import TaskState, key_of, updated
 from agents.engine.verdict import verdict_of
 from agents.events.effects import CommandRan, SystemNotice
 from agents.events.reasoning import Adjudicated
-from agents.languages.registry import language_of, language_of_task
+from agents.languages.registry import grammar_of, language_of, language_of_task
+from agents.languages.symbols import read_symbols
 from agents.llm.base import Message
 from agents.personas import TESTER
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
@@ -70,7 +71,7 @@ def _proven(state: TaskState, ctx: TaskContext, changed: TaskState) -> TaskState
     written = updated(state, changed)
     if not _pass_on_base(written, ctx, "base"):
         return changed
-    again, _, applied = _again(written, ctx, "unproven", render("task.unproven"))
+    again, _, applied = _again(written, ctx, "unproven", partial(render, "task.unproven"))
     again["candidate"] = {"tests": written["candidate"]["tests"] | applied.files}
     proven = applied.files and not _pass_on_base(updated(written, again), ctx, "base-again")
     return updated(updated(changed, again), {"candidate": {"unproven": not proven}})
@@ -93,9 +94,11 @@ def _pass_on_base(state: TaskState, ctx: TaskContext, name: str) -> bool:
 def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The tests let every small mistake through: once, the tester is shown which, and writes tests that notice them."""
     shown = label("\n".join(state["candidate"]["mutation"]["survivors"]), Source.MODEL, "diff")
-    changed, _, applied = _again(state, runtime.context, "strengthen", render("task.mutants", survivors=shown))
+    prompt = partial(render, "task.mutants", survivors=shown)
+    changed, _, applied = _again(state, runtime.context, "strengthen", prompt)
     # Whatever came back is run: with no new test the suite passes as it did, and its weakness stays on record.
-    return updated(changed, _corrected(state, applied) | {"strategy": "strengthened", "verdict": ""})
+    why = "no test failed on small mistakes that were put into the code."
+    return updated(changed, _corrected(state, applied, why) | {"strategy": "strengthened", "verdict": ""})
 
 
 def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
@@ -106,8 +109,8 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     doubt = [candidate["diagnosis"].get(part, "") for part in ("cause", "evidence", "hypothesis")]
     said_by = {"disputed": doubt, "wrong_tests": history["refused"].get("reasons", [])}
     disputed = label("\n".join(filter(None, said_by.get(state["verdict"], []))), Source.MODEL)
-    code = _code_text(state, ctx)
-    prompt = render("task.adjudicate", trace=trace, code=code, disputed=disputed, reviewed=reviewed)
+    code = "" if reviewed else _code_text(state)
+    prompt = partial(render, "task.adjudicate", trace=trace, code=code, disputed=disputed, reviewed=reviewed)
     try:
         changed, reply, applied = _again(state, ctx, "adjudicate", prompt, _lacks_verdict)
     except OverBudget:
@@ -141,7 +144,7 @@ def adjudicate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         judged = {"verdict": "kept", "history": {"refused": history["refused"] | {"answer": argued}}}
     changed = updated(changed, judged)
     if wrong == "test":
-        return updated(changed, _corrected(state, applied) | {"strategy": "adjudicated"})
+        return updated(changed, _corrected(state, applied, one_line(reason)) | {"strategy": "adjudicated"})
     return changed
 
 
@@ -152,22 +155,25 @@ def _lacks_verdict(reply: Reply) -> str:
     return "a wrong test needs its correction, in a fence with the path" if reply.verdict.choice == "test" else ""
 
 
-def _code_text(state: TaskState, ctx: TaskContext) -> Material:
-    """The candidate's files whole; of a long one, what it changes."""
-    files = state["candidate"]["files"]
-    long = {path for path, text in files.items() if is_long(text)}
-    tree = ctx.repository.open(ctx.worktree_name)
-    changes = tree.changes(state["base"]) if long else []
-    diffs = [label(change.diff, Source.MODEL, "diff") for change in changes if change.path in long]
-    return joined([files_text({path: text for path, text in files.items() if path not in long}), *diffs])
+def _code_text(state: TaskState) -> Material:
+    """The signatures of the candidate's files: a test must fit them, and its values must not."""
+    files = state["candidate"]["files"].items()
+    symbols = {path: read_symbols(text.encode(), grammar) for path, text in files if (grammar := grammar_of(path))}
+    return label(repository_map(symbols), Source.MODEL)
 
 
 def _again(
-    state: TaskState, ctx: TaskContext, step: str, prompt: Material, lacks: Callable[[Reply], str] = lambda reply: ""
+    state: TaskState,
+    ctx: TaskContext,
+    step: str,
+    prompt: Callable[..., Material],
+    lacks: Callable[[Reply], str] = lambda reply: "",
 ) -> tuple[TaskState, Reply, Applied]:
     """A further turn of the tester's conversation, which may leave the tests as they are."""
-    said: list[Message] = [*state["conversation"]["tester"], as_turn("user", prompt, step=step)]
-    messages = add_tests(state, ctx, said, heading=TEST_FILES_NOW)  # what was merged is not what was sent
+    said = state["conversation"]["tester"]
+    unseen = unseen_tests(state, ctx, said)  # what was merged is not what was sent
+    asked = prompt(tests=joined([TEST_FILES_NOW, unseen], "\n") if unseen else "")
+    messages: list[Message] = [*said, as_turn("user", asked, step=step)]
     messages, reply, applied = request_files(
         state,
         ctx,
@@ -185,7 +191,11 @@ def _again(
     return changed, reply, applied
 
 
-def _corrected(state: TaskState, applied: Applied) -> TaskState:
+def _corrected(state: TaskState, applied: Applied, why: str) -> TaskState:
     """Other tests for the same code: the next run is its first by them, and what it was shown is judged already."""
     tests = state["candidate"]["tests"] | applied.files
-    return {"candidate": {"tests": tests, "diagnosis": {}}, "history": {"signatures": []}, "memory": {"shown": []}}
+    return {
+        "candidate": {"tests": tests, "diagnosis": {}},
+        "history": {"signatures": [], "corrected": why},
+        "memory": {"shown": []},
+    }

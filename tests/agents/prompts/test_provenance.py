@@ -34,6 +34,7 @@ def test_a_prompt_has_the_sources_of_all_that_went_into_it():
         "task.adjudicate",
         trace=label("boom", Source.TESTS),
         code=files_text({"a.py": "A = 1"}),
+        tests="",
         disputed="",
         reviewed=False,
     )

@@ -112,3 +112,30 @@ def test_a_coder_may_say_in_words_of_its_own_that_a_test_is_wrong(bench, words):
     assert bench.run()["verdict"] == "merged"
     assert len(bench.event_log.of("adjudication")) == 1
     assert refusals(bench) == []
+
+
+def test_the_tester_is_asked_below_the_material_and_sees_of_the_code_what_one_can_call(bench):
+    there = "from calc import add\n\n\ndef test_zero():\n    assert add(0, 0) == 0\n"
+    bench.start_with({"tests/test_calc.py": there, "calc.py": "ZERO = 0\n"})
+    bench.replies |= {"tester-adjudicate": "Verdict: code\nReason: 2 + 3 is 5", "coder-code-a2": GOOD}
+    bench.run()
+    asked = prompts_of(bench, "adjudicate")[0][-1]
+    assert "return a - b" not in asked
+    places = [asked.index(part) for part in ("-1 == 5", "def add(a, b)", "The test files as they are now:", "Verdict:")]
+    assert places == sorted(places)
+    assert "path=" not in asked[places[-1] :]
+
+
+def test_the_coder_is_shown_the_corrected_test_alone_and_why_it_changed(bench):
+    more = "\n\n\ndef test_none():\n    # " + "nothing and nothing " * 10 + "\n    assert add(0, 0) == 0\n"
+    wrong = TESTS.replace("== 5", "== -1").replace("\n```\n", f"{more}```\n")
+    right = code("tests/test_calc.py", f"from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5{more}")
+    bench.replies |= {"tester-tests": wrong, "coder-repair": BLAMES, "coder-code": STILL_BAD.replace("-b", "-b + 1")}
+    bench.replies["tester-adjudicate"] = f"Verdict: test\nReason: test_sum: 2 + 3 is 5, says FR-01\n\n{right}"
+    bench.replies["coder-repair-2"] = DIAGNOSIS.format(cause="minus for plus") + GOOD
+    assert bench.run()["verdict"] == "merged"
+    told = prompts_of(bench, "repair")[-1][-1].partition("The tests your code must pass changed.")[2]
+    assert "Why: test_sum: 2 + 3 is 5, says FR-01\n" in told
+    assert "assert add(2, 3) == 5" in told
+    assert "nothing and nothing" not in told
+    assert "not shown: test_none" in told
