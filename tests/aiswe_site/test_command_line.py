@@ -6,63 +6,14 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from aiswe_site.cli import main, output
 from aiswe_site.cli.app import LazyGroup, cli, run
 from aiswe_site.cli.overview import COMMANDS, overview
 from tests.aiswe_site.running import COMMAND, REPOSITORY, aiswe, environment
-
-PRD = """# Requirements
-
-| ID | Requirement |
-|---|---|
-| FR-01 | The system shall store notes. |
-| FR-02 | The system shall delete notes. |
-
-# Background
-
-Written by a friend.
-"""
-
-
-def task(key: str, *needs: str, minutes: int = 30, requirement: str = "FR-01") -> dict[str, Any]:
-    return {
-        "key": key,
-        "title": f"Write {key}",
-        "description": "Write it.",
-        "kind": "code",
-        "agent": "coder",
-        "minutes": minutes,
-        "requirements": [requirement],
-        "needs": list(needs),
-        "expects": "It works.",
-        "files": [f"{key.lower().replace('-', '_')}.py"],
-        "packages": [],
-    }
-
-
-@pytest.fixture
-def plan_file(tmp_path: Path) -> Callable[..., str]:
-    def write(*tasks: dict[str, Any]) -> str:
-        path = tmp_path / "plan.json"
-        path.write_text(json.dumps({"tasks": list(tasks), "notes": ""}))
-        return str(path)
-
-    return write
-
-
-@pytest.fixture
-def prd(tmp_path: Path) -> str:
-    path = tmp_path / "prd.md"
-    path.write_text(PRD)
-    return str(path)
 
 
 def test_help_lists_every_command_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,89 +139,6 @@ def test_wrong_use_is_2(words: list[str], capsys: pytest.CaptureFixture[str]) ->
 def test_wrong_use_with_json_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["requirements", "/no/such/file", "--json"]) == 2
     assert "/no/such/file" in json.loads(capsys.readouterr().out)["error"]
-
-
-def test_requirements_are_listed_without_a_model(prd: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["requirements", prd, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"requirements", "unmapped", "questions", "suggestions"}
-    assert [(row["key"], row["author_key"]) for row in found["requirements"]] == [("R1", "FR-01"), ("R2", "FR-02")]
-    assert set(found["requirements"][0]) == {"key", "author_key", "text", "kind", "lines", "acceptance", "passages"}
-    assert found["requirements"][0]["lines"] == [5, 5]
-    assert any("Written by a friend" in row["text"] for row in found["unmapped"])
-
-
-def test_a_document_that_is_none_is_refused_with_a_way_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "prd.pdf"
-    path.write_bytes(b"%PDF-1.7\n%\xe2\xe3\n")
-    assert run(["requirements", str(path)]) == 2
-    said = capsys.readouterr().err
-    assert "PDF" in said
-    assert "save it again" in said
-
-
-def test_a_folder_of_specifications_is_listed_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, text in (("001-cart", "FR-1 It shall keep the cart."), ("002-mail", "FR-2 It shall send mail.")):
-        (tmp_path / "specs" / name).mkdir(parents=True)
-        (tmp_path / "specs" / name / "spec.md").write_text(text)
-    assert run(["requirements", str(tmp_path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["documents"]
-    assert {one["document"]: one["requirements"][0]["author_key"] for one in found} == {
-        "specs/001-cart/spec.md": "FR-1",
-        "specs/002-mail/spec.md": "FR-2",
-    }
-    assert run(["requirements", str(tmp_path / "specs" / "001-cart")]) == 0
-    assert "FR-1" in capsys.readouterr().out
-    (tmp_path / "empty").mkdir()
-    assert run(["requirements", str(tmp_path / "empty")]) == 2
-    assert "Kiro" in capsys.readouterr().err
-
-
-def test_a_sound_plan_is_valid_and_has_a_hash(
-    plan_file: Callable[..., str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["plan", "validate", plan_file(task("T-01"), task("T-02", "T-01")), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"valid", "problems", "hash"}
-    assert found["valid"] is True
-    assert re.fullmatch("[0-9a-f]{64}", found["hash"])
-
-
-def test_the_need_between_two_tasks_that_write_one_file_is_named_as_it_will_be_added(
-    plan_file: Callable[..., str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = plan_file(*(task(key) | {"files": ["app.py"]} for key in ("T-01", "T-02")))
-    assert run(["plan", "validate", path, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [problem["message"] for problem in found["problems"]] == [
-        "T-02 now needs T-01: both write app.py, so one has to follow the other."
-    ]
-
-
-def test_a_cycle_is_named(plan_file: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
-    path = plan_file(task("T-01", "T-02"), task("T-02", "T-01"))
-    assert run(["plan", "validate", path, "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert found["valid"] is False
-    assert any({"T-01", "T-02"} == set(problem["tasks"]) for problem in found["problems"])
-
-
-def test_a_plan_is_held_against_its_document(
-    plan_file: Callable[..., str], prd: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["plan", "validate", plan_file(task("T-01")), "--prd", prd, "--json"]) == 1
-    assert "R2" in capsys.readouterr().out
-
-
-@given(text=st.text(max_size=300))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_text_makes_plan_validate_stumble(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "any.json"
-    path.write_text(text, encoding="utf-8", errors="surrogatepass")
-    assert run(["plan", "validate", str(path), "--json"]) in (0, 1)
-    said = capsys.readouterr()
-    assert isinstance(json.loads(said.out)["valid"], bool)
-    assert "inside aiswe" not in said.err
 
 
 def test_the_firewall_gives_a_verdict_a_line() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from aiswe_site.cli import django as cli_django
 from aiswe_site.cli import watching
 from aiswe_site.cli.app import run as aiswe
 from aiswe_site.cli.watching import EventFilter, picture
@@ -20,13 +19,7 @@ from projects.services.work.moves import move_run, move_task
 from tests.factories import make_run, make_user
 from tests.rows import emit
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_django, "start", lambda **_: None)
-    monkeypatch.setattr(cli_django, "tell_worker", lambda: None)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
 
 @pytest.fixture

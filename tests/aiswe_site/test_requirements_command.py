@@ -1,0 +1,162 @@
+"""`aiswe requirements`: read a file, give a project its next document, confirm; also when used wrongly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiswe_site.cli.app import run
+from projects.models import Project, Requirement
+from projects.services.planning import documents
+from tests.aiswe_site.answers import refused, said
+from tests.factories import make_document
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
+
+
+def test_requirements_are_listed_without_a_model(prd: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["requirements", prd, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"requirements", "unmapped", "questions", "suggestions"}
+    assert [(row["key"], row["author_key"]) for row in found["requirements"]] == [("R1", "FR-01"), ("R2", "FR-02")]
+    assert set(found["requirements"][0]) == {"key", "author_key", "text", "kind", "lines", "acceptance", "passages"}
+    assert found["requirements"][0]["lines"] == [5, 5]
+    assert any("Written by a friend" in row["text"] for row in found["unmapped"])
+
+
+def test_a_document_that_is_none_is_refused_with_a_way_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "prd.pdf"
+    path.write_bytes(b"%PDF-1.7\n%\xe2\xe3\n")
+    assert run(["requirements", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "PDF" in said
+    assert "save it again" in said
+
+
+def test_a_folder_of_specifications_is_listed_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("001-cart", "FR-1 It shall keep the cart."), ("002-mail", "FR-2 It shall send mail.")):
+        (tmp_path / "specs" / name).mkdir(parents=True)
+        (tmp_path / "specs" / name / "spec.md").write_text(text)
+    assert run(["requirements", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["documents"]
+    assert {one["document"]: one["requirements"][0]["author_key"] for one in found} == {
+        "specs/001-cart/spec.md": "FR-1",
+        "specs/002-mail/spec.md": "FR-2",
+    }
+    assert run(["requirements", str(tmp_path / "specs" / "001-cart")]) == 0
+    assert "FR-1" in capsys.readouterr().out
+    (tmp_path / "empty").mkdir()
+    assert run(["requirements", str(tmp_path / "empty")]) == 2
+    assert "Kiro" in capsys.readouterr().err
+
+
+def suggested(project: Project) -> Any:
+    document = make_document(project, confirmed=False)
+    rows = [
+        {"key": "FR-01", "text": "It adds.", "kind": "functional", "origin": "explicit"},
+        {"key": "INF-01", "text": "It logs in.", "kind": "functional", "origin": "inferred"},
+        {"key": "INF-02", "text": "It logs out.", "kind": "functional", "origin": "inferred"},
+    ]
+    return documents.record_extraction(document, rows, [])
+
+
+def test_uploading_gives_a_project_its_next_document_and_plans_it(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_document(project)
+    (file := tmp_path / "second.md").write_text("# More\n\n- FR-03: The list can be printed.\n")
+    found = said(capsys, "requirements", "upload", "todo", str(file))
+    newest = project.documents.first()
+    assert newest is not None
+    assert (found["document"], newest.version) == (newest.pk, 2)
+    assert project.runs.get(pk=found["run"]).kind == "plan"
+    assert "no project 'nope'" in refused(capsys, "requirements", "upload", "nope", str(file))
+
+
+def test_a_document_that_replaces_another_is_shown_with_what_it_changes(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file := tmp_path / "todo.md").write_text("FR-01: The list shall be sorted.\n\nFR-02: The list shall be short.\n")
+    assert "Leave out --replaces" in refused(capsys, "requirements", "upload", "todo", str(file), "--replaces")
+    said(capsys, "requirements", "upload", "todo", str(file), "--adds")
+    said(capsys, "requirements", "confirm", "todo")
+    file.write_text("FR-01: The list shall be sorted by date.\n")
+    made = said(capsys, "requirements", "upload", "todo", str(file))["documents"][0]
+    assert made["replaces"] == 1
+    found = said(capsys, "requirements", "show", "todo")
+    assert found["replaces"] == 1
+    assert found["difference"] == [
+        {
+            "change": "altered",
+            "key": "R1",
+            "before": "The list shall be sorted.",
+            "after": "The list shall be sorted by date.",
+        },
+        {"change": "removed", "key": "R2", "before": "The list shall be short.", "after": ""},
+    ]
+    file.write_text("FR-03: The list shall be printed.\n")
+    assert said(capsys, "requirements", "upload", "todo", str(file), "--adds")["documents"][0]["replaces"] is None
+
+
+def test_each_specification_of_a_folder_becomes_a_document_that_is_named_by_its_path(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("001-cart", "FR-1 It shall keep the cart."), ("002-mail", "FR-2 It shall send mail.")):
+        (tmp_path / "specs" / name).mkdir(parents=True)
+        (tmp_path / "specs" / name / "spec.md").write_text(text)
+    made = said(capsys, "requirements", "upload", "todo", str(tmp_path))["documents"]
+    assert [one["name"] for one in made] == ["specs/001-cart/spec.md", "specs/002-mail/spec.md"]
+    assert project.runs.filter(kind="plan").count() == 2
+    first = "specs/001-cart/spec.md"
+    assert said(capsys, "requirements", "show", "todo", "--spec", first)["document"] == made[0]["document"]
+    assert said(capsys, "requirements", "confirm", "todo", "--spec", first)["accepted"] == ["R1"]
+    assert [row.status for row in project.documents.order_by("version")] == ["confirmed", "uploaded"]
+    assert first in refused(capsys, "requirements", "show", "todo", "--spec", "specs/003/spec.md")
+
+
+def test_confirming_takes_what_is_explicit_and_the_suggestions_that_are_named(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = suggested(project)
+    found = said(capsys, "requirements", "confirm", "todo", "--accept", "INF-02")
+    assert (found["accepted"], found["rejected"]) == (["FR-01", "INF-02"], ["INF-01"])
+    document.refresh_from_db()
+    assert document.status == "confirmed"
+    assert said(capsys, "requirements", "confirm", "todo") == found, "twice changes nothing"
+    assert "confirmed already" in refused(capsys, "requirements", "confirm", "todo", "--accept", "INF-01")
+
+
+def test_what_is_to_be_confirmed_is_shown_first(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no document" in refused(capsys, "requirements", "show", "todo")
+    suggested(project)
+    found = said(capsys, "requirements", "show", "todo")["requirements"]
+    assert [(row["key"], row["origin"], row["text"]) for row in found][1:] == [
+        ("INF-01", "inferred", "It logs in."),
+        ("INF-02", "inferred", "It logs out."),
+    ]
+    assert run(["requirements", "show", "todo"]) == 0
+    assert "requirements confirm todo, with --accept" in capsys.readouterr().out
+
+
+def test_confirming_wrongly_names_the_input_and_the_way_out(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no document" in refused(capsys, "requirements", "confirm", "todo")
+    suggested(project)
+    words = refused(capsys, "requirements", "confirm", "todo", "--accept", "FR-9")
+    assert "FR-9 is not a suggestion" in words
+    assert "INF-01, INF-02" in words
+    assert "no project 'nope'" in refused(capsys, "requirements", "confirm", "nope")
+    assert Requirement.objects.filter(status="accepted").count() == 0
+
+
+def test_a_file_may_still_follow_the_command_directly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "prd.md"
+    file.write_text("FR-01 The system shall store notes.\n")
+    for words in (["requirements", str(file), "--json"], ["requirements", "--json", str(file)]):
+        assert run(words) == 0
+        assert json.loads(capsys.readouterr().out)["requirements"][0]["author_key"] == "FR-01"
+    assert "does not exist" in refused(capsys, "requirements", "nope.md")
