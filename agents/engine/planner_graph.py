@@ -15,6 +15,7 @@ from agents.engine.planner_lookups import documents_named, lessons_for, looked_u
 from agents.engine.planner_suggestions import inferred
 from agents.engine.structured_output import StructuredOutput, ask_structured
 from agents.engine.waiting import Waiting, WaitReason
+from agents.events.base import counted
 from agents.events.effects import SystemNotice
 from agents.events.lifecycle import RequirementsExtracted
 from agents.events.reasoning import DecisionMade
@@ -65,7 +66,8 @@ def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[s
     explicit = len(found.requirements)
     implied, unmapped = len(rows) - explicit, len(found.unmapped)
     extracted = RequirementsExtracted(
-        summary=f"{explicit} requirements found, {implied} implied, {unmapped} paragraphs left over",
+        summary=f"{counted(explicit, 'requirement')} found, {implied} implied, "
+        f"{counted(unmapped, 'paragraph')} left over",
         counts={"explicit": explicit, "implied": implied, "unmapped": unmapped},
     )
     ctx.event_log.emit(extracted, key="plan/extracted")

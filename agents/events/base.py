@@ -16,6 +16,11 @@ NEEDS: Sequence[Preset] = ("needs",)
 Rows = Sequence[Mapping[str, Any]]
 
 
+def counted(number: int, word: str) -> str:
+    """A number of things: "1 task", "2 tasks"."""
+    return f"{number:,} {word}" + "s" * (number != 1)
+
+
 class Urgency(IntEnum):
     """How urgently a screen reader announces an event; a question interrupts, the others wait for a pause."""
 

@@ -198,7 +198,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     only_tests = "The change is accepted once the tester has judged tests that may be wrong"
     choice = "Approved" if approved else only_tests if verdict["approved"] else "Not approved"
     decision = DecisionMade(
-        summary=f"{choice}: {'; '.join(reasons) or 'no reasons'}",
+        summary=": ".join(filter(None, [choice, "; ".join(reasons)])),
         role="reviewer",
         outcome="ok" if approved else "fail",
         choice="approve" if approved else "reject",

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from agents.events.base import counted
 from agents.events.lifecycle import PlanApproved, PlanChanged, PlanEdited, PlanProposed, PlanRejected
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, LostRace, StaleVersion
@@ -101,7 +102,7 @@ def _store(
             move_plan(older, Plan.Status.SUPERSEDED, reason=f"v{plan.version} superseded it", actor=actor)
             close_questions(f"v{plan.version} superseded it", **_question(older))
         move_plan(plan, Plan.Status.INVALID if invalid else Plan.Status.PROPOSED, reason=comment, actor=actor)
-        state = f"not valid: {found.first_error}" if invalid else f"{len(given['tasks'])} tasks"
+        state = f"not valid: {found.first_error}" if invalid else counted(len(given["tasks"]), "task")
         verb = "proposed" if kind is PlanProposed else "edited"
         _tell(run, plan, kind, f"plan v{plan.version} {verb}: {state}", actor, "fail" if invalid else "ok")
         if not invalid and project.autonomy in NO_APPROVAL:

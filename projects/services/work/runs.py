@@ -12,6 +12,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from agents.engine.waiting import WaitReason
+from agents.events.base import counted
 from agents.events.lifecycle import HumanMessage, RunQueued
 from agents.events.reasoning import Adjudicated
 from agents.planning.graph import plan_order
@@ -108,7 +109,7 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
         )
         made = _make_tasks(run, plan)
         queued = RunQueued(
-            summary=f"building plan v{plan.version}: {made} tasks",
+            summary=f"building plan v{plan.version}: {counted(made, 'task')}",
             role="user" if by is not None else "runtime",
             kind=run.kind,
             plan=plan.pk,

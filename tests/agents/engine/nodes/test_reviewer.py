@@ -220,3 +220,9 @@ def test_a_reviewer_who_accepted_all_but_a_test_is_told_so(judged, monkeypatch):
     again = prompts_of(bench, "review")[1]
     assert "You accepted this change, but for tests that may be wrong:" in again
     assert "You did not accept" not in again
+
+
+def test_an_approval_without_reasons_says_no_more_than_that(judged, monkeypatch):
+    bench, _ = judged(monkeypatch, '{"approved": true, "reasons": []}', **{"coder-code": code("calc.py", ADD)})
+    (decision,) = [one for one in bench.event_log.of("decision") if one["role"] == "reviewer"]
+    assert decision["summary"] == "Approved"
