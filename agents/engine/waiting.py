@@ -45,6 +45,8 @@ OUTAGES = frozenset(
     }
 )
 
+UNCONFIRMED = frozenset({WaitReason.CONFIRMATION, WaitReason.NO_REQUIREMENTS})
+
 
 class Waiting(Exception):
     """The step cannot go on before a person answers; it will be run again from its start."""

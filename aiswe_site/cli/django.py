@@ -21,6 +21,9 @@ OPERATOR = "operator"
 as_option: Callable[..., Any] = click.option(
     "--as", "user", default="", metavar="USER", help="Act as this user; the first superuser, else operator, by default."
 )
+project_option: Callable[..., Any] = click.option(
+    "--project", "slug", default="", metavar="PROJECT", help="Only of this project (its short name)."
+)
 
 
 def start(*, migrate: bool = True) -> None:
@@ -97,7 +100,8 @@ def numbered(model: str, word: str, hint: str = "`aiswe history` lists them.") -
     return find
 
 
-numbered_run, numbered_plan = numbered("Run", "run"), numbered("Plan", "plan")
+numbered_run = numbered("Run", "run")
+numbered_plan = numbered("Plan", "plan", "`aiswe plan list` lists them.")
 
 
 def tell_worker() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
     from agents.requirements.readers.folders import Specification
-    from projects.models import Project
+    from projects.models import Project, RequirementDocument, Run
     from sandbox.base import Backend
 
 GIVEN = click.Path(exists=True)
@@ -31,6 +32,22 @@ def read_given(path: str) -> list[Specification]:
     from agents.requirements.readers.folders import Specification, read_folder
 
     return read_folder(path) if Path(path).is_dir() else [Specification("", read_file(path, _sandbox), "")]
+
+
+def to_confirm(document: RequirementDocument) -> str:
+    """The command that confirms this document; the newest one of a project need not be named."""
+    name = shlex.quote(document.place or document.filename)
+    newest = document.project.documents.first() == document
+    return f"aiswe requirements confirm {document.project.slug}" + ("" if newest else f" --spec {name}")
+
+
+def next_step(run: Run) -> str:
+    """How a person ends a run's wait for confirmed requirements; "" where it does not wait for that."""
+    from agents.engine.waiting import UNCONFIRMED
+
+    if run.document is None or run.wait_reason not in UNCONFIRMED:
+        return ""
+    return f"Next: aiswe requirements show {run.project.slug}, then {to_confirm(run.document)}"
 
 
 def store_and_plan(

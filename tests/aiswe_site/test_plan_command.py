@@ -103,6 +103,17 @@ def test_a_plan_is_shown_with_what_a_person_approves(capsys: pytest.CaptureFixtu
     assert "T-01: It adds numbers.\n  files: calc.py tests/test_calc.py" in shown
 
 
+def test_plans_are_listed_and_an_unknown_number_says_so(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "list"]) == 0
+    assert "No plans yet" in capsys.readouterr().out
+    make_plan()
+    plan = make_plan(make_document(project))
+    (row,) = said(capsys, "plan", "list", "--project", "todo")
+    assert (row["plan"], row["version"], row["status"], row["tasks"]) == (plan.pk, 1, "approved", 2)
+    assert [one["plan"] for one in said(capsys, "plan", "list")] == [plan.pk, plan.pk - 1]
+    assert "`aiswe plan list` lists them" in refused(capsys, "plan", "show", "99")
+
+
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 def test_editing_a_plan_makes_a_version(tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str) -> None:
     plan = make_plan(approved=False)

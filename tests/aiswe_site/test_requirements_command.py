@@ -12,7 +12,7 @@ from aiswe_site.cli.app import run
 from projects.models import Project, Requirement
 from projects.services.planning import documents
 from tests.aiswe_site.answers import refused, said
-from tests.factories import make_document
+from tests.factories import make_document, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
@@ -160,3 +160,62 @@ def test_a_file_may_still_follow_the_command_directly(tmp_path: Path, capsys: py
         assert run(words) == 0
         assert json.loads(capsys.readouterr().out)["requirements"][0]["author_key"] == "FR-01"
     assert "does not exist" in refused(capsys, "requirements", "nope.md")
+
+
+def test_a_requirement_is_added_and_others_are_decided_by_key(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = suggested(project)
+    words = ["requirements", "add", "todo", "It prints.", "--kind", "non-functional", "--criterion", "A page."]
+    (added,) = said(capsys, *words)["requirements"]
+    assert (added["key"], added["kind"], added["acceptance"]) == ("MAN-01", "non_functional", ["A page."])
+    assert "says that already: MAN-01" in refused(capsys, *words)
+    assert said(capsys, "requirements", "accept", "todo", "INF-01")["requirements"][0]["status"] == "accepted"
+    assert run(["requirements", "reject", "todo", "FR-01", "FR-01"]) == 0
+    assert capsys.readouterr().out == "Rejected: FR-01 It adds.\nNext: aiswe requirements confirm todo\n"
+    assert said(capsys, "requirements", "confirm", "todo")["accepted"] == ["INF-01", "MAN-01"]
+    for change in (["add", "todo", "More."], ["accept", "todo", "INF-02"]):
+        assert f"{document} is confirmed already" in refused(capsys, "requirements", *change)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["add", "nope", "It prints."], "no project 'nope'"),
+        (["add", "todo", "It prints.", "--kind", "wish"], "'wish' is not one of"),
+        (["add", "todo", "It prints.", "--spec", "other.md"], "no specification or document other.md"),
+        (["accept", "todo", "INF-02", "INF-9"], "has no requirement INF-9"),
+        (["reject", "todo"], "KEY"),
+    ],
+)
+def test_a_wrong_change_of_requirements_is_named_and_changes_nothing(
+    project: Project, capsys: pytest.CaptureFixture[str], words: list[str], named: str
+) -> None:
+    suggested(project)
+    assert named in refused(capsys, "requirements", *words)
+    assert set(Requirement.objects.values_list("key", "status")) == {
+        (key, "proposed") for key in ("FR-01", "INF-01", "INF-02")
+    }
+
+
+def test_who_may_not_change_requirements_is_refused(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    suggested(project)
+    make_user("eve", role="viewer", project=project)
+    for change in (["add", "todo", "More."], ["reject", "todo", "FR-01"]):
+        assert "Who may: architect" in refused(capsys, "requirements", *change, "--as", "eve", code=1)
+
+
+def test_a_document_beside_a_newer_one_is_confirmed_by_its_name(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    older = suggested(project)
+    newer = make_document(project, text="# More", confirmed=False)
+    assert run(["requirements", "show", "todo", "--spec", older.filename]) == 0
+    assert f"aiswe requirements confirm todo --spec {older.filename}, with" in capsys.readouterr().out
+    said(capsys, "requirements", "confirm", "todo", "--spec", older.filename)
+    assert run(["requirements", "show", "todo", "--spec", older.filename]) == 0
+    shown = capsys.readouterr().out
+    assert "Confirmed" in shown
+    assert "requirements confirm" not in shown
+    newer.refresh_from_db()
+    assert newer.status == "extracted"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from agents.engine.waiting import WaitReason
 from aiswe_site.cli.app import run
 from projects.errors import IllegalMove
 from projects.models import Project
+from projects.services.insight.usage import record_usage
 from projects.services.planning import projects
 from projects.services.work import approval_requests, runs
+from projects.services.work.moves import move_run
 from tests.aiswe_site.answers import refused, said
-from tests.factories import make_document, make_plan, make_project, make_run, owner_of
+from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_process")]
 
@@ -36,6 +39,24 @@ def test_questions_are_listed_shown_and_answered_once(project: Project, capsys: 
     assert said(capsys, "approvals", "list", "--all")[0]["decided_by"] == "ada"
     assert "There is no question 999" in refused(capsys, "approvals", "show", "999")
     assert "perhaps" in refused(capsys, "approvals", "answer", number, "perhaps")
+
+
+def test_a_run_that_waits_for_its_requirements_is_listed_with_the_command_that_goes_on(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planning = runs.start_planning(make_document(project, confirmed=False), by=project.created_by)
+    move_run(planning, "running")
+    move_run(planning, "needs_you", wait=WaitReason.CONFIRMATION)
+    make_project("Other", by=project.created_by)
+    for words in (["list"], ["list", "--project", "todo"]):
+        assert run(["approvals", *words]) == 0
+        shown = capsys.readouterr().out
+        assert f"Run {planning.pk} of Todo, {planning.document}: needs you: confirm the requirements\n" in shown
+        assert "Next: aiswe requirements show todo, then aiswe requirements confirm todo\n" in shown
+    make_user("eve", role="viewer", project=project)
+    for words in (["list", "--project", "other"], ["list", "--as", "eve"]):
+        assert run(["approvals", *words]) == 0
+        assert capsys.readouterr().out == "Nothing waits for an answer.\n"
 
 
 def test_a_plan_that_is_approved_as_a_question_says_how_to_build_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,3 +142,20 @@ def test_a_project_with_an_open_run_is_not_archived(capsys: pytest.CaptureFixtur
     current = make_run()
     with pytest.raises(IllegalMove, match=f"Run {current.pk}"):
         projects.set_archived(current.project, True, by=current.project.created_by)
+
+
+def test_a_run_is_shown_with_what_each_of_its_tasks_took(capsys: pytest.CaptureFixture[str]) -> None:
+    build = make_run()
+    task = build.tasks.get(key="T-01")
+    counts = {"prompt_tokens": 1_000, "completion_tokens": 50}
+    for key, owner in (("T-01/1", task.pk), ("T-01/2", task.pk), ("other", None)):
+        record_usage(build.pk, key=key, role="coder", model="m", task_id=owner, **counts)
+    found = said(capsys, "run", "show", str(build.pk))
+    took = {row["key"]: (row["calls"], row["tokens"]) for row in found["by_task"]}
+    assert took == {"T-01": (2, 2_100), "T-02": (0, 0)}
+    assert (found["calls"], found["tokens"]) == (3, 3_150)
+    assert run(["run", "show", str(build.pk)]) == 0
+    shown = capsys.readouterr().out
+    assert "2,100" in shown
+    assert "3 model calls, 3,150 tokens" in shown
+    assert "There is no run 999" in refused(capsys, "run", "show", "999")

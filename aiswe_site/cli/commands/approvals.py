@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output
+from aiswe_site.cli import django, documents, output
 from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
@@ -76,21 +76,23 @@ def say(approval: Approval) -> None:
 
 
 @command.command("list")
-@click.option("--project", "slug", default="", metavar="PROJECT", help="Only of this project (its short name).")
+@django.project_option
 @click.option("--all", "everything", is_flag=True, help="Answered and closed ones too.")
 @django.as_option
 @output.json_option
 def list_(slug: str, everything: bool, user: str) -> None:
-    """List the questions that the user may answer, oldest first."""
+    """List the questions that the user may answer, oldest first, and the documents they may confirm."""
     django.start()
     from projects.models import Approval
     from projects.services.work import approvals
 
-    rows = approvals.pending_for(django.acting_user(user))
+    by = django.acting_user(user)
+    rows, waiting = approvals.pending_for(by), approvals.unconfirmed_for(by)
     if everything:
         rows = Approval.objects.order_by("requested_at").select_related("project", "run", "task")
     if slug:
-        rows = rows.filter(project=django.project(slug))
+        project = django.project(slug)
+        rows, waiting = rows.filter(project=project), [run for run in waiting if run.project == project]
     found = [document_of(row) for row in rows.select_related("decided_by")]
     columns: dict[str, output.Column] = {
         "ID": "approval",
@@ -101,7 +103,14 @@ def list_(slug: str, everything: bool, user: str) -> None:
     }
     if everything:
         columns["Status"] = "status"
-    output.answer(found, lambda: output.records(found, columns, nothing="Nothing waits for an answer."))
+
+    def people() -> None:
+        if found or not waiting:
+            output.records(found, columns, nothing="Nothing waits for an answer.")
+        for run in waiting:
+            output.say(f"Run {run.pk} of {run.project.name}, {run.document}: {run.why}\n{documents.next_step(run)}")
+
+    output.answer(found, people)
 
 
 @command.command()

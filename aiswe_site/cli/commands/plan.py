@@ -1,4 +1,4 @@
-"""aiswe plan: show, check, edit, approve."""
+"""aiswe plan: list, show, check, edit, approve."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_BYTES = 20_000_000
 
 @click.group()
 def command() -> None:
-    """Show, check, edit and approve plans."""
+    """List, show, check, edit and approve plans."""
 
 
 @command.command()
@@ -93,6 +93,23 @@ def _known(prd: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def _cell(value: Any) -> str:
     return " ".join(value) if isinstance(value, list) else str(value)
+
+
+@command.command("list")
+@django.project_option
+@output.json_option
+def list_(slug: str) -> None:
+    """List the plans, newest first."""
+    django.start()
+    from projects.models import Plan
+
+    rows = Plan.objects.select_related("project", "document").order_by("-pk")
+    rows = rows.filter(project=django.project(slug)) if slug else rows
+    fields = "plan=pk project=project.slug version status document=document.filename hash=content_hash comment"
+    found = [output.fields(row, fields) | {"tasks": len(row.content.get("tasks", []))} for row in rows]
+    names = ("plan", "project", "version", "status", "tasks", "document", "comment")
+    columns: dict[str, output.Column] = {name.capitalize(): name for name in names}
+    output.answer(found, lambda: output.records(found, columns, nothing="No plans yet. A run makes one of a document."))
 
 
 @command.command()

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agents.events.base import counted
+from agents.requirements.model import KINDS
 from aiswe_site.cli import django, documents, output
 from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
     from agents.requirements.documents import Document
     from agents.requirements.model import Extraction
-    from projects.models import Project, RequirementDocument
+    from projects.models import Project, Requirement, RequirementDocument
 
 
 class FileOrVerb(click.Group):
@@ -78,7 +80,9 @@ def _list(document: Document, found: Extraction) -> None:
         for r in found.requirements
     ]
     output.table(("Key", "In the document", "Kind", "Lines", "Text"), rows, nothing="No requirement was found.")
-    output.say(f"{len(rows)} requirements; {found.mapped_paragraphs} of {found.paragraphs} paragraphs mapped.")
+    output.say(
+        f"{counted(len(rows), 'requirement')}; {found.mapped_paragraphs} of {found.paragraphs} paragraphs mapped."
+    )
     for question in found.questions:
         output.say(f"Open, line {place(question.lines)}: {question.text}")
     for note in document.notes:
@@ -115,7 +119,9 @@ def upload(project: Project, file: str, relation: str | None, user: str) -> None
     django.tell_worker()
 
 
-spec_option = click.option("--spec", default="", metavar="PATH", help="A specification's; the newest by default.")
+spec_option = click.option(
+    "--spec", default="", metavar="PATH", help="Of this specification or file; the newest document by default."
+)
 
 
 @command.command()
@@ -147,18 +153,33 @@ def show(project: Project, spec: str) -> None:
                 output.say(f"{one['change'].capitalize()}: {one['key']} {one['after'] or one['before']}")
         for left in document.unmapped:
             output.say(f"No requirement: {left['text']}")
-        output.say(f"Next: aiswe requirements confirm {project.slug}, with --accept KEY for each suggestion to take")
+        if document.status == document.Status.CONFIRMED:
+            output.say(f"Confirmed. A change is a new version: aiswe requirements upload {project.slug} FILE")
+        else:
+            output.say(f"Next: {documents.to_confirm(document)}, with --accept KEY for each suggestion to take")
 
-    result = {"project": project.slug, "document": document.pk, "version": document.version, "requirements": found}
+    names = "document=pk version status"
+    result = {"project": project.slug, **output.fields(document, names), "requirements": found}
     replaces = document.replaces.version if document.replaces else None
     output.answer({**result, "replaces": replaces, "difference": difference}, people)
 
 
+def _open(project: Project, spec: str) -> RequirementDocument:
+    """A document whose requirements nobody confirmed yet."""
+    from projects.services.planning.documents import extract_written
+
+    document = extract_written(_document(project, spec))
+    if document.status == document.Status.CONFIRMED:
+        raise WrongUse(f"{document} is confirmed already.", "Upload a new version to change what was confirmed.")
+    return document
+
+
 def _document(project: Project, spec: str) -> RequirementDocument:
-    found = project.documents.filter(place=spec).first() if spec else project.documents.first()
+    newest = {one.place or one.filename: one for one in reversed(project.documents.all())}
+    found = newest.get(spec) if spec else project.documents.first()
     if found is None and spec:
-        known = ", ".join(sorted(set(project.documents.exclude(place="").values_list("place", flat=True)))) or "none"
-        raise WrongUse(f"{project.slug} has no specification {spec}.", f"It has: {known}.")
+        known = ", ".join(sorted(newest)) or "none"
+        raise WrongUse(f"{project.slug} has no specification or document {spec}.", f"It has: {known}.")
     if found is None:
         hint = f"`aiswe requirements upload {project.slug} FILE` gives it one."
         raise WrongUse(f"{project.slug} has no document yet.", hint)
@@ -179,28 +200,84 @@ def confirm(project: Project, spec: str, keys: tuple[str, ...], user: str) -> No
     from django.db import transaction
 
     from projects.models import Requirement, RequirementDocument
-    from projects.services.planning import documents
+    from projects.services.planning import documents as service
 
-    by, document = django.acting_user(user), documents.extract_written(_document(project, spec))
+    by, document = django.acting_user(user), service.extract_written(_document(project, spec))
     suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
     if unknown := sorted(set(keys) - set(suggested.values_list("key", flat=True))):
         known = ", ".join(suggested.values_list("key", flat=True)) or "none"
         raise WrongUse(f"{', '.join(unknown)} is not a suggestion in {document}.", f"Suggestions: {known}.")
-    if keys and document.status == RequirementDocument.Status.CONFIRMED:
-        raise WrongUse(f"{document} is confirmed already.", "Upload a new version to change what was confirmed.")
+    if keys:
+        _open(project, spec)
     with transaction.atomic():
         if document.status != RequirementDocument.Status.CONFIRMED:
             for row in suggested.filter(status=Requirement.Status.PROPOSED):
                 status = Requirement.Status.ACCEPTED if row.key in keys else Requirement.Status.REJECTED
-                documents.set_requirement(row, by=by, status=status)
-        documents.confirm_requirements(document, by=by)
+                service.set_requirement(row, by=by, status=status)
+        service.confirm_requirements(document, by=by)
     rows = list(document.requirements.values("key", "origin", "status", "text"))
     accepted = [row["key"] for row in rows if row["status"] == Requirement.Status.ACCEPTED]
     left_out = [row["key"] for row in rows if row["status"] == Requirement.Status.REJECTED]
-    words = f"{len(accepted)} requirements of {project.slug} are confirmed."
+    words = f"Confirmed: {counted(len(accepted), 'requirement')} of {project.slug}."
     if left_out:
         words += f"\nLeft out: {', '.join(left_out)}"
     result = {"project": project.slug, "document": document.pk, "accepted": accepted, "rejected": left_out}
     planning = document.runs.order_by("-pk").first()
     output.answer(result, f"{words}\nNext: aiswe run watch {planning.pk}" if planning else words)
     django.tell_worker()
+
+
+@command.command()
+@click.argument("project", type=django.named_project)
+@click.argument("text")
+@spec_option
+@click.option(
+    "--kind", default="functional", show_default=True, type=click.Choice([kind.replace("_", "-") for kind in KINDS])
+)
+@click.option("--criterion", "criteria", multiple=True, metavar="TEXT", help="How one sees it; may be repeated.")
+@django.as_option
+@output.json_option
+def add(project: Project, text: str, spec: str, kind: str, criteria: tuple[str, ...], user: str) -> None:
+    """Add the requirement TEXT, which is not in the newest document of PROJECT (its short name); it is accepted."""
+    from projects.services.planning.documents import add_requirement
+
+    document = _open(project, spec)
+    if (same := document.requirements.filter(text=text.strip()).first()) is not None:
+        raise WrongUse(f"{document} says that already: {same.key}.", f"`aiswe requirements show {project.slug}`")
+    row = add_requirement(
+        document, by=django.acting_user(user), text=text, kind=kind.replace("-", "_"), acceptance=criteria
+    )
+    _changed(document, [row])
+
+
+def _deciding(verb: str, about: str) -> None:
+    """Add the command that moves requirements to what `verb` says."""
+
+    @command.command(verb, help=about)
+    @click.argument("project", type=django.named_project)
+    @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+    @spec_option
+    @django.as_option
+    @output.json_option
+    def decide(project: Project, keys: tuple[str, ...], spec: str, user: str) -> None:
+        from django.db import transaction
+
+        from projects.services.planning.documents import set_requirement
+
+        by, document = django.acting_user(user), _open(project, spec)
+        rows = {row.key: row for row in document.requirements.all()}
+        if unknown := [key for key in keys if key not in rows]:
+            raise WrongUse(f"{document} has no requirement {', '.join(unknown)}.", f"It has: {', '.join(rows)}.")
+        with transaction.atomic():
+            _changed(document, [set_requirement(rows[key], by=by, status=f"{verb}ed") for key in dict.fromkeys(keys)])
+
+
+_deciding("accept", "Accept suggestions of a rule or the model, or what was rejected before, by their KEYs.")
+_deciding("reject", "Reject requirements by their KEYs: they are not built.")
+
+
+def _changed(document: RequirementDocument, rows: list[Requirement]) -> None:
+    words = "\n".join(f"{row.get_status_display()}: {row.key} {row.text}" for row in rows)
+    found = [output.fields(row, "key origin kind status text acceptance") for row in rows]
+    result = {"project": document.project.slug, "document": document.pk, "requirements": found}
+    output.answer(result, f"{words}\nNext: {documents.to_confirm(document)}")

@@ -1,13 +1,14 @@
-"""aiswe run: start, watch, steer."""
+"""aiswe run: start, show, watch, steer."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from aiswe_site.cli import django, output, watching
+from agents.events.base import counted
+from aiswe_site.cli import django, documents, output, watching
 from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Start, watch and steer runs."""
+    """Start, show, watch and steer runs."""
 
 
 @command.command()
@@ -30,6 +31,41 @@ def start(plan: Plan, user: str) -> None:
     run = runs.start_build(plan, by=django.acting_user(user))
     _say(run, f"Next: aiswe run watch {run.pk}")
     django.tell_worker()
+
+
+@command.command()
+@click.argument("run", type=django.numbered_run)
+@output.json_option
+def show(run: Run) -> None:
+    """Show run RUN: its tasks, what each waits for or ended with, and what its model calls took.
+
+    Calls that belong to no task, as those of planning, count in the total alone.
+    """
+    from django.db.models import Count
+
+    from projects.services.insight.usage import usage_of
+
+    names = "key title status tries why commit escalation"
+    tasks = run.tasks.annotate(tries=Count("attempts"))
+    found = [output.fields(task, names) | usage_of(task_id=task.pk) for task in tasks]
+    columns: dict[str, output.Column] = {
+        "Task": "key",
+        "Status": "status",
+        "Tries": "tries",
+        "Calls": "calls",
+        "Tokens": lambda row: f"{row['tokens']:,}",
+        "Seconds": lambda row: f"{row['seconds']:,.0f}",
+        "Title": "title",
+        "Why": "why",
+    }
+    total = usage_of(run_id=run.pk)
+
+    def people() -> None:
+        output.records(found, columns, nothing="It has no tasks.")
+        output.say(f"{counted(total['calls'], 'model call')}, {counted(total['tokens'], 'token')}")
+        output.say("\n".join(filter(None, [_words(run), _waits(run)])))
+
+    output.answer({**_document(run), "by_task": found}, people)
 
 
 @command.command()
@@ -57,10 +93,7 @@ def watch(run: Run, after: int, task: str, role: str, kind: str, user: str) -> i
         for lines in watching.follow(run, after, wanted):
             for line in lines:
                 tell(line)
-    waiting = run.approvals.filter(status="pending")
-    ways = [f"{one.title}\nAnswer: aiswe approvals answer {one.pk} yes|no [--reason TEXT]" for one in waiting]
-    more = "\n".join(filter(None, [run.why, *ways]))
-    return _say(run, more, ok=run.status == run.Status.FINISHED and not run.left_out)
+    return _say(run, _waits(run), ok=run.status == run.Status.FINISHED and not run.left_out)
 
 
 def _steering(verb: str, about: str) -> None:
@@ -102,11 +135,24 @@ def take_in(run: Run, user: str) -> int:
     return output.answer(document, words, ok=not taken.conflicts)
 
 
-def _say(run: Run, more: str = "", *, ok: bool = True) -> int:
+def _waits(run: Run) -> str:
+    """What the run waits for, and how a person ends that."""
+    waiting = run.approvals.filter(status="pending")
+    ways = [f"{one.title}\nAnswer: aiswe approvals answer {one.pk} yes|no [--reason TEXT]" for one in waiting]
+    return "\n".join(filter(None, [run.why, *ways, documents.next_step(run)]))
+
+
+def _document(run: Run) -> dict[str, Any]:
     from projects.services.work import runs
 
     names = "run=pk kind project=project.slug status left_out why recording events=last_seq"
-    document = output.fields(run, names) | runs.totals(run)
+    return output.fields(run, names) | runs.totals(run)
+
+
+def _words(run: Run) -> str:
     left = f", {run.left_out} left out" if run.left_out else ""
-    words = f"Run {run.pk} of {run.project.name}: {run.get_status_display().lower()}{left}"
-    return output.answer(document, f"{words}\n{more}" if more else words, ok=ok)
+    return f"Run {run.pk} of {run.project.name}: {run.get_status_display().lower()}{left}"
+
+
+def _say(run: Run, more: str = "", *, ok: bool = True) -> int:
+    return output.answer(_document(run), "\n".join(filter(None, [_words(run), more])), ok=ok)

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from agents.engine.waiting import UNCONFIRMED
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Approval, Finding, Membership, Plan, Project, Run, Task
 from projects.services.accounts.rights import Person, can, require, roles_that_may
@@ -158,6 +159,12 @@ def pending_for(user: Person) -> QuerySet[Approval]:
         | (second & _where(user, "gate.override"))
         | (~plan & ~second & _where(user, "approval.decide"))
     )
+
+
+def unconfirmed_for(user: User) -> list[Run]:
+    """Runs that wait for this user to confirm the requirements of their document, which is no question to answer."""
+    rows = Run.objects.filter(status=Run.Status.NEEDS_YOU, wait_reason__in=UNCONFIRMED).order_by("pk")
+    return [run for run in rows.select_related("project", "document") if can(user, run.project, "requirement.edit")]
 
 
 def _where(user: Person, verb: str) -> Q:
