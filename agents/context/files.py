@@ -32,6 +32,7 @@ FITTING, FITTING_BESIDE = 6, 2  # pieces of other files that only share words wi
 NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
 LEAST_CHARS = 2_000  # of an own file, however little room there is
 TESTS, TESTS_CHARS = 3, 6_000  # existing tests of a task's files
+STUB_CHARS = 3_000  # of a file that only declares what a module beside it defines
 IMPORTS_TOKENS = 400
 BESIDE_TOKENS = 400  # of the map, where a task's own files are shown
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
@@ -151,10 +152,8 @@ class _Choice:
         everything = sum(map(len, (*self._own.values(), *self._near.values()))) + sum(
             blobs[path].size for path in order
         )
-        long_tests = any(
-            len(text) > TESTS_CHARS and _is_test(path) for path, text in {**self._own, **self._near}.items()
-        )
-        if everything <= self._chars and not long_tests:
+        long = any(_worth(path) < min(len(text), FILES_CHARS) for path, text in {**self._own, **self._near}.items())
+        if everything <= self._chars and not long:
             return Shown(
                 View(self._own, tests=self._near, others=self._texts(order), left_out=sorted(quiet | unread)).text()
             )
@@ -175,7 +174,7 @@ class _Choice:
         words, chosen = words_of(wanted.about), list[str]()
         # Of no use while the task's own files are not whole.
         linked = imported.keys() | _defining(code_words(wanted.about), symbols)
-        near = [] if any(not _is_test(path) for path in parts) else [path for path, _ in ranked(symbols, own, words)]
+        near = [] if any(_worth(path) == FILES_CHARS for path in parts) else [path for path, _ in ranked(symbols, own, words)]
         for path in [path for path in near if path in linked and path not in own][:NEIGHBOURS]:
             if blobs[path].size <= left - CHUNKS_CHARS:
                 chosen.append(path)
@@ -250,8 +249,8 @@ def _own(files: Mapping[str, str], index: Index, about: str, chars: int) -> tupl
 
 def _most(path: str, index: Index, about: str) -> int:
     """Characters of a file that are worth their reading: the rest of it is named."""
-    if _is_test(path):
-        return TESTS_CHARS  # a few show how they are written
+    if (most := _worth(path)) < FILES_CHARS:
+        return most
     chunks = [Chunk(path, piece) for piece in index.pieces.get(path, ())]
     return NAMED_CHARS if named(about, chunks) else FILES_CHARS
 
@@ -283,6 +282,14 @@ def _imported(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index) 
 def _defining(names: Set[str], symbols: Mapping[str, Symbols]) -> set[str]:
     """The files that define one of these names."""
     return {path for path, one in symbols.items() if not names.isdisjoint(each.name for each in one.definitions)}
+
+
+def _worth(path: str) -> int:
+    """Characters of such a file that are worth their reading, whatever the task names."""
+    written = language_of(path)
+    if _is_test(path):
+        return TESTS_CHARS  # a few show how they are written
+    return STUB_CHARS if written and path.endswith(written.never_run) else FILES_CHARS
 
 
 def _is_test(path: str) -> bool:

@@ -144,6 +144,21 @@ def test_english_words_that_are_names_of_definitions_do_not_use_up_the_room(tmp_
     assert "s" * 7_000 in existing_files(repository, sha, ["shop/long.py"], about).text
 
 
+def test_of_a_long_stub_beside_a_module_what_the_task_names_is_shown(tmp_path):
+    stub = "import money\n\n\n" + "".join(
+        f"def rate_{number}(country: str, year: int, kind: str) -> money.Rate: ...\n" for number in range(90)
+    )
+    there = SHOP | {"shop/rates.py": "def rate_7(): return 7\n", "shop/rates.pyi": stub}
+    repository, sha = repository_of(tmp_path, there)
+    shown = existing_files(repository, sha, ["shop/rates.py", "shop/rates.pyi"], "`rate_7` takes a month")
+    part = shown.text.partition("Parts of shop/rates.pyi, a file of 93 lines")[2].partition("```\n")[0]
+    assert "def rate_7(country: str" in part
+    assert "not shown: rate_" in part
+    assert len(part) < files.STUB_CHARS + 500
+    assert shown.parts == {"shop/rates.pyi"}
+    assert "def rate_7(): return 7\n" in shown.text
+
+
 def test_of_tables_and_functions_that_are_too_long_the_ends_are_shown(tmp_path):
     table = "TABLE = {\n" + "".join(f"    'row {n}': '{'y' * 60}',\n" for n in range(400)) + "}\n"
     prose = "".join(f"    Line {n} of a long explanation.\n" for n in range(700))
