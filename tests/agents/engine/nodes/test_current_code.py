@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from agents.context.parts import CODE_NOW
+from agents.engine.nodes.current_code import add_code
+from agents.prompts.provenance import as_turn
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.agents.engine.states import state_with
 
 # 60 kB in which one function is wrong, with what a careless rewrite would lose: form feeds, tabs, odd spacing.
 LONG = "".join(f"def helper_{number}( value ):\n\treturn value+{number}  # {'y' * 40}\n\n\n" for number in range(700))
@@ -70,3 +73,28 @@ def test_a_repair_does_not_repeat_a_file_that_the_reply_wrote_whole(bench: Bench
     bench.replies["coder-repair"] = DIAGNOSIS.format(cause="minus") + code("calc.py", RIGHT)
     assert bench.run()["verdict"] == "merged"
     assert CODE_NOW not in prompts(bench, "repair")[0]
+
+
+def test_of_a_long_function_a_repair_shows_the_lines_around_what_changed(bench: Bench) -> None:
+    rows = "".join(f"    a = a + {number} - {number}\n" for number in range(60))
+    bench.start_with({"calc.py": LONG + WRONG.replace("    return half(a) - b\n", f"{rows}    return a - b\n")})
+    bench.replies["coder-code"] = code("calc.py", EDIT.format("a - b", "a * b"))
+    bench.replies["coder-repair"] = DIAGNOSIS.format(cause="times") + code("calc.py", EDIT.format("a * b", "a + b"))
+    assert bench.run()["verdict"] == "merged"
+    shown = prompts(bench, "repair")[0].partition(CODE_NOW)[2]
+    assert "def add(a, b):\n    a = a + 0 - 0\n" in shown
+    assert "\n…\n    a = a + 54 - 54\n" in shown
+    assert "    return a * b\n" in shown
+    assert "a + 30 - 30" not in shown
+
+
+def test_a_repair_shows_no_test_as_it_was_and_says_whose_a_file_is(bench: Bench) -> None:
+    there = {"calc.py": WRONG, "rates.py": "RATE = 3\n", "tests/test_sums.py": "OLD = 1\n"}
+    bench.start_with(there)
+    with bench.context() as context:
+        base = context.repository.head()
+        state = state_with(task(files=[*there]), base=base, files={"calc.py": RIGHT})
+        shown = add_code(state, context, [as_turn("user", "Repair it.")])[-1]["content"]
+    assert "path=calc.py from=model" in shown
+    assert "path=rates.py from=repository" in shown
+    assert "test_sums.py" not in shown
