@@ -174,11 +174,8 @@ class _Choice:
         words, chosen = words_of(wanted.about), list[str]()
         # Of no use while the task's own files are not whole.
         linked = imported.keys() | _defining(code_words(wanted.about), symbols)
-        near = (
-            []
-            if any(_worth(path) == FILES_CHARS for path in parts)
-            else [path for path, _ in ranked(symbols, own, words)]
-        )
+        cut = any(_worth(path) == FILES_CHARS for path in parts)
+        near = [] if cut else [path for path, _ in ranked(symbols, own, words)]
         for path in [path for path in near if path in linked and path not in own][:NEIGHBOURS]:
             if blobs[path].size <= left - CHUNKS_CHARS:
                 chosen.append(path)

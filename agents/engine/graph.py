@@ -83,6 +83,11 @@ def after_mutation(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["
     return "strengthen" if state["verdict"] == "weak" else "gates"
 
 
+def after_strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "review"]:
+    """New tests are run; a tester who holds them not to be needed is heard by the reviewer."""
+    return "review" if state["verdict"] == "kept" else "apply"
+
+
 def after_adjudication(
     state: TaskState, runtime: Runtime[TaskContext]
 ) -> Literal["apply", "review", "fresh", "sample"]:
@@ -104,12 +109,14 @@ def after_gates(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["rev
 
 def after_review(
     state: TaskState, runtime: Runtime[TaskContext]
-) -> Literal["merge", "answer_review", "adjudicate", "escalate"]:
+) -> Literal["merge", "answer_review", "adjudicate", "strengthen", "escalate"]:
     """Approved work is merged; an objection goes to whoever may change what it is about."""
     if state["verdict"] == "pass":
         return "merge"
     if state["verdict"] == "wrong_tests":
         return "adjudicate"
+    if state["verdict"] == "missing_tests":
+        return "strengthen"
     return "answer_review" if state["verdict"] == "rejected" else "escalate"
 
 
@@ -169,7 +176,7 @@ NEXT: Mapping[str, str | Callable[[TaskState, Runtime[TaskContext]], str]] = {
     "apply": "verify",
     "verify": after_verify,
     "mutate": after_mutation,
-    "strengthen": "apply",
+    "strengthen": after_strengthen,
     "repair": after_repair,
     "adjudicate": after_adjudication,
     "fresh": after_files,

@@ -38,6 +38,12 @@ REVIEW_ROUNDS = 2
 PART_CHARS = 36_000  # of a change in one call
 LEAST_CHARS = 4_000
 REMOVED = 60  # names in the reviewer's prompt
+# An objection that asks for tests, which the coder may not write.
+_MISSES_TESTS = re.compile(
+    r"\b(?:no|more|missing|lack(?:s|ing)?|add|needs?|without|write)\b(?:\W+\w+){0,4}?\W+tests?\b"
+    r"|\buntested\b|\bnot (?:\w+ )?tested\b|\btests?\b[^.;]*\b(?:missing|do(?:es)? not (?:cover|try|check))\b",
+    re.IGNORECASE,
+)
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -126,14 +132,19 @@ def _findings(state: TaskState, feedback: str) -> TaskState | None:
     )
 
 
-def _about_tests(state: TaskState) -> list[str]:
+def _about_tests(state: TaskState, ctx: TaskContext) -> list[str]:
     """What the test run and the mutation check say, in sentences."""
     report, remark = state["candidate"]["report"], state["candidate"]["mutation"].get("remark", "")
     notes = [f"Of the others {note}." for note in report.get("notes", ())]
     if state["candidate"].get("unproven"):
         notes.append("The new tests pass on the code before the change too.")
+    there = {path.rpartition("/")[2] for path in (*ctx.repository.files(state["base"]), *files_of(state["candidate"]))}
+    planned = filter(tests_of(state, ctx), state["task"].get("files", []))
+    empty = [path for path in planned if path.rpartition("/")[2] not in there]
     if checks := words_on_checks(state):
         notes += [f"No tests were written for this task. {'. '.join(checks)}."]
+    elif empty:
+        notes.append(f"There is no test in {', '.join(empty)}, which the task names.")
     return [counts_text(report), *notes, *([remark] if remark else [])]
 
 
@@ -157,7 +168,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         **task_facts(task, ctx),
         beyond=[change.path for change in changes if change.path not in named][:REMOVED],
         unchanged=[path for path in task.get("files", []) if path not in changed and not is_test(path)][:REMOVED],
-        counts=" ".join(_about_tests(state)),
+        counts=" ".join(_about_tests(state, ctx)),
         removed=label("\n".join(removed), Source.MODEL) if removed else "",
         refused=label("\n".join([*refused.get("reasons", ()), *refused.get("others", ())]), Source.MODEL),
         accepted=refused.get("accepted", False),
@@ -190,8 +201,12 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         if len(parts) == 1 or not one["approved"]:  # why a part was accepted is no objection to another one
             verdict["reasons"] += one["reasons"]
     reasons = [str(reason) for reason in verdict["reasons"]][:8]
-    wrong = _of_tests(state, [*map(str, verdict.get("wrong_tests", ())), *(reasons if not verdict["approved"] else ())])
+    against = [] if verdict["approved"] else reasons
+    missing = [said for said in against if _MISSES_TESTS.search(said) and not task.get("tests_given")]
+    doubted = (said for said in against if said not in missing)
+    wrong = _of_tests(state, [*map(str, verdict.get("wrong_tests", ())), *doubted])
     approved = verdict["approved"] and not wrong
+    for_tester = wrong or missing
     reasons = [*wrong, *(reason for reason in reasons if reason not in wrong)][:8]
     if not approved and not reasons:
         reasons = ["the reviewer gave no reason"]
@@ -210,19 +225,19 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     if approved:
         return {"verdict": "pass"}
     rounds = state["counters"]["review_rounds"]
-    answer = refused.get("answer", "") if bool(wrong) == refused.get("of_tests") else ""
+    answer = refused.get("answer", "") if bool(for_tester) == refused.get("of_tests") else ""
     if rounds >= REVIEW_ROUNDS or answer:
-        said = f" The {'tester' if wrong else 'coder'} disagrees: {answer}" if answer else ""
+        said = f" The {'tester' if for_tester else 'coder'} disagrees: {answer}" if answer else ""
         why = f"The reviewer does not accept it: {'; '.join(reasons)[:800]}{said}"
         return {"verdict": "escalate", "escalation": why}
     rejected: TaskState = {
-        "verdict": "wrong_tests" if wrong else "rejected",
+        "verdict": "wrong_tests" if wrong else "missing_tests" if missing else "rejected",
         "history": {
             "refused": {
                 "diff": diff,
-                "reasons": wrong or reasons,
-                "others": [reason for reason in reasons if wrong and reason not in wrong],
-                "of_tests": bool(wrong),
+                "reasons": for_tester or reasons,
+                "others": [reason for reason in reasons if for_tester and reason not in for_tester],
+                "of_tests": bool(for_tester),
                 "accepted": verdict["approved"],
             }
         },

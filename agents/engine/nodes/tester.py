@@ -92,12 +92,17 @@ def _pass_on_base(state: TaskState, ctx: TaskContext, name: str) -> bool:
 
 
 def strengthen(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
-    """The tests let every small mistake through: once, the tester is shown which, and writes tests that notice them."""
-    shown = label("\n".join(state["candidate"]["mutation"]["survivors"]), Source.MODEL, "diff")
-    prompt = partial(render, "task.mutants", survivors=shown)
-    changed, _, applied = _again(state, runtime.context, "strengthen", prompt)
+    """The tests let every small mistake through, or the reviewer misses some: once, the tester is told which."""
+    refused = state["history"]["refused"] if state["verdict"] == "missing_tests" else {}
+    wishes = "\n".join(refused.get("reasons", ()))
+    survivors = label("\n".join(state["candidate"]["mutation"].get("survivors", ())), Source.MODEL, "diff")
+    prompt = partial(render, "task.mutants", survivors=survivors, wishes=label(wishes, Source.MODEL))
+    changed, reply, applied = _again(state, runtime.context, "strengthen", prompt)
+    if wishes and not applied.files:
+        answered = refused | {"answer": one_line(reply.thought)}
+        return updated(changed, {"verdict": "kept", "history": {"refused": answered}})
     # Whatever came back is run: with no new test the suite passes as it did, and its weakness stays on record.
-    why = "no test failed on small mistakes that were put into the code."
+    why = one_line(f"the reviewer misses tests: {wishes}") if wishes else "small mistakes in the code were not noticed."
     return updated(changed, _corrected(state, applied, why) | {"strategy": "strengthened", "verdict": ""})
 
 

@@ -96,7 +96,7 @@ def test_the_reviewer_is_asked_about_each_new_test_beside_the_words_of_the_requi
         prompt.index(part) for part in ("2 + 3 is 5", "+    assert add(2, 3) == 6", "return a + b + 1")
     )
     assert words < tests < change
-    assert "Does each value that they expect follow from the words of the requirement" in prompt
+    assert "from the words of the requirement above, or hold before the change too?" in prompt
 
 
 def test_a_test_that_the_reviewer_doubts_goes_to_the_tester_and_the_code_follows_the_corrected_one(judged, monkeypatch):
@@ -226,3 +226,43 @@ def test_an_approval_without_reasons_says_no_more_than_that(judged, monkeypatch)
     bench, _ = judged(monkeypatch, '{"approved": true, "reasons": []}', **{"coder-code": code("calc.py", ADD)})
     (decision,) = [one for one in bench.event_log.of("decision") if one["role"] == "reviewer"]
     assert decision["summary"] == "Approved"
+
+
+MISSES = '{"approved": false, "reasons": ["There is no test for negative numbers"]}'
+MORE = "\n\n\ndef test_negative():\n    assert add(-2, -3) == -5"
+
+
+def test_a_wish_for_tests_goes_to_the_tester_and_what_it_adds_judges_the_code(judged, monkeypatch):
+    replies = {
+        "coder-code": code("calc.py", "def add(a: int, b: int) -> int:\n    return abs(a) + b"),
+        "tester-strengthen": code("tests/test_calc.py", TESTS + MORE),
+        "coder-repair": DIAGNOSIS.format(cause="abs") + code("calc.py", ADD),
+    }
+    bench, final = judged(monkeypatch, MISSES, APPROVED, **replies)
+    assert final["verdict"] == "merged"
+    assert "the reviewer misses tests:\n```from=model\nThere is no test for" in prompts_of(bench, "strengthen")[0]
+    assert "Why: the reviewer misses tests: There is no test for negative numbers" in prompts_of(bench, "repair")[0]
+    assert not prompts_of(bench, "rejected")
+    assert "test_negative" in bench.merged("tests/test_calc.py")
+
+
+def test_a_tester_who_holds_a_wish_for_tests_to_be_needless_is_heard_by_the_reviewer(judged, monkeypatch):
+    replies = {"coder-code": code("calc.py", ADD), "tester-strengthen": "FR-01 names no negative numbers."}
+    bench, final = judged(monkeypatch, MISSES, APPROVED, **replies)
+    assert final["verdict"] == "merged"
+    answer = "The quality engineer disagrees:\n```from=model\nFR-01 names no negative numbers."
+    assert answer in prompts_of(bench, "review")[1]
+    assert list(bench.task_store.attempts) == [1]
+
+
+def test_an_objection_to_code_goes_to_the_coder_though_it_speaks_of_tests(judged, monkeypatch):
+    said = '{"approved": false, "reasons": ["It does not raise ValueError as the tests require"]}'
+    replies = {"coder-code": code("calc.py", ADD), "coder-rejected": "Disagree: FR-01 asks for a sum"}
+    bench, _ = judged(monkeypatch, said, APPROVED, **replies)
+    assert prompts_of(bench, "rejected")
+
+
+def test_the_reviewer_is_told_of_a_planned_test_file_without_a_test(judged, monkeypatch):
+    files = ["calc.py", "tests/test_calc.py", "tests/test_more.py"]
+    bench, _ = judged(monkeypatch, APPROVED, task_files=files, **{"coder-code": code("calc.py", ADD)})
+    assert "There is no test in tests/test_more.py, which the task names." in prompts_of(bench, "review")[0]
