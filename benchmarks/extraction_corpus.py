@@ -1,4 +1,7 @@
-"""`python -m benchmarks extraction [--documents DIR]… [--json]`: what the rules of extraction find in the corpus.
+"""`python -m benchmarks extraction [--documents DIR]… [--readings DIR] [--json]`: what extraction finds in the corpus.
+
+Without `--readings` these are the rules alone. With it the model's replies take part, from DIR/NAME.NUMBER.json; for a
+reply that is not there its prompt is written to DIR/NAME.NUMBER.prompt.md.
 
 How the expectations were written and what counts is in benchmarks/extraction/README.md. Documents of the unseen half
 are added up before anything of them is printed, so that the rules can be measured on them without being fitted to them.
@@ -18,8 +21,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from agents.engine.planner_suggestions import read_by_model
+from agents.llm.base import Message
 from agents.requirements.documents import read_path
 from agents.requirements.extract import extract
+from agents.requirements.second_reading import DOUBTS, SecondReading, read_again
 
 CORPUS = Path(__file__).parent / "extraction"
 KINDS = ("requirement", "exclusion", "optional", "question")
@@ -73,10 +79,12 @@ def main(argv: Sequence[str]) -> int:
     help_documents = "a folder with the public documents of the corpus; may be repeated"
     parser.add_argument("--documents", type=Path, action="append", default=[], metavar="DIR", help=help_documents)
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON document on stdout")
+    help_readings = "a folder with a model's replies, which take part; prompts without a reply are written to it"
+    parser.add_argument("--readings", type=Path, metavar="DIR", help=help_readings)
     options = parser.parse_args(argv)
     expectations = read_corpus(options.documents)
     missing = [e.name for e in expectations if e.path is None]
-    counted = [(e, count(e.lines, e.path)) for e in expectations if e.path]
+    counted = [(e, count(e.lines, e.path, options.readings)) for e in expectations if e.path]
     report = tables(counted)
     if options.as_json:
         Console(soft_wrap=True, highlight=False, markup=False).print(
@@ -119,13 +127,16 @@ def read_corpus(folders: Sequence[Path]) -> list[Expectation]:
     return found
 
 
-def count(wanted: Mapping[str, Sequence[Lines]], path: Path) -> Count:
-    """Compare the extraction of the document at `path` with what is expected of it."""
-    answer = extract(read_path(path)).to_json()
-    rows = [(tuple(r["lines"]), r["kind"]) for r in answer["requirements"]]
-    tasks = [lines for lines, kind in rows if kind != "non_goal"]
-    excluded = [lines for lines, kind in rows if kind == "non_goal"]
-    asked = [tuple(q["lines"]) for q in answer.get("questions", ())]
+def count(wanted: Mapping[str, Sequence[Lines]], path: Path, readings: Path | None = None) -> Count:
+    """Compare the extraction of the document at `path` with what is expected of it.
+
+    What the rules find and the model doubts counts as not extracted, what the model alone reads in it as extracted.
+    """
+    reading = _read(path, readings)
+    rows = [((row["lines"][0], row["lines"][1]), row) for row in reading.rows if row["lines"][0]]
+    tasks = [lines for lines, row in rows if row["kind"] != "non_goal" and row["reason"] not in DOUBTS]
+    excluded = [lines for lines, row in rows if row["kind"] == "non_goal"]
+    asked = [(question["lines"][0], question["lines"][1]) for question in reading.questions]
     pairs = match(wanted["requirement"], tasks)
     used = set(pairs.values())
     known = [lines for kind in KINDS for lines in wanted[kind]]
@@ -143,6 +154,24 @@ def count(wanted: Mapping[str, Sequence[Lines]], path: Path) -> Count:
         asked=len(match(wanted["question"], asked)),
         answered=_violated(wanted["question"], tasks, binding),
     )
+
+
+def _read(path: Path, readings: Path | None) -> SecondReading:
+    document = read_path(path)
+    found = extract(document)
+    if readings is None:
+        return read_again(found, [])
+
+    def reply(number: int, messages: list[Message], schema: dict[str, Any]) -> str:
+        kept = readings / f"{path.stem}.{number}.json"
+        if kept.is_file():
+            return kept.read_text("utf-8")
+        readings.mkdir(parents=True, exist_ok=True)
+        prompt = "\n\n".join(message["content"] for message in messages)
+        kept.with_suffix(".prompt.md").write_text(prompt, "utf-8")
+        return "{}"
+
+    return read_by_model(path.stem, document.text, found, reply, lambda problem: None)
 
 
 def match(expected: Sequence[Lines], extracted: Sequence[Lines]) -> dict[int, int]:

@@ -27,6 +27,7 @@ from agents.replies.parse import parse_reply
 from agents.requirements.extract import extract
 from agents.requirements.implicit import imply
 from agents.requirements.injection_hints import passages
+from agents.requirements.second_reading import read_again
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
@@ -56,19 +57,17 @@ def read_requirements(state: PlanState, runtime: Runtime[PlanContext]) -> dict[s
     small = len(found.requirements) == 1 and len(ctx.text) <= SMALL_CHARS
     if ctx.task_store.confirmed():  # planning again over confirmed requirements
         return {"step": 1, "small": small}
-    rows = [requirement.to_json() | {"origin": "explicit", "reason": ""} for requirement in found.requirements]
-    rows += [implied.to_row() for implied in imply(found.requirements)]
-    if not small:
-        rows += inferred(ctx, rows, [paragraph for paragraph in found.unmapped if paragraph.kind != "heading"])
+    reading = read_again(found, []) if small else inferred(ctx, found)
+    rows = reading.rows + [implied.to_row() for implied in imply(found.requirements)]
     if ctx.task_store.confirmed():  # by a person who did not wait for the model's additions
         return {"step": 1, "small": small}
-    ctx.task_store.record(rows, [paragraph.to_json() for paragraph in found.unmapped], found.to_json()["questions"])
-    explicit = len(found.requirements)
-    implied, unmapped = len(rows) - explicit, len(found.unmapped)
+    ctx.task_store.record(rows, [paragraph.to_json() for paragraph in found.unmapped], reading.questions)
+    explicit = sum(row["origin"] == "explicit" for row in rows)
+    suggested, unmapped = len(rows) - explicit, len(found.unmapped)
     extracted = RequirementsExtracted(
-        summary=f"{counted(explicit, 'requirement')} found, {implied} implied, "
+        summary=f"{counted(explicit, 'requirement')} found, {suggested} suggested, "
         f"{counted(unmapped, 'paragraph')} left over",
-        counts={"explicit": explicit, "implied": implied, "unmapped": unmapped},
+        counts={"explicit": explicit, "implied": suggested, "unmapped": unmapped},
     )
     ctx.event_log.emit(extracted, key="plan/extracted")
     strange = passages([*rows, *(paragraph.to_json() for paragraph in found.unmapped)])

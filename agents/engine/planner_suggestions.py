@@ -1,106 +1,160 @@
-"""Requirements that the model reads in what the rules left over, and between the lines: suggestions, never more."""
+"""A model's reading of a document beside that of the rules: what it takes for asked, excluded or open."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
-from agents.context import requirements_text
 from agents.engine.planner_context import PlanContext, say
 from agents.engine.structured_output import ask_structured
 from agents.events.effects import ErrorRaised
-from agents.llm.base import LLMError
+from agents.llm.base import LLMError, Message
 from agents.personas import PLANNER
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
-from agents.requirements.model import Kind, Paragraph
+from agents.requirements.extract import lines_of
+from agents.requirements.model import Extraction, Kind
+from agents.requirements.pieces import DocumentPiece, pieces_of
+from agents.requirements.second_reading import VERDICTS, SecondReading, is_certain, read_again
 
-LEFT_CHARS = 24_000  # of paragraphs without a requirement, about 8,000 tokens
+PIECES = 70  # in one question: about 2,000 tokens
+MOST_QUESTIONS = 12  # about 840 pieces, 30 pages; the rest is read by the rules alone
+PIECE_CHARS = 500
+BEFORE = 2  # pieces of the part before that are shown once more
 MOST = 20
 KINDS: tuple[Kind, ...] = ("functional", "non_functional", "constraint")  # a goal or a non-goal is nothing to build
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "requirements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string"},
-                    "kind": {"type": "string", "enum": list(KINDS)},
-                    "reason": {"type": "string"},
-                    "because_of": {"type": "string"},
-                    "line": {"type": "integer"},
-                },
-                "required": ["text", "kind", "reason"],
-            },
-        }
-    },
-    "required": ["requirements"],
-}
+Ask = Callable[[int, list[Message], dict[str, Any]], str]  # the reply to a question, by its number
 
 
-def inferred(ctx: PlanContext, rows: list[dict[str, Any]], left: Sequence[Paragraph]) -> list[dict[str, Any]]:
-    """The model's additions to `rows`; `left` are the paragraphs that no requirement was read from.
+def inferred(ctx: PlanContext, found: Extraction) -> SecondReading:
+    """What the model and the rules read together, and what the model finds missing: suggestions, never more.
 
-    Without such paragraphs the model is not asked: rules have named what the list implies. A model that is down or
-    answers nonsense costs only these, and the event log says so.
+    Of a document that its author numbered throughout the model is not asked. A model that is down or answers nonsense
+    costs only its own part, and the event log says so.
     """
-    if not left:
-        return []
-    explicit = [row for row in rows if row["origin"] == "explicit"]
-    prompt = render(
-        "plan.infer",
-        project=ctx.project,
-        requirements=label(requirements_text(explicit), Source.DOCUMENT) if explicit else "",
-        suggested=[row["text"] for row in rows if row["origin"] != "explicit"],
-        left=label(clip("\n".join(f"{one.lines[0]}: {one.text}" for one in left), LEFT_CHARS), Source.DOCUMENT),
-    )
-    try:
-        output = ask_structured(
-            lambda asked, schema: say(ctx, asked, step="infer", key="plan/infer", schema=schema),
-            [as_turn("system", render("system.infer"), persona=PLANNER.name)],
-            as_turn("user", prompt, step="infer"),
-            SCHEMA,
-            fill=True,
+    if is_certain(found):
+        return read_again(found, [])
+
+    def asked(number: int, messages: list[Message], schema: dict[str, Any]) -> str:
+        return say(ctx, messages, step="infer", key=f"plan/infer{number if number > 1 else ''}", schema=schema)
+
+    return read_by_model(ctx.project, ctx.text, found, asked, lambda problem: _failed(ctx, problem))
+
+
+def read_by_model(project: str, text: str, found: Extraction, ask: Ask, failed: Callable[[str], None]) -> SecondReading:
+    """As `inferred`, with any way to ask and to tell what failed."""
+    judged: list[tuple[DocumentPiece, str]] = []
+    added: list[Any] = []
+    pieces = pieces_of(lines_of(text))
+    parts = list(_parts(pieces))
+    for number, part in enumerate(parts[:MOST_QUESTIONS], start=1):
+        named = {index: piece for index, piece in part if piece.kind != "heading"}
+        prompt = render(
+            "plan.infer",
+            project=project,
+            pieces=label("\n".join([*_before(pieces, part[0][0]), *(_shown(*one) for one in part)]), Source.DOCUMENT),
+            part=number,
+            parts=len(parts),
+            first=min(named),
+            last=max(named),
         )
-    except LLMError as error:
-        _failed(ctx, f"The model could not be asked for implied requirements: {error}", str(error))
-        return []
-    if output.value is None:
-        _failed(ctx, "The model's suggestions could not be read.", " ".join(output.problems))
-    spans = {one.lines[0]: list(one.lines) for one in left}
-    items = (output.value or {}).get("requirements", [])
+        try:
+            output = ask_structured(
+                partial(ask, number),
+                [as_turn("system", render("system.infer"), persona=PLANNER.name)],
+                as_turn("user", prompt, step="infer"),
+                _schema(named),
+                fill=True,
+            )
+        except LLMError as error:
+            failed(f"The model could not be asked to read the document: {error}")
+            break
+        value = output.value or {}
+        if not value:
+            failed("The model's reading could not be understood.")
+        said = value["pieces"] if isinstance(value.get("pieces"), dict) else {}
+        judged += [(piece, str(said.get(str(index), "")).strip().lower()) for index, piece in part]
+        added += value["requirements"] if isinstance(value.get("requirements"), list) else []
+    if len(parts) > MOST_QUESTIONS:
+        failed(
+            f"The model read {MOST_QUESTIONS} of {len(parts)} parts of the document; the rest is read by rules alone."
+        )
+    reading = read_again(found, judged)
+    reading.rows += _suggestions(added, reading.rows)
+    return reading
+
+
+def _parts(pieces: Sequence[DocumentPiece]) -> Iterator[list[tuple[int, DocumentPiece]]]:
+    """The numbered pieces in portions for one question."""
+    numbered = list(enumerate(pieces, start=1))
+    for first in range(0, len(numbered), PIECES):
+        part = numbered[first : first + PIECES]
+        if any(piece.kind != "heading" for _, piece in part):
+            yield part
+
+
+def _before(pieces: Sequence[DocumentPiece], number: int) -> list[str]:
+    """Where the piece of this number stands: the heading above it, and the pieces just before it."""
+    earlier = pieces[: number - 1]
+    heading = next((piece.text for piece in reversed(earlier) if piece.kind == "heading"), "")
+    near = [clip(piece.text, PIECE_CHARS) for piece in earlier[-BEFORE:] if piece.kind != "heading"]
+    return [*([f"# {clip(heading, PIECE_CHARS)}"] if heading else []), *(f"… {text}" for text in near)]
+
+
+def _shown(number: int, piece: DocumentPiece) -> str:
+    text = clip(piece.text, PIECE_CHARS)
+    if piece.kind == "heading":
+        return f"# {text}"
+    mark = {"item": "- ", "table": "| ", "header": "| "}.get(piece.kind, "> " if piece.quoted else "")
+    return f"{number}. {' ' * min(piece.indent, 12)}{mark}{f'{piece.box} ' if piece.box else ''}{text}"
+
+
+def _schema(named: dict[int, DocumentPiece]) -> dict[str, Any]:
+    verdict = {"type": "string", "enum": list(VERDICTS)}
+    suggestion = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "kind": {"type": "string", "enum": list(KINDS)},
+            "reason": {"type": "string"},
+        },
+        "required": ["text", "kind", "reason"],
+    }
+    pieces = {
+        "type": "object",
+        "properties": {str(number): verdict for number in named},
+        "required": [*map(str, named)],
+    }
+    return {
+        "type": "object",
+        "properties": {"pieces": pieces, "requirements": {"type": "array", "items": suggestion}},
+        "required": ["pieces", "requirements"],
+    }
+
+
+def _suggestions(items: Sequence[Any], rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What the model finds missing and no row says yet."""
     known = {" ".join(row["text"].lower().split()) for row in rows}
     keys = {row["key"] for row in rows}
-    named = {*keys, *(row.get("author_key") for row in rows)} - {"", None}
     numbers = (key for number in count(1) if (key := f"INF-{number:02d}") not in keys)
-    added: list[dict[str, Any]] = []
-    for item in items[:MOST] if isinstance(items, list) else []:
-        if not isinstance(item, dict) or not str(item.get("text", "")).strip():
-            continue
-        text = " ".join(str(item["text"]).split())[:1_000]
-        if text.lower() in known:
+    for item in items[:MOST]:
+        text = " ".join(str(item.get("text", "")).split())[:1_000] if isinstance(item, dict) else ""
+        if not text or text.lower() in known:
             continue
         known.add(text.lower())
-        kind = item.get("kind") if item.get("kind") in KINDS else "functional"
-        because = str(item.get("because_of", "")).strip()
-        reason = " ".join(str(item.get("reason", "")).split())[:500] or "The model gave no reason."
-        added.append(
-            {
-                "key": next(numbers),
-                "text": text,
-                "kind": kind,
-                "lines": spans.get(item.get("line", 0), [0, 0]),
-                "acceptance": [],
-                "origin": "inferred",
-                "reason": f"{reason} (because of {because})" if because.partition(" ")[0] in named else reason,
-            }
-        )
-    return added
+        yield {
+            "key": next(numbers),
+            "text": text,
+            "kind": item.get("kind") if item.get("kind") in KINDS else "functional",
+            "lines": [0, 0],
+            "acceptance": [],
+            "origin": "inferred",
+            "reason": " ".join(str(item.get("reason", "")).split())[:500] or "The model gave no reason.",
+        }
 
 
-def _failed(ctx: PlanContext, summary: str, message: str) -> None:
-    failed = ErrorRaised(summary=summary, role="planner", message=message, tool="model", next_steps=["retry", "skip"])
+def _failed(ctx: PlanContext, problem: str) -> None:
+    failed = ErrorRaised(summary=problem, role="planner", message=problem, tool="model", next_steps=["retry", "skip"])
     ctx.event_log.emit(failed, key="plan/infer-failed")

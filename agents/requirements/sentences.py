@@ -17,10 +17,11 @@ _SENTENCE_END = re.compile(
 )
 _OPENING = '"“‘«„([*_`'
 _ABBREVIATIONS = (
-    *("e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "no.", "fig.", "eg.", "ie."),
-    *("rev.", "mr.", "mrs.", "dr.", "st."),
-    *("z.b.", "z. b.", "d.h.", "bzw.", "ca.", "nr.", "m.", "mme.", "p.ex.", "ej.", "г.", "т.е.", "др.", "руб."),
+    *("etc.", "vs.", "cf.", "approx.", "no.", "fig.", "eg.", "ie.", "rev.", "mr.", "mrs.", "dr.", "st."),
+    *("bzw.", "ca.", "nr.", "vgl.", "mme.", "p.ex.", "ej.", "др.", "руб."),
 )
+# A letter alone is one too: e.g., z. B., г.
+_ABBREVIATED = re.compile(rf"(?<!\w)(?:[^\W\d_]\.|{'|'.join(map(re.escape, _ABBREVIATIONS))})\Z", re.IGNORECASE)
 # A sentence that begins with one of these goes on about what the sentence before it asks for.
 _GOES_ON = re.compile(r"(?:It|They|This|These|Those|He|She|Its|Their) ")
 _WISH = re.compile(r"\bI(?:'d like| want| need| would like| can| wish| should| must)\b")
@@ -59,7 +60,7 @@ def split_sentences(text: str) -> list[str]:
     sentences, start = [], 0
     for end in _SENTENCE_END.finditer(text):
         stop = end.end() - (text[end.end() - 1] == " ")
-        if text[max(start, stop - 8) : stop].lower().endswith(_ABBREVIATIONS):
+        if _ABBREVIATED.search(text, max(start, stop - 9), stop):
             continue
         if text[stop] == " " and text[stop + 1 : stop + 6].lstrip(_OPENING)[:1].islower():
             continue

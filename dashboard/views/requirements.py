@@ -18,7 +18,7 @@ from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.text import plain
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument
-from projects.services.planning import documents, reading
+from projects.services.planning import documents, reading, suggestions
 from projects.services.planning.progress import differences
 from projects.services.work import runs
 
@@ -76,6 +76,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         newest = next((one for one in versions if document in one.replaced()), document)
         in_force = versions.filter(replaced_by=None)
         changed = {(one.after or one.before): one for one in differences(document) if one.change != "same"}
+        read = suggestions.read_by_model(document).count()
         shown = found if count <= PAGE_LINES else [r for r in found if not r.line_start or r.line_start >= first]
         context |= {
             "versions": versions.values_list("version", flat=True),
@@ -87,6 +88,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "more_cards": max(0, len(shown) - PAGE_CARDS),
             "found": found,
             "coverage": documents.coverage(document),
+            "read_by_model": f"Accept {read} that the model reads" if read else "",
             "left_over": documents.left_over(document),
             "hints": documents.hints(document),
             "kinds": Requirement.Kind.choices,
@@ -157,6 +159,14 @@ def confirm(request: AuthenticatedHttpRequest, document: RequirementDocument) ->
     """Confirm that this is what must be built."""
     documents.confirm_requirements(document, by=request.user)
     messages.success(request, "Requirements confirmed. Next: a plan.")
+    return redirect("requirements", document.project_id)
+
+
+@page("POST", RequirementDocument)
+def accept_read(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
+    """Accept all that the model reads as asked for."""
+    count = suggestions.accept_read(document, by=request.user)
+    messages.success(request, f"{count} suggestion{'s' * (count != 1)} accepted.")
     return redirect("requirements", document.project_id)
 
 

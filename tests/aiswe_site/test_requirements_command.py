@@ -129,6 +129,16 @@ def test_confirming_takes_what_is_explicit_and_the_suggestions_that_are_named(
     assert "confirmed already" in refused(capsys, "requirements", "confirm", "todo", "--accept", "INF-01")
 
 
+def test_what_the_model_reads_in_the_document_can_be_taken_without_naming_each(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suggested(project).requirements.filter(key="INF-02").update(line_start=3, line_end=3)
+    assert run(["requirements", "show", "todo"]) == 0
+    assert "--accept-read" in capsys.readouterr().out
+    found = said(capsys, "requirements", "confirm", "todo", "--accept-read")
+    assert (found["accepted"], found["rejected"]) == (["FR-01", "INF-02"], ["INF-01"])
+
+
 def test_what_is_to_be_confirmed_is_shown_first(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no document" in refused(capsys, "requirements", "show", "todo")
     suggested(project)

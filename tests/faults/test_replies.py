@@ -22,6 +22,7 @@ from agents.llm.base import Completion, TokenUsage
 from agents.personas import CODER, TESTER
 from agents.planning.parse import parse_plan
 from agents.planning.validate import validate_plan
+from agents.requirements.extract import extract
 from tests.agents.engine.nodes.support import MemoryEventLog, MemoryTaskStore, task
 from tests.agents.engine.states import state_with
 
@@ -283,7 +284,7 @@ CLEAR_YES = {"JSON in a fence", "JSON in prose", "half a pair"}
 def test_a_planner_may_say_anything_and_only_a_valid_plan_has_no_problems(name):
     ctx = PlanContext(
         project="p",
-        text="FR-01 The user shall add.",
+        text="FR-01 The user shall add.\n\nHow it came about.",
         house_rules="",
         comment="",
         event_log=MemoryEventLog(),
@@ -292,13 +293,10 @@ def test_a_planner_may_say_anything_and_only_a_valid_plan_has_no_problems(name):
         provider=lambda persona: SimpleNamespace(window=32_768, model="m", server="http://127.0.0.1:9"),
         runner=Says(BODIES[name]),
     )
-    rows = [
-        {"key": "FR-01", "text": "add", "kind": "functional"},
-        {"key": "INF-01", "text": "taken", "kind": "functional"},
-    ]
-    for added in inferred(ctx, rows, []):
-        assert added["key"] not in ("FR-01", "INF-01")
-        assert added["text"]
+    rows = inferred(ctx, extract(ctx.text)).rows
+    assert rows[0]["author_key"] == "FR-01"
+    assert len({row["key"] for row in rows}) == len(rows)
+    assert all(row["text"] for row in rows)
     state = {"messages": [{"role": "user", "content": "x"}], "rounds": 0, "problems": [], "step": 3, "opening": ""}
     found = structure(state, SimpleNamespace(context=ctx))
     assert found["problems"]

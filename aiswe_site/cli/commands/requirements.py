@@ -135,6 +135,7 @@ def show(project: Project, spec: str) -> None:
     """
     from projects.services.planning.documents import extract_written
     from projects.services.planning.progress import differences
+    from projects.services.planning.suggestions import read_by_model
 
     document = extract_written(_document(project, spec))
     found = list(document.requirements.values("key", "author_key", "origin", "status", "text", "reason"))
@@ -157,6 +158,8 @@ def show(project: Project, spec: str) -> None:
             output.say(f"Confirmed. A change is a new version: aiswe requirements upload {project.slug} FILE")
         else:
             output.say(f"Next: {documents.to_confirm(document)}, with --accept KEY for each suggestion to take")
+        if read_by_model(document).exists():
+            output.say("--accept-read takes all that the model reads in the document.")
 
     names = "document=pk version status"
     result = {"project": project.slug, **output.fields(document, names), "requirements": found}
@@ -190,17 +193,19 @@ def _document(project: Project, spec: str) -> RequirementDocument:
 @click.argument("project", type=django.named_project)
 @spec_option
 @click.option("--accept", "keys", multiple=True, metavar="KEY", help="Accept this suggestion too; may be repeated.")
+@click.option("--accept-read", is_flag=True, help="Accept what the model alone reads in the document as asked for.")
 @django.as_option
 @output.json_option
-def confirm(project: Project, spec: str, keys: tuple[str, ...], user: str) -> None:
+def confirm(project: Project, spec: str, keys: tuple[str, ...], accept_read: bool, user: str) -> None:
     """Confirm the requirements of PROJECT (its short name): what its newest document says is accepted.
 
-    Suggestions, which a rule or a model inferred, are rejected unless --accept names them.
+    Suggestions, which a rule or a model inferred, are rejected unless --accept names them or --accept-read means them.
     """
     from django.db import transaction
 
     from projects.models import Requirement, RequirementDocument
     from projects.services.planning import documents as service
+    from projects.services.planning import suggestions
 
     by, document = django.acting_user(user), service.extract_written(_document(project, spec))
     suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
@@ -211,6 +216,8 @@ def confirm(project: Project, spec: str, keys: tuple[str, ...], user: str) -> No
         _open(project, spec)
     with transaction.atomic():
         if document.status != RequirementDocument.Status.CONFIRMED:
+            if accept_read:
+                suggestions.accept_read(document, by=by)
             for row in suggested.filter(status=Requirement.Status.PROPOSED):
                 status = Requirement.Status.ACCEPTED if row.key in keys else Requirement.Status.REJECTED
                 service.set_requirement(row, by=by, status=status)

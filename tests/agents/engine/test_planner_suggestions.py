@@ -1,4 +1,4 @@
-"""What the model reads between the lines: asked for in words of its own, and taken for no more than it says."""
+"""What the model is asked of a document, and what becomes of its answer: suggestions beside what the rules found."""
 
 import json
 from types import SimpleNamespace
@@ -6,64 +6,107 @@ from types import SimpleNamespace
 import pytest
 
 from agents.engine import planner_suggestions
-from agents.engine.planner_suggestions import inferred
-from agents.requirements.model import Paragraph
+from agents.engine.planner_suggestions import MOST_QUESTIONS, PIECES, inferred
+from agents.llm.base import LLMError
+from agents.requirements.extract import extract
+from tests.agents.engine.nodes.support import MemoryEventLog
 
-ROW = {"key": "R1", "author_key": "FR-1", "text": "Sums are shown.", "kind": "functional", "origin": "explicit"}
-LEFT = [Paragraph("Sums are exact.", (12, 12))]
+TEXT = "# Requirements\n\n- Sums are shown.\n\n# Notes\n\nSums are exact.\n"
 
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Ask a model that answers with these suggestions; returns what was added and what the model was sent."""
+    """Ask a model that answers with these replies in turn; returns the reading, what was sent, and the events."""
 
-    def ask(rows, *items):
-        sent = []
+    def ask(*replies, text=TEXT):
+        sent, left, events = [], list(replies), MemoryEventLog()
 
-        def say(ctx, messages, **_):
-            sent.extend(message["content"] for message in messages)
-            return json.dumps({"requirements": items})
+        def say(ctx, messages, **more):
+            sent.append((messages, more))
+            reply = left.pop(0)
+            if isinstance(reply, Exception):
+                raise reply
+            return reply if isinstance(reply, str) else json.dumps(reply)
 
         monkeypatch.setattr(planner_suggestions, "say", say)
-        return inferred(SimpleNamespace(project="Sums"), rows, LEFT), sent
+        ctx = SimpleNamespace(project="Sums", text=text, event_log=events)
+        return inferred(ctx, extract(text)), sent, events
 
     return ask
 
 
-def test_the_system_text_is_about_reading_and_not_about_planning_tasks(asked):
-    _, (system, prompt) = asked([ROW])
-    assert "requirements analyst" in system
-    assert not {"T-01", "tasks", "cycles", "architect"} & set(system.replace(",", " ").split())
-    assert "12: Sums are exact." in prompt
+def reply(*requirements, **pieces):
+    return {"pieces": {number.strip("n"): verdict for number, verdict in pieces.items()}, "requirements": requirements}
 
 
-def test_the_example_names_no_requirement_and_none_is_asked_for_where_none_was_found(asked):
-    _, (_, found) = asked([ROW])
-    _, (_, nothing) = asked([])
-    assert '"because_of": the key' in found
-    assert "because_of" not in nothing
-    assert "No requirement was found" in nothing
-    assert '"R1"' not in found + nothing
+def long_document(items):
+    return "\n".join(["# Requirements", "", *(f"- Sum {number} is shown." for number in range(items)), "", "Exact."])
 
 
-@pytest.mark.parametrize(("because", "kept"), [("R1", True), ("R1 (FR-1)", True), ("FR-1", True), ("R7", False)])
-def test_a_suggestion_is_because_of_a_requirement_only_if_that_exists(asked, because, kept):
-    item = {"text": "Sums are exact.", "kind": "constraint", "reason": "Cents.", "because_of": because, "line": 12}
-    ((row,), _) = asked([ROW], item)
-    assert row["reason"] == (f"Cents. (because of {because})" if kept else "Cents.")
-    assert row["lines"] == [12, 12]
+def test_the_model_reads_the_whole_document_in_numbered_pieces_below_their_headings(asked):
+    _, [((system, prompt), more)], _ = asked(reply(n2="asks", n4="asks"))
+    assert "requirements analyst" in system["content"]
+    assert not {"T-01", "tasks", "cycles", "architect"} & set(system["content"].replace(",", " ").split())
+    assert "# Requirements\n2. - Sums are shown.\n# Notes\n4. Sums are exact.\n" in prompt["content"]
+    assert more["schema"]["properties"]["pieces"]["required"] == ["2", "4"]
+
+
+def test_boxes_and_depth_of_list_items_are_shown(asked):
+    _, [((_, prompt), _)], _ = asked(reply(), text="# Sums\n\n- [x] Sums are shown.\n  - [ ] in euros\n")
+    assert "2. - [x] Sums are shown.\n3.   - [ ] in euros\n" in prompt["content"]
+
+
+def test_what_it_reads_as_asked_for_is_suggested_in_the_documents_words_and_with_its_line(asked):
+    reading, _, _ = asked(reply(n2="asks", n4="asks"))
+    assert [(row["text"], row["origin"], row["lines"]) for row in reading.rows] == [
+        ("Sums are shown.", "explicit", [3, 3]),
+        ("Sums are exact.", "inferred", [7, 7]),
+    ]
 
 
 def test_only_kinds_of_things_to_build_are_suggested_and_the_prompt_says_what_they_mean(asked):
-    (row,), (_, prompt) = asked([ROW], {"text": "Sums are fast.", "kind": "goal", "reason": "Speed."})
-    assert row["kind"] == "functional"
+    lacking = {"text": "Sums are fast.", "kind": "goal", "reason": "Speed."}
+    reading, [((_, prompt), _)], _ = asked(reply(lacking, {**lacking, "text": "sums are SHOWN."}, "nonsense"))
+    assert [(row["key"], row["kind"], row["reason"]) for row in reading.rows[1:]] == [
+        ("INF-01", "functional", "Speed.")
+    ]
     for kind in planner_suggestions.KINDS:
-        assert f"{kind} (" in prompt
+        assert f"{kind} (" in prompt["content"]
 
 
-def test_where_nothing_was_found_a_report_of_an_error_is_said_to_ask_for_something(asked):
-    _, (_, found) = asked([ROW])
-    _, (_, nothing) = asked([])
-    assert "what should happen instead" in nothing
-    assert "An empty list is a good answer" not in nothing
-    assert "An empty list is a good answer" in found
+def test_a_document_that_its_author_numbered_throughout_costs_no_call(asked):
+    reading, sent, _ = asked(text="# Requirements\n\nFR-1: Sums are shown.\n")
+    assert [row["author_key"] for row in reading.rows] == ["FR-1"]
+    assert not sent
+
+
+def test_a_long_document_is_read_in_parts_that_keep_their_heading_and_numbers(asked):
+    many = "\n".join(
+        ["# Requirements", "", *(f"- Sum {number} is shown." for number in range(PIECES + 10)), "", "Exact."]
+    )
+    reading, [_, ((_, second), _)], _ = asked(reply(), reply(**{f"n{PIECES + 12}": "asks"}), text=many)
+    assert "Part 2 of 2" in second["content"]
+    assert f"# Requirements\n… Sum {PIECES - 3} is shown.\n… Sum {PIECES - 2}" in second["content"]
+    assert f"\n{PIECES + 1}. - Sum {PIECES - 1} is shown.\n" in second["content"]
+    assert reading.rows[-1]["text"] == "Exact."
+
+
+def test_a_very_long_document_is_read_as_far_as_it_pays_and_the_event_log_says_so(asked):
+    many = "\n".join(
+        ["# Requirements", "", *(f"- Sum {number} is shown." for number in range(PIECES * 14)), "", "Exact."]
+    )
+    _, sent, events = asked(*[reply()] * MOST_QUESTIONS, text=many)
+    assert len(sent) == MOST_QUESTIONS
+    assert "the rest is read by rules alone" in events.events[0]["summary"]
+
+
+@pytest.mark.parametrize("answer", ["no idea", LLMError("The server is away.")])
+def test_a_model_that_is_away_or_answers_nonsense_costs_its_part_only_and_the_event_log_says_so(asked, answer):
+    reading, _, events = asked(answer)
+    assert [row["text"] for row in reading.rows] == ["Sums are shown."]
+    assert [event["type"] for event in events.events] == ["error"]
+
+
+def test_parts_that_were_read_before_the_model_went_away_count(asked):
+    reading, _, _ = asked(reply(n2="other"), LLMError("The server is away."), text=long_document(PIECES + 10))
+    assert [row["origin"] for row in reading.rows[:2]] == ["inferred", "explicit"]
