@@ -10,6 +10,8 @@ from django.db import connection
 from agents.engine import planner_graph
 from agents.llm.runner import ModelRunner
 from agents.personas import FRESH_TEMPERATURE
+from agents.requirements.pieces import pieces_of
+from agents.requirements.second_reading import SecondReading
 from projects.engine import model_clients as engine_models
 from projects.engine import paths
 from projects.engine.owners import is_alive, this_worker
@@ -150,16 +152,18 @@ def test_one_sentence_about_code_that_is_there_costs_at_most_three_calls_before_
 def test_what_a_model_reads_in_a_paragraph_left_over_is_a_suggestion_with_its_line(tmp_path, driver):
     text = PRD.rstrip() + "\n\n## Background\n\nWe once lost a cent.\n"
     line = text.split("\n").index("We once lost a cent.") + 1
-    found = {"text": "Sums are exact.", "kind": "constraint", "reason": "It is said.", "line": line}
-    replies = small_replies("T-01") | {"plan/planner-infer": json.dumps({"requirements": [found]})}
+    pieces = pieces_of(text.split("\n"))
+    number = next(number for number, piece in enumerate(pieces, start=1) if "lost a cent" in piece.text)
+    replies = small_replies("T-01") | {"plan/planner-infer": json.dumps({"pieces": {str(number): "asks"}})}
     project = make_project("Sums", model=write_scenario(tmp_path / "scenario", replies))
     document = documents.upload_document(project, text.encode(), "prd.md", by=owner_of(project))
     run = runs.start_planning(document, by=owner_of(project))
     driver.work()
     asked = Event.objects.filter(run=run, type="thought", role="planner").first()
-    assert f"{line}: We once lost a cent." in events.event_blobs(asked)["prompt"][-1]
+    assert f"\n{number}. We once lost a cent.\n" in events.event_blobs(asked)["prompt"][-1]
     suggested = document.requirements.get(origin="inferred")
-    assert (suggested.line_start, suggested.status) == (line, "proposed")
+    assert (suggested.text, suggested.line_start) == ("We once lost a cent.", line)
+    assert suggested.status == "proposed"
 
 
 def test_requirements_may_be_confirmed_while_the_model_still_reads_the_document(tmp_path, driver, monkeypatch):
@@ -167,7 +171,7 @@ def test_requirements_may_be_confirmed_while_the_model_still_reads_the_document(
 
     def confirm(*_):
         documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
-        return [{"key": "INF-01", "text": "Too late.", "kind": "functional"}]
+        return SecondReading([{"key": "INF-01", "text": "Too late.", "kind": "functional"}])
 
     monkeypatch.setattr(planner_graph, "inferred", confirm)
     driver.work()
