@@ -22,7 +22,7 @@ from agents.requirements.second_reading import VERDICTS, SecondReading, is_certa
 PIECES = 70  # in one question: about 2,000 tokens
 MOST_QUESTIONS = 12  # about 840 pieces, 30 pages; the rest is read by the rules alone
 PIECE_CHARS = 500
-BEFORE = 2  # pieces of the part before that are shown once more
+BESIDE = 2  # pieces of the parts before and after that are shown too
 MOST = 20
 KINDS: tuple[Kind, ...] = ("functional", "non_functional", "constraint")  # a goal or a non-goal is nothing to build
 Ask = Callable[[int, list[Message], dict[str, Any]], str]  # the reply to a question, by its number
@@ -54,7 +54,7 @@ def read_by_model(project: str, text: str, found: Extraction, ask: Ask, failed: 
         prompt = render(
             "plan.infer",
             project=project,
-            pieces=label("\n".join([*_before(pieces, part[0][0]), *(_shown(*one) for one in part)]), Source.DOCUMENT),
+            pieces=label(_with_beside(pieces, part), Source.DOCUMENT),
             part=number,
             parts=len(parts),
             first=min(named),
@@ -95,12 +95,15 @@ def _parts(pieces: Sequence[DocumentPiece]) -> Iterator[list[tuple[int, Document
             yield part
 
 
-def _before(pieces: Sequence[DocumentPiece], number: int) -> list[str]:
-    """Where the piece of this number stands: the heading above it, and the pieces just before it."""
-    earlier = pieces[: number - 1]
-    heading = next((piece.text for piece in reversed(earlier) if piece.kind == "heading"), "")
-    near = [clip(piece.text, PIECE_CHARS) for piece in earlier[-BEFORE:] if piece.kind != "heading"]
-    return [*([f"# {clip(heading, PIECE_CHARS)}"] if heading else []), *(f"… {text}" for text in near)]
+def _with_beside(pieces: Sequence[DocumentPiece], part: Sequence[tuple[int, DocumentPiece]]) -> str:
+    """A part as the model reads it: below the heading that it stands under, and between the pieces beside it."""
+    first, last = part[0][0] - 1, part[-1][0]
+    heading = [f"# {clip(piece.text, PIECE_CHARS)}" for piece in pieces[:first] if piece.kind == "heading"][-1:]
+    before, after = (
+        [f"… {clip(piece.text, PIECE_CHARS)}" for piece in beside if piece.kind != "heading"]
+        for beside in (pieces[max(0, first - BESIDE) : first], pieces[last : last + BESIDE])
+    )
+    return "\n".join([*heading, *before, *(_shown(*one) for one in part), *after])
 
 
 def _shown(number: int, piece: DocumentPiece) -> str:
