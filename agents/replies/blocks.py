@@ -46,13 +46,12 @@ class BlockReader:
             )
             self.edits = []
 
-    def note_pathless(self) -> None:
-        """Report code without a path, where nothing else was found."""
+    def note_pathless(self, example: str) -> None:
+        """Report code without a path, where nothing else was found; `example` is a path that it may be meant for."""
         if self._pathless and not self.files and not self.edits:
             rows, words = ", ".join(map(str, self._pathless[:5])), language_in_use().words
-            self.problems.append(
-                f"No path was given for the code at line {rows}: write ```{words.fence} path={words.module} above it."
-            )
+            fence = f"```{words.fence} path={example or words.module}"
+            self.problems.append(f"No path was given for the code at line {rows}: write {fence} above it.")
 
     def _read(self, block: Block) -> None:
         language = block_paths.info_language(block.info)

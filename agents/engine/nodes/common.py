@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from agents.context import requirements_text
 from agents.context.parts import PERSON_SAYS
-from agents.engine.ask import Question, ask, question_of
+from agents.engine.ask import Answer, Question, ask, question_of
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.firewall_check import screen
 from agents.engine.nodes.libraries import absent
@@ -30,7 +30,8 @@ from agents.engine.nodes.removals import (
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.reasoning import DecisionMade
-from agents.languages.registry import language_of_task
+from agents.languages.base import Language
+from agents.languages.registry import language_labelled, language_of_task
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render, sources_in
@@ -134,10 +135,10 @@ def request_files(
                 raise
             unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
             continue
-        reply = parse_reply(answer.text, truncated=answer.truncated)
-        if unnamed and not (reply.files or reply.edits) and len(fences := _FENCE.findall(answer.text)) == 2:
-            named = answer.text.replace(fences[0], f"{fences[0].rstrip()} path={unnamed}\n", 1)
-            reply = parse_reply(named, truncated=answer.truncated)
+        own = [path for path in state["task"].get("files", []) if accept(path)]
+        reply = parse_reply(answer.text, truncated=answer.truncated, example=next(iter(own), ""))
+        if not (reply.files or reply.edits):
+            reply = _with_path(answer, unnamed, own, language) or reply
         if persona.name == "tester":
             reply = where_tests_run(reply, state, ctx)
         base, unreadable = base_files(state, ctx, paths_of(reply))
@@ -195,6 +196,26 @@ def request_files(
             ctx.event_log.emit(notice, attempt=state["counters"]["attempt"], key=key_of(state, f"{name}/merged/{path}"))
     record_decisions(state, ctx, persona, reply)
     return messages, reply, applied
+
+
+def _with_path(answer: Answer, unnamed: str, own: Sequence[str], language: Language) -> Reply | None:
+    """The reply with a path for its only fence: `unnamed`, or the one file of `own` in the fence's language.
+
+    For the latter it must define something, and tests alone where the file holds tests: it may only quote.
+    """
+    fences = _FENCE.findall(answer.text)
+    if len(fences) != 2:
+        return None
+    spoken = language_labelled(fences[0].strip("`~ \t\n")) or language
+    files = [path for path in own if spoken.owns(path)]
+    path = unnamed or (files[0] if len(files) == 1 else "")
+    named = answer.text.replace(fences[0], f"{fences[0].rstrip()} path={path}\n", 1)
+    reply = parse_reply(named, truncated=answer.truncated) if path else None
+    if unnamed or reply is None or not reply.files:
+        return reply
+    defined = [one.name for one in spoken.definitions(path, reply.files[0].content) or ()]
+    tests = any(name.rpartition(".")[2].startswith("test") for name in defined)
+    return reply if defined and tests == spoken.is_test(path) else None
 
 
 def _new_names(applied: Applied, reasons: list[str]) -> list[str]:

@@ -93,6 +93,10 @@ def _place(old: ast.Module, one: _Import) -> tuple[int, str]:
             break
         head += [node] if isinstance(node, ast.Import | ast.ImportFrom) else []
     text = f"\nif TYPE_CHECKING:\n    {one.line()}" if one.typing else one.line()
+    relative: list[ast.stmt] = [node for node in head if isinstance(node, ast.ImportFrom) and node.level]
+    if relative and not (one.level or one.typing or one.module == "__future__"):
+        head = [node for node in head if node not in relative and node not in future]
+        at, body = 0, relative
     if near := (future if one.module == "__future__" else head)[-1:] or body[:at]:
         apart = "" if near[0] in head else "\n"
         return (near[0].end_lineno or near[0].lineno) + 1, apart + text

@@ -21,6 +21,7 @@ from agents.languages.python.definitions import (
     DEFINITION,
     FUNCTION,
     blocks_of,
+    cut_lines,
     defined_tests,
     first_line,
     lines_of,
@@ -131,7 +132,13 @@ def _in_its_class(old: str, part: str) -> str:
 def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
     if not isinstance(node, FUNCTION):
         return False
-    return any(one.arg in ("self", "cls") for one in [*node.args.posonlyargs, *node.args.args][:1])
+    marks = [ast.dump(one) for one in node.decorator_list]
+    for one in [*node.args.posonlyargs, *node.args.args][:1]:
+        # Of a test `cls` may be a fixture, and a decorator that names the argument brings it.
+        if one.arg == "cls" and node.name.startswith("test"):
+            return False
+        return one.arg in ("self", "cls") and not any(f"value='{one.arg}" in mark for mark in marks)
+    return False
 
 
 def new_part(old: str, new: str, *, helpers: bool) -> str:
@@ -157,7 +164,7 @@ def new_part(old: str, new: str, *, helpers: bool) -> str:
         return ""
     left = list(text.lines)
     for node in gone:
-        left[text.above(node) - 1 : text.last(node)] = [""] * (text.last(node) - text.above(node) + 1)
+        cut_lines(left, text.above(node), text.last(node))
     return "".join(left)
 
 
@@ -197,10 +204,15 @@ def _merge_body(
     place: ast.stmt | None = None  # the last statement of the old body that the part speaks of
     waiting: list[ast.stmt] = []  # new statements before the first such
     done: set[int] = set()
-    for node in _statements(new_body, inside):
-        match = _counterpart(node, there, given, old_body)
+    matches = [(node, _counterpart(node, there, given, old_body)) for node in _statements(new_body, inside)]
+    for node, match in matches:
         if match is None:
-            if place is None:
+            names = {name for name, _, _ in names_of(node)}
+            users = [one for other, one in matches if one is not None and names & _needed_at_once(other)]
+            user = min(users, key=first_line, default=None)
+            if user is not None and (place is None or first_line(user) <= first_line(place)):
+                edits.insert(was.above(user), _added(was, new, user, node, inside, after=False))
+            elif place is None:
                 waiting.append(node)
             else:
                 edits.insert(was.last(place) + 1, _added(was, new, place, node, inside, after=True))
@@ -216,6 +228,13 @@ def _merge_body(
         if end is None:
             raise CannotMerge("the file holds nothing beside which its definitions could stand")
         edits.insert(was.last(end) + 1, _added(was, new, end, one, inside, after=True))
+
+
+def _needed_at_once(node: ast.stmt) -> set[str]:
+    """Names that a statement reads when it is run; the body of a function runs later."""
+    functions = [one for one in ast.walk(node) if isinstance(one, FUNCTION)]
+    later = {id(part) for one in functions for line in one.body for part in ast.walk(line)}
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in later}
 
 
 def _statements(body: list[ast.stmt], inside: str) -> list[ast.stmt]:
@@ -334,7 +353,8 @@ def _is_main(node: ast.stmt) -> bool:
 
 def _replace(was: _Text, new: _Text, old: ast.stmt, node: ast.stmt, inside: str, edits: _Edits) -> None:
     if isinstance(old, ast.ClassDef) and isinstance(node, ast.ClassDef):
-        if _class_header(old) == _class_header(node):
+        fills = all(isinstance(one, ast.Pass | ast.Expr) for one in old.body)
+        if _class_header(old) == _class_header(node) and not (fills and old.body[0].lineno == old.lineno):
             _merge_body(was, new, old.body, node.body, f"{inside}{node.name}.", edits)
             return
         if lost := _keyed(old.body).keys() - _keyed(node.body).keys():

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 
 from agents.languages.python import syntax
-from agents.languages.python.definitions import defined_tests, first_line
+from agents.languages.python.definitions import cut_lines, defined_tests, first_line
 from agents.languages.python.test_config import is_test_file
 from agents.languages.python.text import compiles
 
@@ -55,8 +55,7 @@ def _cut(text: str, gone: set[tuple[str, ...]]) -> str:
     lines, kept = text.splitlines(keepends=True), 0
     for names, node in defined_tests(tree.body):
         if names in gone:
-            for number in range(first_line(node) - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
+            cut_lines(lines, first_line(node), node.end_lineno or node.lineno)
         else:
             kept += 1
     made = "".join(lines)

@@ -141,6 +141,40 @@ def test_a_block_of_new_definitions_alone_is_added_before_the_program():
     assert made.index("def half") < made.index("if __name__")
 
 
+def test_a_method_goes_into_a_class_of_one_line():
+    before = "class Empty: ...\n\n\ndef total(items):\n    return sum(items)\n"
+    block = "class Empty:\n    def add(self, item):\n        return total([item])\n"
+    assert after(block, before=before) == before.replace("class Empty: ...\n", block)
+
+
+@pytest.mark.parametrize(
+    "test", ["def test_taxed(cls):\n", '@pytest.mark.parametrize("self, tax", [(1, 2)])\ndef test_taxed(self, tax):\n']
+)
+def test_a_test_with_an_argument_called_as_that_of_a_method_is_a_function(test):
+    before = "import pytest\n\n\ndef test_total():\n    assert pytest\n"
+    assert merged("test_cart.py", before, f"{test}    assert True\n") == f"{before}\n\n{test}    assert True\n"
+
+
+@pytest.mark.parametrize("above", ["import json\n\n", "from __future__ import annotations\n\n", ""])
+def test_an_import_stands_above_relative_ones(above):
+    before = f"{above}from .money import Money\n\n\ndef total(items):\n    return Money(items)\n"
+    made = merged("shop/cart.py", before, "import math\n\n\ndef total(items):\n    return math.fsum(items)\n")
+    assert made.startswith(
+        f"{above.rstrip()}\nimport math\n\nfrom .money" if "json" in above else f"{above}import math\n"
+    )
+    assert made.index("import math") < made.index("from .money")
+
+
+def test_a_new_class_stands_above_what_needs_it_as_a_base_or_a_default():
+    block = (
+        "def taxed(items):\n    return total(items)\n\n\nclass Empty:\n    pass\n\n\n"
+        "def total(items=Empty):\n    return sum(items)\n"
+    )
+    made = merged("cart.py", CART, block)
+    assert "class Empty:\n    pass\n\n\ndef total(items=Empty)" in made
+    assert made.index("class Empty") < made.index("def taxed")
+
+
 @pytest.mark.parametrize(
     ("block", "why"),
     [

@@ -80,3 +80,19 @@ def test_the_tester_is_shown_the_file_in_use_where_it_is_not_what_it_sent(resent
     shown = prompt.partition("\nThe test files as they are now:\n")[2]
     assert "… not shown: test_sub, test_sum …" in shown
     assert "test_difference" not in shown
+
+
+def test_a_fence_without_a_path_is_the_only_file_of_the_task_in_its_language(bench):
+    bench.task["files"] = ["calc.py", "calc.pyi", "README.md", "tests/test_calc.py"]
+    bare = {name: text.replace(" path=calc.py", "") for name, text in bench.replies.items()}
+    bench.replies |= bare | {"tester-tests": bare["tester-tests"].replace(" path=tests/test_calc.py", "")}
+    assert bench.run()["verdict"] == "merged"
+    assert not bench.event_log.of("error")
+
+
+def test_code_without_a_path_that_only_quotes_is_asked_for_with_the_path_of_the_tasks_file(bench):
+    good = bench.replies["coder-code"]
+    bench.replies |= {"coder-code": "It goes like this:\n\n```python\nadd(2, 3)\n```\n", "coder-again": good}
+    assert bench.run()["verdict"] == "merged"
+    (refused,) = bench.event_log.of("error")
+    assert "write ```python path=calc.py above it" in refused["payload"]["message"]

@@ -37,6 +37,7 @@ def test_a_test_goes_with_its_decorators_and_every_case_of_it():
     assert "parametrize" not in left
     assert "def number" in left
     assert "test_last" in left
+    assert "return 1\n\n\nclass TestMore" in left
 
 
 def test_a_method_of_a_class_is_told_from_a_function_of_that_name():
