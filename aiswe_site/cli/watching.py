@@ -54,7 +54,7 @@ def picture(run: Run, lines: deque[str]) -> RenderableType:
     from rich.text import Text
 
     tasks = list(run.tasks.order_by("ordinal"))
-    over = [task for task in tasks if task.status in ("merged", "skipped", "cancelled")]
+    over = [task for task in tasks if task.status in task.SETTLED]
     head = Table.grid(padding=(0, 1))
     words = f"Run {run.pk} of {output.clean(run.project.name)}: {run.get_status_display().lower()}"
     bar = ProgressBar(total=max(len(tasks), 1), completed=len(over), width=30)

@@ -121,6 +121,8 @@ class Task(Work):
         Status.SKIPPED: (Status.READY,),
         Status.CANCELLED: (),
     }
+    LEFT_OUT = (Status.SKIPPED, Status.CANCELLED)
+    SETTLED = (Status.MERGED, *LEFT_OUT)
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tasks")
     ordinal = models.PositiveIntegerField()

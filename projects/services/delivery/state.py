@@ -151,7 +151,7 @@ def result(run: Run) -> RunResult:
     return RunResult(
         run,
         requirement_states(run.project, run),
-        left if run.status in Run.OVER else [task for task in left if task.status in runs.LEFT_OUT],
+        left if run.status in Run.OVER else [task for task in left if task.status in Task.LEFT_OUT],
         commit,
         *size,
         tests=attempt.tests if attempt else {},

@@ -27,7 +27,7 @@ from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.planning.keys import manual_key, number_on, said_of
-from projects.services.planning.overtaken import leave_out_overtaken, open_build
+from projects.services.planning.overtaken import end_overtaken, leave_out_overtaken, lock_planning, open_build
 from projects.services.planning.reading import fields_of, read_bytes
 from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.queue import enqueue
@@ -101,6 +101,8 @@ def store_document(
 ) -> RequirementDocument:
     """Store what was read as the project's next version; of a specification its place and what stands beside it.
 
+    The planning of a document that it replaces ends.
+
     `relation` is REPLACES (the document in force of the same name, else the newest one), ADDS, or "": REPLACES where a
     document in force has its name. A specification's name is its place. Raises NotAllowed, and BadInput when there is
     nothing to replace.
@@ -108,6 +110,7 @@ def store_document(
     require(by, project, "document.upload")
     place, background = clean_line(place, 400), clean_text(str(redact(background)))
     with transaction.atomic():
+        planning = lock_planning(project)  # a run is locked before its project
         lock_project(project.pk)
         in_force = project.documents.filter(replaced_by=None, place=place)
         if (same := in_force.filter(sha256=document.sha256, background=background).first()) is not None:
@@ -117,7 +120,7 @@ def store_document(
         if relation == REPLACES and not (named := named or in_force.first()):
             raise BadInput(f"{project.name} has no document that this one could replace.")
         last = project.documents.aggregate(last=Max("version"))["last"] or 0
-        return RequirementDocument.objects.create(
+        made = RequirementDocument.objects.create(
             project=project,
             version=last + 1,
             place=place,
@@ -126,6 +129,8 @@ def store_document(
             created_by=by,
             **fields,
         )
+        end_overtaken(planning, made, by=by)
+        return made
 
 
 def import_specifications(project: Project, head: str, *, by: User) -> list[str]:

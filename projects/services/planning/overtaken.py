@@ -1,18 +1,39 @@
-"""What a replacing document means for a build that is going on: tasks that nobody asks for any more are left out."""
+"""What a replacing document means for runs that are going on.
+
+Planning of the earlier one ends; of a build, tasks that nobody asks for any more are left out.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from django.contrib.auth.models import User
 from django.db import transaction
 
-from projects.models import Requirement, RequirementDocument, Run, Task
+from projects.models import Project, Requirement, RequirementDocument, Run, Task
 from projects.services.planning.keys import said_of
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_run
-from projects.services.work.moves import move_task
+from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 
-ENDED = (Task.Status.MERGED, Task.Status.SKIPPED, Task.Status.CANCELLED)
+
+def lock_planning(project: Project) -> list[Run]:
+    """The planning runs of a project that are not over, held until the transaction ends."""
+    rows = Run.objects.filter(project=project, kind=Run.Kind.PLAN).exclude(status__in=Run.OVER)
+    held = [lock_run(pk) for pk in rows.order_by("pk").values_list("pk", flat=True)]
+    return [run for run in held if run.status not in Run.OVER]
+
+
+def end_overtaken(planning: Iterable[Run], document: RequirementDocument, *, by: User) -> None:
+    """End those of the locked runs that plan what a document replaces: no answer would bring them on."""
+    for run in planning:
+        if run.document_id == document.replaces_id:
+            reason = f"{document} took the place of {document.replaces}"
+            leases.revoke(Run, Run.objects.filter(pk=run.pk))
+            close_questions(reason, run=run)
+            move_run(run, Run.Status.CANCELLED, reason=reason, actor=by.get_username())
 
 
 def open_build(document: RequirementDocument) -> Run | None:
@@ -34,7 +55,7 @@ def leave_out_overtaken(document: RequirementDocument) -> list[Task]:
     with transaction.atomic():
         lock_run(run.pk)
         tasks = list(run.tasks.prefetch_related("requirements", "unblocks"))
-        going = [task for task in tasks if task.status not in ENDED]
+        going = [task for task in tasks if task.status not in Task.SETTLED]
         left = [task for task in going if task.status != Task.Status.RUNNING and _is_overtaken(task, said)]
         stays = {task.pk for task in going} - {task.pk for task in left}
         while needed := [task for task in left if any(after.pk in stays for after in task.unblocks.all())]:

@@ -90,6 +90,18 @@ def _words_of(document: RequirementDocument) -> str:
     return f"{wanted}\n{document.background}\n{rules_of(document.project)}"
 
 
+def outdated(plan: Plan) -> str:
+    """Why an approved plan cannot be built as it was approved; "" when it can.
+
+    One that was built before names what its first build may have removed already, so that only its document counts.
+    """
+    newer = plan.document.replaced_by.filter(status=RequirementDocument.Status.CONFIRMED).first()
+    if newer is not None:
+        return f"{newer} took the place of {plan.document}. Build a plan of that one."
+    problem = "" if plan.runs.exists() else examine(plan.content, plan.document).first_error
+    return f"{problem} Edit the plan, and approve that version." if problem else ""
+
+
 def contradiction_problems(document: RequirementDocument) -> list[dict[str, Any]]:
     """Warnings about requirements of which one rules out another, of this document or of two in force."""
     pairs = [hint for hint in hints(document) if len(hint.keys) > 1]

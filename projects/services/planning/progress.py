@@ -11,7 +11,6 @@ from django.db.models import Q
 from agents.requirements.changes import Change, change_of
 from projects.models import Project, Requirement, RequirementDocument, Run, Task
 from projects.services.planning.keys import said_of
-from projects.services.work import runs
 
 STATES = ("done", "stale", "in_work", "left_out", "not_planned", "removed")
 DONE, STALE, IN_WORK, LEFT_OUT, NOT_PLANNED, REMOVED = STATES
@@ -182,6 +181,6 @@ def _state_of(tasks: list[Task]) -> str:
         return NOT_PLANNED
     if all(task.status == Task.Status.MERGED for task in tasks):
         return DONE
-    if tasks[0].run.status in Run.OVER or any(task.status in runs.LEFT_OUT for task in tasks):
+    if tasks[0].run.status in Run.OVER or any(task.status in Task.LEFT_OUT for task in tasks):
         return LEFT_OUT
     return IN_WORK

@@ -25,6 +25,7 @@ from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.insight.usage import usage_of
+from projects.services.planning.plan_rules import outdated
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_project_in_use, lock_run
@@ -35,8 +36,6 @@ JOB_OF_KIND: dict[str, str] = {
     Run.Kind.PLAN: "projects.jobs.plan_run",
     Run.Kind.BUILD: "projects.jobs.schedule_run",
 }
-SETTLED = (Task.Status.MERGED, Task.Status.SKIPPED, Task.Status.CANCELLED)
-LEFT_OUT = (Task.Status.SKIPPED, Task.Status.CANCELLED)
 MOVING = (Task.Status.QUEUED, Task.Status.READY, Task.Status.RUNNING)
 
 
@@ -80,8 +79,8 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
     """Build an approved plan; while a build of it is open, that is returned instead of a second one.
 
     `by` is None when the engine goes on by itself, which only a project without plan approval allows. Raises
-    NotAllowed, StaleVersion (not approved, or changed after the approval) and IllegalMove (the project builds another
-    plan now).
+    NotAllowed, StaleVersion (not approved, or the requirements changed after the approval) and IllegalMove (the project
+    builds another plan now).
     """
     actor = by.get_username() if by is not None else "autonomy"
     if by is not None:
@@ -98,6 +97,8 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
             return open_build
         if open_build is not None:
             raise IllegalMove(f"Run {open_build.pk} is building in this project; finish or cancel it first.")
+        if why := outdated(plan):
+            raise StaleVersion(f"Plan v{plan.version} is no longer valid: {why}")
         run = Run.objects.create(
             project=project,
             kind=Run.Kind.BUILD,
@@ -216,7 +217,7 @@ def cancel_run(run: Run, *, by: User) -> Run:
     who = by.get_username()
     with transaction.atomic():
         current = lock_run(run.pk)
-        for task in current.tasks.exclude(status__in=SETTLED):
+        for task in current.tasks.exclude(status__in=Task.SETTLED):
             move_task(task, Task.Status.CANCELLED, reason=f"run cancelled by {who}", actor=who)
         leases.revoke(Task, Task.objects.filter(run=run))
         leases.revoke(Run, Run.objects.filter(pk=run.pk))
@@ -264,7 +265,7 @@ def finish_if_done(run_id: int) -> bool:
         if run.kind != Run.Kind.BUILD or run.status not in (Run.Status.RUNNING, Run.Status.NEEDS_YOU):
             return False
         counts = dict(Task.objects.filter(run_id=run_id).order_by().values_list("status").annotate(Count("pk")))
-        if all(status in SETTLED for status in counts):
+        if all(status in Task.SETTLED for status in counts):
             merged = counts.get(Task.Status.MERGED, 0)
             left_out = sum(counts.values()) - merged
             _forget_failures(run)

@@ -6,7 +6,7 @@ from agents.engine.waiting import WaitReason
 from projects.errors import BadInput, IllegalMove, LeaseLost, NotAllowed, StaleVersion
 from projects.models import Approval, Baseline, Event, Project, Run, Task
 from projects.services.insight.usage import record_usage
-from projects.services.planning import plans
+from projects.services.planning import documents, plans
 from projects.services.work import attempts, leases, runs, tasks
 from projects.services.work.approval_requests import ask
 from projects.services.work.findings import record_findings
@@ -60,6 +60,33 @@ def test_a_build_makes_the_tasks_with_their_needs_and_requirements(enqueued, dja
 def test_only_an_approved_plan_is_built():
     plan = make_plan(approved=False)
     with pytest.raises(StaleVersion, match="proposed"):
+        runs.start_build(plan, by=owner_of(plan.project))
+    assert not Run.objects.filter(kind="build").exists()
+
+
+def reject(plan):
+    rejected = plan.document.requirements.get(key="FR-01")
+    documents.set_requirement(rejected, by=owner_of(plan.project), status="rejected")
+
+
+def add(plan):
+    documents.add_requirement(plan.document, by=owner_of(plan.project), text="CSV.", kind="functional")
+
+
+def replace(plan):
+    data, name = b"FR-01 The user shall print.", plan.document.filename
+    newer = documents.upload_document(plan.project, data, name, by=owner_of(plan.project))
+    documents.confirm_requirements(documents.extract_written(newer), by=owner_of(plan.project))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [(reject, "requirement FR-01, which does not exist"), (add, "MAN-01"), (replace, "v2 took the place of")],
+)
+def test_a_plan_whose_requirements_changed_after_the_approval_is_not_built(change, words):
+    plan = make_plan()
+    change(plan)
+    with pytest.raises(StaleVersion, match=f"v1 is no longer valid: .*{words}"):
         runs.start_build(plan, by=owner_of(plan.project))
     assert not Run.objects.filter(kind="build").exists()
 
