@@ -241,7 +241,8 @@ def _build(task: Task, actor: str, token: int) -> None:
     except Stopped:
         _back(task, None, "", actor, token)
     except Waiting as waiting:
-        move_task(task, Task.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token)
+        to = Task.Status.QUEUED if waiting.reason == WaitReason.DEPENDENCY else Task.Status.NEEDS_YOU
+        move_task(task, to, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token)
     except AWAY as error:
         _back(task, WaitReason.MODEL, str(error), actor, token)
     except (NoRoom, DiskFull) as error:

@@ -17,6 +17,7 @@ SUMMARY = "Earlier turns of this conversation, summed up:"
 NEWEST_RUN = "The newest failing run:"
 CODE_NOW = "Your files as they are now, where you have not seen them so:"
 PERSON_SAYS = "A person of the team says:"
+MISSING_ANSWER = "What you said was missing:"
 TEST_FILES_NOW = "The test files as they are now:"
 TESTS_NOW = "The tests your code must pass changed. As they are now (read-only):"
 
@@ -27,6 +28,7 @@ _HEADINGS = {
     "The requirements found in the document so far:": "requirements",
     "A person added:": "people",
     PERSON_SAYS: "people",
+    MISSING_ANSWER: "sub-task",
     "The architect asked for changes to the last plan:": "people",
     "Lessons from earlier tasks:": "lessons",
     "Files that exist already:": "files",
@@ -53,6 +55,7 @@ _HEADINGS = {
 _STEPS = {
     "repair": "trace",
     "repair-back": "trace",
+    "repair-resumed": "trace",
     "adjudicate": "trace",
     "findings": "findings",
     "rejected": "review",

@@ -135,6 +135,8 @@ class TaskContext(ModelContext):
     lessons: LessonStore
     gates: Callable[[Path, Sequence[str], Mapping[str, Any]], GateReport]
     knowledge: Knowledge = field(default_factory=Knowledge)  # documentation and meaning, beside the repository
+    # Asks for a sub-task by what is missing, its path and why; returns what came of it, raises Waiting until then.
+    sub_task: Callable[[str, str, str], str] | None = None
     needs_review: bool = True
     asks_about_reach: bool = False  # a person says yes to network and subprocesses before a merge (ACA-6)
     guard: Guard | None = None  # a second model that may only tighten the firewall's verdicts

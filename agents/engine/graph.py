@@ -1,19 +1,19 @@
 """The map of one task's work, read like a table of contents.
 
 recall → write tests → code → apply → verify ─ pass → mutants → gates → review → merge → learn
-                         ▲        fail → repair (2) → adjudicate on a repeat → fresh approach → … → escalate
+   (missing → sub-task) ▲        fail → repair (2) → adjudicate on a repeat → fresh approach → … → escalate
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from agents.checks.check import replaces_tests
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.escalation import escalate
-from agents.engine.nodes import coder, lessons, merger, mutation, reviewer, search, tester, verify
+from agents.engine.nodes import coder, lessons, merger, missing, mutation, reviewer, search, tester, verify
 from agents.engine.policy import short_of_tokens
 from agents.engine.state import TaskState, updated
 
@@ -25,26 +25,39 @@ REPAIRS_HERE = 2  # most of the gain is in the first two; then a fresh sample be
 RECURSION_LIMIT = 200  # node runs of one task; the iteration limit ends it long before
 
 
-def after_files(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "escalate"]:
-    """Files were written, or none could be used."""
+def after_files(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "sub_task", "escalate"]:
+    """Files were written, or something that they need is missing, or none could be used."""
+    if state["verdict"] == "missing":
+        return "sub_task"
     return "escalate" if state["verdict"] == "escalate" else "apply"
 
 
-def after_answer(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "review", "escalate"]:
+def after_answer(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "review", "sub_task", "escalate"]:
     """A coder who disagrees with the reviewer is heard by it once."""
     return "review" if state["verdict"] == "disagreed" else after_files(state, runtime)
 
 
-def after_repair(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["apply", "adjudicate", "escalate"]:
+def after_repair(
+    state: TaskState, runtime: Runtime[TaskContext]
+) -> Literal["apply", "adjudicate", "sub_task", "escalate"]:
     """A coder who holds the test to be wrong is not made to fit the code to it: the tester judges first."""
     return "adjudicate" if state["verdict"] == "disputed" else after_files(state, runtime)
 
 
-def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["code", "sample", "escalate"]:
+def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["code", "sample", "sub_task", "escalate"]:
     """Without tests there is no code; with a limit of several samples the first version is chosen from them."""
+    if state["verdict"] in ("escalate", "missing"):
+        return "escalate" if state["verdict"] == "escalate" else "sub_task"
+    return "sample" if runtime.context.limits.samples > 1 else "code"
+
+
+def after_sub_task(
+    state: TaskState, runtime: Runtime[TaskContext]
+) -> Literal["write_tests", "code", "repair", "fresh", "escalate"]:
+    """Whoever asked goes on."""
     if state["verdict"] == "escalate":
         return "escalate"
-    return "sample" if runtime.context.limits.samples > 1 else "code"
+    return cast(Literal["write_tests", "code", "repair", "fresh"], state["sub_task"]["by"])
 
 
 def after_verify(
@@ -151,6 +164,7 @@ NODES: Mapping[str, TaskNode] = {
     "write_tests": tester.write_tests,
     "code": coder.code,
     "sample": search.sample,
+    "sub_task": missing.sub_task,
     "apply": verify.apply,
     "verify": verify.verify,
     "mutate": mutation.mutate,
@@ -173,6 +187,7 @@ NEXT: Mapping[str, str | Callable[[TaskState, Runtime[TaskContext]], str]] = {
     "write_tests": after_tests,
     "code": after_files,
     "sample": after_files,
+    "sub_task": after_sub_task,
     "apply": "verify",
     "verify": after_verify,
     "mutate": after_mutation,

@@ -96,6 +96,7 @@ class TaskState(TypedDict, total=False):
     strategy: str  # first, repair, fresh, findings, conflict, adjudicated
     verdict: str  # what the last node decided; routers read it
     escalation: str
+    sub_task: dict[str, Any]  # what was said to be missing: what, path, why, by (the node), and the answer
     candidate: Annotated[Candidate, merge]
     conversation: Annotated[Conversation, merge]
     history: Annotated[History, merge]
@@ -128,6 +129,7 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
         strategy="first",
         verdict="",
         escalation="",
+        sub_task={},
         candidate=Candidate(
             tests={},
             files={},

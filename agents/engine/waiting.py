@@ -15,7 +15,7 @@ class WaitReason(StrEnum):
     DATABASE = "database"
     RETRY = "retry"
     RESTING_TASKS = "resting_tasks"  # a run: every ready task waits for one of the above
-    DEPENDENCY = "dependency"  # a task behind one that was not solved
+    DEPENDENCY = "dependency"  # a task behind one that was not solved, or behind its sub-task
     CONFIRMATION = "confirmation"
     NO_REQUIREMENTS = "no_requirements"
     SECURITY_GATE = "security_gate"
@@ -23,6 +23,7 @@ class WaitReason(StrEnum):
     PACKAGE_CONSENT = "package_consent"
     EFFECT_CONSENT = "effect_consent"
     TEST_CONSENT = "test_consent"
+    SUB_TASK_CONSENT = "sub_task_consent"
     CHANGE_CONSENT = "change_consent"
     REPOSITORY = "repository"  # damaged, or not ours: it is looked at again until somebody has put it right
     TASKS = "tasks"  # a run: only a person can bring its tasks on

@@ -147,6 +147,17 @@ class TaskFailed(TaskMoved):
     """The task is `escalated` or `cancelled`."""
 
 
+@kind("task.added", "task", "sub-task", "info", presets=DECISIONS, panels=TASK)
+class TaskAdded(EventKind):
+    """A sub-task became part of the run: `asked_by` is the key of the task that waits for it, `what` is to be made."""
+
+    key: str
+    asked_by: str
+    what: str
+    path: str
+    reason: str
+
+
 @kind("attempt.started", "retry", "attempt", panels=TASK)
 class AttemptStarted(EventKind):
     """A try begins."""

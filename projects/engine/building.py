@@ -62,6 +62,7 @@ def task_data(task: Task) -> dict[str, Any]:
         "packages": list(task.packages),
         "note": task.note,
         "generation": task.generation,
+        "may_ask": task.asked_by_id is None and not Task.objects.filter(asked_by=task).exists(),
         "requirements": documents.with_mentioned(requirements, task.run.project),
         "passages": documents.passages_of((row for row in rows if row.key not in dropped), task.files),
     }
@@ -122,7 +123,8 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
     context = task_context(
         run,
         event_log,
-        task_store=DatabaseTaskStore(task, actor=actor, event_log=event_log),
+        task_store=(rows := DatabaseTaskStore(task, actor=actor, event_log=event_log)),
+        sub_task=rows.sub_task,
         worktree_name=f"run-{run.pk}-{task.key}",
         lessons=lessons(),
         knowledge=knowledge_of(home(), store().folder, project.slug, embedder()),

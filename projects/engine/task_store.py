@@ -14,7 +14,7 @@ from agents.events.lifecycle import HumanMessage
 from agents.gates.base import Disposition, GateReport, Severity
 from projects.engine.event_log import DatabaseEventLog
 from projects.models import Approval, Event, Finding, Run, Task
-from projects.services.work import approval_requests, approvals, attempts, findings, leases
+from projects.services.work import approval_requests, approvals, attempts, findings, leases, sub_tasks
 
 TURN_POLL = 0.1
 NEVER = datetime.now(UTC) + timedelta(days=36_500)
@@ -83,6 +83,12 @@ class DatabaseTaskStore:
             payload=payload,
         )
         return "pending"
+
+    def sub_task(self, what: str, path: str, why: str) -> str:
+        """What came of a request for a sub-task, in words for who asked; raises Waiting until that is known."""
+        return sub_tasks.sub_task_for(
+            self._task, sub_tasks.Wish(what, path, why), actor=self._actor, fenced=self._event_log.fenced
+        )
 
     def refusals(self) -> Sequence[str]:
         rows = Approval.objects.filter(task=self._task, status=Approval.Status.REJECTED).order_by("pk")

@@ -113,7 +113,10 @@ class Task(Work):
     MOVES: dict[str, tuple[str, ...]] = {
         Status.QUEUED: (Status.READY, Status.BLOCKED, Status.SKIPPED, Status.CANCELLED),
         Status.READY: (Status.RUNNING, Status.CANCELLED, Status.SKIPPED),
-        Status.RUNNING: (Status.READY, Status.NEEDS_YOU, Status.MERGED, Status.ESCALATED, Status.CANCELLED),
+        Status.RUNNING: (
+            *(Status.READY, Status.QUEUED, Status.NEEDS_YOU),
+            *(Status.MERGED, Status.ESCALATED, Status.CANCELLED),
+        ),
         Status.NEEDS_YOU: (Status.READY, Status.ESCALATED, Status.SKIPPED, Status.CANCELLED),
         Status.BLOCKED: (Status.QUEUED, Status.READY, Status.SKIPPED, Status.CANCELLED),
         Status.MERGED: (),
@@ -137,6 +140,8 @@ class Task(Work):
     packages = models.JSONField(default=list)
     needs = models.ManyToManyField("self", symmetrical=False, related_name="unblocks", blank=True)
     requirements = models.ManyToManyField(Requirement, related_name="tasks", blank=True)
+    # Of a sub-task, which the approved plan does not have: the task that asked for it.
+    asked_by = models.OneToOneField("self", on_delete=models.CASCADE, related_name="sub_task", null=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     # The graph thread: a retry by a human starts a new one.
     generation = models.PositiveIntegerField(default=1)

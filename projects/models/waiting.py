@@ -21,6 +21,7 @@ PHRASES: dict[WaitReason, str] = {
     WaitReason.GUARD_MODEL: "the guard model asks about {}",
     WaitReason.PACKAGE_CONSENT: "wants to install {}",
     WaitReason.EFFECT_CONSENT: "reaches outside ({})",
+    WaitReason.SUB_TASK_CONSENT: "asks for a sub-task ({})",
     WaitReason.CHANGE_CONSENT: "removes or changes what was there ({})",
     WaitReason.REPOSITORY: "{}",
     WaitReason.TEST_CONSENT: "would decide how its tests run ({})",

@@ -161,7 +161,10 @@ function panels(/** @type {string} */ html) {
   if (!html) return;
   for (const fresh of [...nodes(html).children]) {
     const old = document.getElementById(fresh.id);
-    if (!old) continue;
+    if (!old) {
+      if (fresh.matches('li[data-key]')) document.querySelector('ul.tasks')?.append(fresh); // a sub-task
+      continue;
+    }
     const index = [...old.querySelectorAll('a,button')].indexOf(/** @type {any} */ (document.activeElement));
     old.replaceWith(fresh);
     if (index >= 0) /** @type {HTMLElement|undefined} */ (fresh.querySelectorAll('a,button')[index])?.focus();

@@ -27,6 +27,7 @@ HEAD = {
     "tests_go": "",
     "tests": label("assert 1", Source.MODEL),
     "avoid": "",
+    "may_ask": True,
 }
 REPAIR = {
     "counts": "1 failed.",

@@ -23,6 +23,7 @@ from agents.engine.nodes.common import (
 from agents.engine.nodes.current_code import add_code
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
+from agents.engine.nodes.missing import LACKS, add_answer, asked, missing
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import paths_of, tests_of
 from agents.engine.nodes.shown_tests import add_tests, tests_text
@@ -40,6 +41,7 @@ from agents.repair.known import where_text
 from agents.replies.types import Diagnosis, Reply
 
 DIFF_CHARS = 8_000  # of a change that a reviewer refused
+ASKING = {"first": "code", "repair": "repair", "fresh": "fresh"}  # strategies that may ask for a sub-task: their nodes
 IN_DOUBT, DISAGREES = "the test", "the objection"  # what the coder holds to be wrong, in the place of a path
 _WRONG_TEST = re.compile(
     r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake|invalid|asks for what"
@@ -65,7 +67,8 @@ def _candidate(
     unseen = strategy == "first" and "tests" in ctx.switched_off  # what failed is seen with the trace
     messages = add_code(state, ctx, messages) if strategy not in ("first", "fresh") else messages
     messages, messages_read = add_messages(state, ctx, messages if unseen else add_tests(state, ctx, messages))
-    dispute = _disagrees if strategy == "review" else partial(_blames_test, state) if strategy == "repair" else None
+    messages = add_answer(state, ctx, messages)
+    dispute = _disagrees if strategy == "review" else partial(_lacks_or_blames, state, ctx, strategy)
     shown = messages[-1]["content"].replace(hints, "") if hints else messages[-1]["content"]
     try:
         messages, reply, applied = request_files(
@@ -84,6 +87,8 @@ def _candidate(
         # Something was tried: whoever decides what comes next should see it.
         return {"verdict": "escalate", "escalation": str(end)}
     near_the_limit(state, ctx)
+    if applied.refused and applied.refused[0][0] == LACKS:
+        return asked(reply, ASKING[strategy], used["iteration"] + 1)
     changed: TaskState = {
         "strategy": strategy,
         "verdict": "",
@@ -118,6 +123,11 @@ def _candidate(
     changed["candidate"]["removed"] = {**candidate["removed"], **applied.removed}
     changed["candidate"]["packages"] = sorted({*candidate["packages"], *reply.packages})
     return changed
+
+
+def _lacks_or_blames(state: TaskState, ctx: TaskContext, strategy: str, reply: Reply) -> tuple[str, str] | None:
+    lacks = missing(state, ctx, reply) if strategy in ASKING else None
+    return lacks or (_blames_test(state, reply) if strategy == "repair" else None)
 
 
 def _blames_test(state: TaskState, reply: Reply) -> tuple[str, str] | None:

@@ -100,16 +100,9 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
         _forward(state, ctx, sha)
         return _recorded(state, ctx, sha)
     sha = _commit(state, ctx, state["base"], "commit")  # only to be put on top of what was merged meanwhile
-    replay = ctx.repository.replay(sha, main)
-    # Locks are written anew with the commit: two tasks that both added packages are no conflict.
-    locks = {language.lock for language in languages()}
-    conflicts = [path for path in replay.conflicts if path not in locks]
-    replayed = {path: text for path, text in replay.files.items() if path not in locks}
-    known = state["candidate"]["tests"]
-    tests = {path: text for path, text in replayed.items() if path in known}
-    files = {path: text for path, text in replayed.items() if path not in known}
-    changed: TaskState = {"base": main, "candidate": {"tests": tests, "files": files}}
-    if conflicts:
+    changed, marked = put_onto(state, ctx, sha, main)
+    if marked:
+        conflicts = list(marked)
         conflict = MergeDone(
             summary=f"Conflict with what was merged meanwhile: {', '.join(conflicts)}",
             outcome="conflict",
@@ -118,7 +111,6 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
             conflict=conflicts,
         )
         ctx.event_log.emit(conflict, attempt=state["counters"]["attempt"], key=key_of(state, "conflict"))
-        marked = {path: replay.files.get(path, "") for path in conflicts}
         return updated(changed, {"candidate": {"conflict": marked}, "verdict": "conflict"})
     rebased = updated(state, changed)
     report = _tested(rebased, ctx, main, "after-rebase")
@@ -127,6 +119,19 @@ def _merge(state: TaskState, ctx: TaskContext) -> TaskState:
     sha = _commit(rebased, ctx, main, "commit-rebased", report["tree"])
     _forward(state, ctx, sha)
     return updated(changed, _recorded(state, ctx, sha, rebased=True))
+
+
+def put_onto(state: TaskState, ctx: TaskContext, sha: str, main: str) -> tuple[TaskState, dict[str, str]]:
+    """The candidate, committed as `sha`, on another base, and its files with conflicts as they are marked."""
+    replay = ctx.repository.replay(sha, main)
+    # Locks are written anew with the commit: two tasks that both added packages are no conflict.
+    locks = {language.lock for language in languages()}
+    replayed = {path: text for path, text in replay.files.items() if path not in locks}
+    known = state["candidate"]["tests"]
+    tests = {path: text for path, text in replayed.items() if path in known}
+    files = {path: text for path, text in replayed.items() if path not in known}
+    marked = {path: replay.files.get(path, "") for path in replay.conflicts if path not in locks}
+    return {"base": main, "candidate": {"tests": tests, "files": files}}, marked
 
 
 def _broken(state: TaskState, ctx: TaskContext, report: dict[str, Any]) -> TaskState:

@@ -14,6 +14,7 @@ from agents.context.index import shared
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.common import is_long, lessons_text, one_line, system_turn, task_facts
 from agents.engine.nodes.libraries import OFFERED_TOKENS, offered
+from agents.engine.nodes.missing import may_ask
 from agents.engine.nodes.removals import base_files, tests_folder, tests_of
 from agents.engine.state import TaskState
 from agents.languages.registry import language_of_task
@@ -46,6 +47,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         failing=_failing(ctx, {*files, *nearest}, about),
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),
+        may_ask=more.get("may_ask", may_ask(state)),
     )
     system = system_turn(persona, ctx, task)
     left = (
@@ -53,7 +55,8 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         - OFFERED_TOKENS * is_coder
     )
     tests = [path for path in nearest if path not in state["candidate"]["tests"]]
-    wanted = Wanted((*files, *_readme(state, ctx)), tuple(tests), about, task.get("passages", ""), left)
+    asked = [state["sub_task"]["path"]] if state.get("sub_task") else []
+    wanted = Wanted((*files, *asked, *_readme(state, ctx)), tuple(tests), about, task.get("passages", ""), left)
     shown = existing_files(ctx.repository, state["base"], wanted, ctx.knowledge.meaning)
     existing = [shown.text]
     if is_coder:

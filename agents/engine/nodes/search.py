@@ -244,7 +244,8 @@ class _Drawing:
 
     def _opening(self, one: TaskState) -> list[Message]:
         tests = tests_text(one, self.ctx)
-        return add_messages(one, self.ctx, opening(one, self.ctx, CODER, "code", tests=tests, avoid=self.avoid))[0]
+        begun = opening(one, self.ctx, CODER, "code", tests=tests, avoid=self.avoid, may_ask=False)
+        return add_messages(one, self.ctx, begun)[0]
 
     def _question(self, number: int) -> Question:
         one = self._state_of(number)

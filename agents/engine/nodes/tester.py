@@ -17,6 +17,7 @@ from agents.engine.nodes.common import (
     own_files,
     request_files,
 )
+from agents.engine.nodes.missing import LACKS, add_answer, asked, missing
 from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
 from agents.engine.nodes.shown_tests import unseen_tests
@@ -49,7 +50,12 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         ctx.event_log.emit(notice, key=key_of(state, "checked"))
         return {"verdict": ""}
     messages, _ = add_messages(state, ctx, opening(state, ctx, TESTER, "tests"))
-    messages, _, applied = request_files(state, ctx, TESTER, messages, step="tests", accept=is_test, current={})
+    messages, lacks = add_answer(state, ctx, messages), partial(missing, state, ctx)
+    messages, reply, applied = request_files(
+        state, ctx, TESTER, messages, step="tests", accept=is_test, current={}, dispute=lacks
+    )
+    if applied.refused and applied.refused[0][0] == LACKS:
+        return asked(reply, "write_tests", state["counters"]["iteration"] + 1)
     changed: TaskState = {
         "verdict": "",
         "conversation": {"tester": messages},

@@ -142,6 +142,7 @@ def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str,
     alone, so a node never moves while its state changes.
     """
     specs = [spec for spec in plan.content.get("tasks") or [] if isinstance(spec, dict)]
+    specs = _with_sub_tasks(specs, states or {})
     needs = tuple((str(spec.get("key")), tuple(str(need) for need in spec.get("needs") or ())) for spec in specs)
     placed, tasks = _placed(needs), states or {}
     nodes: dict[str, dict[str, Any]] = {}
@@ -157,6 +158,19 @@ def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str,
         for source, target, path in placed.edges
     ]
     return {"width": placed.width, "height": placed.height, "nodes": list(nodes.values()), "edges": edges}
+
+
+def _with_sub_tasks(specs: list[dict[str, Any]], states: Mapping[str, Task]) -> list[dict[str, Any]]:
+    """A plan's tasks and, before the task that asked for it, each sub-task of a run."""
+    asked = {task.asked_by_id: task for task in states.values() if task.asked_by_id is not None}
+    found = []
+    for spec in specs:
+        task = states.get(str(spec.get("key")))
+        if task is not None and (added := asked.get(task.pk)):
+            found.append(spec | {"key": added.key, "title": added.title, "minutes": added.minutes, "needs": []})
+            spec = spec | {"needs": [*(spec.get("needs") or ()), added.key]}
+        found.append(spec)
+    return found
 
 
 @lru_cache(KEPT_LAYOUTS)

@@ -45,7 +45,7 @@ def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Appr
     require(by, approval.project, verb_of(approval))
     if not yes and not reason.strip():
         raise BadInput("Give a reason: the agents and the audit trail need it.")
-    if approval.kind == Approval.Kind.PLAN:
+    if approval.kind == Approval.Kind.PLAN and approval.task_id is None:  # with a task: a sub-task of it
         _decide_plan(approval, by=by, yes=yes, reason=reason)
     else:
         _check_second(approval, by)

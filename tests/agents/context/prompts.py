@@ -29,6 +29,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         failing="",
         tests=label(texts.get("tests", ""), Source.MODEL),
         avoid=label(texts.get("avoid", ""), Source.TESTS),
+        may_ask=False,
     )
     return [
         as_turn(

@@ -177,6 +177,7 @@ class Bench:
     switched_off: frozenset[str] = frozenset()
     knowledge: Knowledge = field(default_factory=Knowledge)
     test_setup: TestSetup = field(default_factory=TestSetup)
+    sub_task: Any = None  # what comes of a request for one
     across: bool = False  # lessons of other projects are allowed
     at_once: int = 1  # conversations that the model's server takes
     speed: float = 0.0  # tokens a second of the model; 0 is as fast as it can
@@ -232,6 +233,7 @@ class Bench:
                 gates=self.gates,
                 knowledge=self.knowledge,
                 test_setup=self.test_setup,
+                sub_task=self.sub_task,
                 switched_off=self.switched_off,
                 lessons_across_projects=self.across,
             )
