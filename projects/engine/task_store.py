@@ -87,7 +87,7 @@ class DatabaseTaskStore:
     def sub_task(self, what: str, path: str, why: str) -> str:
         """What came of a request for a sub-task, in words for who asked; raises Waiting until that is known."""
         return sub_tasks.sub_task_for(
-            self._task, sub_tasks.Wish(what, path, why), actor=self._actor, fenced=self._event_log.fenced
+            self._task, sub_tasks.SubTaskRequest(what, path, why), actor=self._actor, fenced=self._event_log.fenced
         )
 
     def refusals(self) -> Sequence[str]:

@@ -21,7 +21,7 @@ from projects.services.work.approval_requests import ask, stored_subject
 MINUTES = 20  # a helper, not a part of the product
 
 
-class Wish(NamedTuple):
+class SubTaskRequest(NamedTuple):
     """What a task lacks, the file that should have it, and why, in a model's words."""
 
     what: str
@@ -29,7 +29,7 @@ class Wish(NamedTuple):
     why: str
 
 
-def sub_task_for(task: Task, wish: Wish, *, actor: str, fenced: Callable[[Callable[[], Any]], Any]) -> str:
+def sub_task_for(task: Task, wish: SubTaskRequest, *, actor: str, fenced: Callable[[Callable[[], Any]], Any]) -> str:
     """What came of the wish, in words for who asked. `fenced` runs a write under the run's lock and the task's lease.
 
     Where plans need an approval a person is asked first. Raises Waiting while nobody has answered, and until the
@@ -47,7 +47,7 @@ def sub_task_for(task: Task, wish: Wish, *, actor: str, fenced: Callable[[Callab
     raise Waiting(WaitReason.DEPENDENCY, f"its sub-task {made.key}")
 
 
-def _refusal(task: Task, wish: Wish) -> str:
+def _refusal(task: Task, wish: SubTaskRequest) -> str:
     """What a person said against the sub-task, "" for a yes; raises Waiting while nobody has answered."""
     title = f"{task.key}: may it have a sub-task for {wish.what}, in {wish.path}?"
     asked: dict[str, Any] = {"kind": Approval.Kind.PLAN, "run": task.run, "task": task}
@@ -70,7 +70,7 @@ def _refusal(task: Task, wish: Wish) -> str:
     raise Waiting(WaitReason.SUB_TASK_CONSENT, f"{wish.what}, in {wish.path}")
 
 
-def _add(task: Task, wish: Wish, actor: str) -> Task:
+def _add(task: Task, wish: SubTaskRequest, actor: str) -> Task:
     keys = set(task.run.tasks.values_list("key", flat=True))
     what = str(redact(wish.what))
     made = Task.objects.create(
