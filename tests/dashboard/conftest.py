@@ -29,3 +29,9 @@ def page(story: Story, client: Client) -> Callable[..., str]:
         return response.content.decode()
 
     return read
+
+
+@pytest.fixture
+def owner(story: Story, client: Client) -> Client:
+    client.force_login(story.owner)
+    return client

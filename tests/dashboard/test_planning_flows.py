@@ -1,0 +1,267 @@
+"""What a person does from a document to an approved plan, by forms alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from projects.models import Plan, Project, Run
+from projects.services.planning import documents, plans, reading
+from tests.agents.requirements.readers.files import lines, pdf
+from tests.dashboard.story import Story, second_version
+from tests.factories import owner_of
+from tests.needs import bubblewrap_problem, missing
+from tests.projects.services.planning.test_progress import build, give
+
+pytestmark = pytest.mark.django_db
+PRD = "# Todo API\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
+
+
+def test_a_document_becomes_a_project_with_its_requirements(
+    client: Client, enqueued: list, django_user_model: Any
+) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    upload = SimpleUploadedFile("todo.md", PRD.encode())
+    answer = client.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    project = Project.objects.get()
+    assert answer["Location"] == reverse("requirements", args=[project.pk])
+    assert project.limits["max_retries"] == 3
+    text = client.get(answer["Location"]).content.decode()
+    assert "FR-01" in text
+    assert "not mapped to a requirement" in text
+    assert "The weather is nice." in text
+
+
+@pytest.mark.bubblewrap
+def test_an_uploaded_pdf_is_shown_with_its_pages_and_can_be_downloaded(
+    client: Client, enqueued: list, django_user_model: Any, settings: Any
+) -> None:
+    if problem := bubblewrap_problem():
+        missing(problem)
+    settings.SANDBOX_BACKEND = "bubblewrap"
+    client.force_login(django_user_model.objects.create_user("ada"))
+    data = pdf([lines("The shop sells books.")] * 2 + [lines("FR-07 The system shall send mail.", top=500)])
+    upload = SimpleUploadedFile("shop <1>.pdf", data)
+    answer = client.post("/projects/new", {"name": "Shop", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    page = " ".join(client.get(answer["Location"]).content.decode().split())
+    assert "page 3, line 5" in page
+    assert '<span class="tag">page 2</span>' in page
+    document = Project.objects.get().documents.get()
+    original = client.get(reverse("document-original", args=[document.pk]))
+    assert original.content == data
+    assert original["Content-Disposition"].startswith("attachment")
+    assert original["Content-Type"] == "application/octet-stream"
+    scan = SimpleUploadedFile("scan.pdf", pdf([[]]))
+    refused = client.post("/preview", {"file": scan})
+    assert refused.status_code == 422
+    assert "it is a scan" in refused.content.decode()
+
+
+def test_a_document_that_replaces_another_shows_what_it_changes(client: Client, story: Story) -> None:
+    client.force_login(story.owner)
+    pages = [reverse(name, args=[story.project.pk]) for name in ("project-upload", "requirements")]
+    for words, relation in (
+        ("FR-1 It shall add.\n\nFR-2 It shall sort.", "adds"),
+        ("FR-1 It shall add <b>dates</b>.", "replaces"),
+    ):
+        assert client.post(pages[0], {"text": words, "relation": relation}).status_code == 302
+        document = story.project.documents.first()
+        assert document is not None
+        documents.confirm_requirements(document, by=story.owner)
+    page = " ".join(client.get(pages[1]).content.decode().split())
+    assert "0 requirements added, 1 altered, 1 removed" in page
+    assert "<del>It shall add.</del>" in page
+    assert "It shall add &lt;b&gt;dates&lt;/b&gt;." in page
+    assert "<del>It shall sort.</del>" in page
+    assert f"Superseded by version {document.version}" in page
+    earlier = client.get(pages[1], {"v": document.version - 1}).content.decode()
+    assert "a newer one exists" in earlier
+    refused = client.post(pages[0], {"text": "FR-9 It shall.", "relation": "hides"})
+    assert refused.status_code == 422
+
+
+def test_the_plan_of_a_replacement_is_measured_by_what_it_changes(client: Client, story: Story) -> None:
+    client.force_login(story.owner)
+    Run.objects.filter(pk=story.run.pk).update(status="finished")
+    first = give(story.project, "FR-1: It shall add.\n\nFR-2: It shall sort.\n")
+    keys = list(first.requirements.filter(origin="explicit").values_list("key", flat=True))
+    build(first, {"T-01": keys})
+    second = give(story.project, "FR-1: It shall add.\n\nFR-2: It shall sort by date.\n\nFR-3: It shall print.\n")
+    task = {"title": "Sort by date", "expects": "Sorted.", "requirements": [keys[1]]}
+    plans.propose_plan(second, content={"tasks": [task]})
+    page = " ".join(client.get(reverse("plan", args=[story.project.pk])).content.decode().split())
+    assert "1 of 2 requirements have a task." in page
+
+
+def test_diagrams_and_background_are_shown_as_text(client: Client, story: Story) -> None:
+    client.force_login(story.owner)
+    text = '# S\n\nFR-1 It shall start.\n\n```mermaid\nflowchart LR\n  a["<b>Web</b>"] -->|reads| db\n```\n'
+    read = reading.read_bytes(text.encode(), "spec.md")
+    documents.store_document(
+        story.project, read, "specs/001-a/spec.md", "Use <i>SQLite</i>.", by=owner_of(story.project)
+    )
+    page = " ".join(client.get(reverse("requirements", args=[story.project.pk])).content.decode().split())
+    assert "flowchart diagram: 2 components, 1 links" in page
+    assert "&lt;b&gt;Web&lt;/b&gt;" in page
+    assert "Use &lt;i&gt;SQLite&lt;/i&gt;." in page
+    assert "specs/001-a/spec.md" in page
+    assert page.count("a newer one exists") == 0
+    first = client.get(reverse("requirements", args=[story.project.pk]), {"v": 1}).content.decode()
+    assert "a newer one exists" not in first, "another specification is not a newer version of this document"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b"%PDF-1.7 x", "PDF"),
+        (b"PK\x03\x04zip", "ZIP"),
+        (b"\x00\x01\x02\x03" * 100, ""),
+    ],
+)
+def test_a_document_that_cannot_be_read_makes_no_project(
+    client: Client, django_user_model: Any, data: bytes, words: str
+) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    upload = SimpleUploadedFile("todo.md", data)
+    answer = client.post("/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload})
+    assert answer.status_code == 422
+    assert words.lower() in answer.content.decode().lower()
+    assert not Project.objects.exists()
+
+
+def test_a_preview_stores_nothing(client: Client, django_user_model: Any) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    whole = client.post("/preview", {"text": PRD}).content.decode()
+    assert "1 requirement" in whole
+    assert "<html" in whole
+    part = client.post("/preview", {"text": PRD}, headers={"HX-Request": "true"}).content.decode()
+    assert "1 requirement" in part
+    assert "<html" not in part
+    assert not Project.objects.exists()
+
+
+def test_a_requirement_is_rejected_edited_added_and_confirmed(owner: Client, story: Story) -> None:
+    from tests.factories import make_document, make_project
+
+    document = make_document(make_project("Third", by=story.owner), confirmed=False)
+    first, second = document.requirements.all()
+    owner.post(reverse("requirement", args=[first.pk]), {"status": "rejected"})
+    owner.post(
+        reverse("requirement", args=[second.pk]), {"text": "New words.", "kind": "constraint", "acceptance": "a\n\nb"}
+    )
+    owner.post(reverse("requirement-add", args=[document.pk]), {"text": "By hand.", "kind": "goal"})
+    owner.post(reverse("requirements-confirm", args=[document.pk]))
+    document.refresh_from_db()
+    assert document.status == "confirmed"
+    found = {r.key: (r.status, r.text, r.acceptance, r.origin) for r in document.requirements.all()}
+    assert found["FR-01"][0] == "rejected"
+    assert found["FR-02"] == ("accepted", "New words.", ["a", "b"], "explicit")
+    assert found["MAN-01"][3] == "manual"
+
+
+def test_a_variant_of_a_plan_is_compared_and_taken(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    address = reverse("plan", args=[plan.project_id])
+    closed = owner.get(address).content.decode()
+    assert "Compare variants" in closed
+    assert "recommended" not in closed
+    text = owner.get(f"{address}?variants=1").content.decode()
+    assert "Keep the current plan" in text
+    part = owner.get(f"{address}?variants=1", headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith("<details")
+    digest = re.search(r'/variant".*?name="hash"\s+value="([0-9a-f]{64})"', part, re.DOTALL)
+    assert digest
+    answer = owner.post(reverse("plan-variant", args=[plan.pk]), {"hash": digest[1]}, follow=True)
+    assert "It is plan v2 now. Nothing is built before its approval." in answer.content.decode()
+    assert [one.status for one in plan.project.plans.all()] == ["proposed", "superseded"]
+
+
+def test_an_old_plan_cannot_be_approved_and_both_versions_are_shown(owner: Client, story: Story) -> None:
+    second_version(story)
+    plan = story.waiting_plan
+    answer = owner.post(reverse("plan-approve", args=[plan.pk]), {"hash": plan.content_hash})
+    assert answer.status_code == 409
+    text = answer.content.decode()
+    assert "You opened v1" in text
+    assert "The newest is v2" in text
+    assert not Plan.objects.filter(status="approved", project=plan.project).exists()
+
+
+def test_a_hash_that_was_not_shown_approves_nothing(owner: Client, story: Story) -> None:
+    answer = owner.post(reverse("plan-approve", args=[story.waiting_plan.pk]), {"hash": "0" * 64})
+    assert answer.status_code == 409
+    story.waiting_plan.refresh_from_db()
+    assert story.waiting_plan.status == "proposed"
+
+
+def test_editing_a_task_makes_a_new_version(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    data = {
+        "title": "Write it all",
+        "description": "",
+        "expects": "It works.",
+        "minutes": "45",
+        "requirements": "FR-01, FR-02",
+        "needs": "",
+        "comment": "clearer",
+        "hash": plan.content_hash,
+    }
+    owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), data)
+    newest = plan.project.plans.first()
+    assert newest.version == 2
+    assert newest.content["tasks"][0]["title"] == "Write it all"
+    again = owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), {**data, "title": "Other"})
+    assert again.status_code == 409
+    too_long = owner.post(reverse("plan-task", args=[newest.pk, "T-01"]), {**data, "minutes": "61"})
+    assert too_long.status_code == 422
+
+
+def test_a_circle_is_named_on_the_page(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    data = {"title": "x", "minutes": "30", "requirements": "FR-01, FR-02", "needs": "T-02"}
+    owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), {**data, "hash": plan.content_hash})
+    text = owner.get(reverse("plan", args=[plan.project_id])).content.decode()
+    assert "T-01" in text
+    assert "T-02" in text
+    assert "cannot be approved" in text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"tasks": 3},
+        {"tasks": ["x", None, {}]},
+        {"tasks": [{"key": None, "needs": 5, "requirements": 7, "minutes": "soon"}]},
+        {"tasks": [{"key": "T-01", "needs": ["T-09", 4], "requirements": [None]}], "notes": ["a"]},
+        {"tasks": [{"key": "a/b", "title": {"x": 1}, "needs": "T-01"}]},
+    ],
+)
+def test_a_plan_of_any_shape_can_be_looked_at(owner: Client, story: Story, content: dict) -> None:
+    Plan.objects.filter(pk=story.waiting_plan.pk).update(content=content, status="invalid")
+    assert owner.get(reverse("plan", args=[story.waiting_plan.project_id])).status_code == 200
+    assert owner.get(reverse("approvals")).status_code == 200
+
+
+def test_asking_for_changes_needs_words(owner: Client, story: Story) -> None:
+    address = reverse("plan-changes", args=[story.waiting_plan.pk])
+    assert owner.post(address, {"comment": ""}).status_code == 422
+    owner.post(address, {"comment": "Split T-01."})
+    story.waiting_plan.refresh_from_db()
+    assert story.waiting_plan.status == "rejected"
+
+
+def test_approving_pins_the_hash_and_building_starts_once(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    answer = owner.post(reverse("plan-approve", args=[plan.pk]), {"hash": plan.content_hash}, follow=True)
+    text = answer.content.decode()
+    assert f"Plan v1 is approved and pinned to {plan.content_hash[:12]}" in text
+    for _ in range(2):
+        owner.post(reverse("plan-build", args=[plan.pk]))
+    assert Run.objects.filter(plan=plan, kind="build").count() == 1
