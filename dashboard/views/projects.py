@@ -39,7 +39,8 @@ def _phase(run: Run | None, asks: int) -> str:
 def home(request: AuthenticatedHttpRequest) -> HttpResponse:
     """All projects in three columns; on a fresh server, the two ways to begin."""
     asks = Count("approvals", filter=Q(approvals__status=Approval.Status.PENDING), distinct=True)
-    found = list(access.visible(Project, request.user).annotate(asks=asks, newest_run=Max("runs"))[:200])
+    rows = access.visible(Project, request.user).annotate(asks=asks, newest_run=Max("runs"))
+    found = list(rows.order_by("-pk")[:200])
     newest = access.counted(Run.objects.all()).in_bulk([p.newest_run for p in found if p.newest_run])
     by_phase: dict[str, list[tuple[Project, Run | None]]] = {"needs": [], "working": [], "done": [], "archived": []}
     for project in found:

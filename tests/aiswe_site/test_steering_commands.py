@@ -159,3 +159,8 @@ def test_a_run_is_shown_with_what_each_of_its_tasks_took(capsys: pytest.CaptureF
     assert "2,100" in shown
     assert "3 model calls, 3,150 tokens" in shown
     assert "There is no run 999" in refused(capsys, "run", "show", "999")
+
+
+def test_the_newest_runs_are_listed_and_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    made = [make_run().pk for _ in range(3)]
+    assert [row["run"] for row in said(capsys, "history", "--limit", "2")] == [made[2], made[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -154,3 +155,12 @@ def test_errors_show_no_traceback(owner: Client, story: Story, monkeypatch: pyte
     assert "secret detail" not in answer.content.decode()
     assert "The server failed" in answer.content.decode()
     assert "There is nothing here" in owner.get("/nowhere").content.decode()
+
+
+def test_the_newest_project_comes_first(page: Callable[..., str], story: Story) -> None:
+    from tests.factories import make_project
+
+    for name in ("Earlier", "Later"):
+        make_project(name, by=story.owner)
+    text = page("projects")
+    assert text.index("Later") < text.index("Earlier")

@@ -24,7 +24,8 @@ def command(limit: int) -> None:
 
     runs = Run.objects.select_related("project").annotate(
         all_tasks=Count("tasks"), merged=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED))
-    )[:limit]
+    )
+    runs = runs.order_by("-pk")[:limit]  # a query that counts has no order of its own
     document = [output.fields(run, FIELDS) for run in runs]
     for row in document:
         is_build = (row["kind"], row["status"]) == (Run.Kind.BUILD, Run.Status.FINISHED)

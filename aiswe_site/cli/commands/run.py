@@ -46,7 +46,7 @@ def show(run: Run) -> None:
     from projects.services.insight.usage import usage_of
 
     names = "key title status tries why commit escalation"
-    tasks = run.tasks.annotate(tries=Count("attempts"))
+    tasks = run.tasks.annotate(tries=Count("attempts")).order_by("ordinal")
     found = [output.fields(task, names) | usage_of(task_id=task.pk) for task in tasks]
     columns: dict[str, output.Column] = {
         "Task": "key",
