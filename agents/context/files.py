@@ -85,6 +85,8 @@ def requirements_text(requirements: Iterable[Mapping[str, Any]]) -> str:
     lines = []
     for requirement in requirements:
         lines.append(f"- {requirement_name(requirement)}: {requirement['text']}")
+        if requirement.get("before"):
+            lines.append(f"  Built so far is its earlier wording: {requirement['before']}")
         lines.extend(f"  - {entry}" for entry in requirement.get("acceptance") or [])
     return "\n".join(lines) or "- (none)"
 

@@ -31,6 +31,22 @@ class DefinitionSpan:
         return f"{self.name} ({', '.join(which)})" if which else self.name
 
 
+def without(source: str, spans: Iterable[DefinitionSpan], names: Set[str]) -> str:
+    """The text without the definitions of these names and the blank lines before them."""
+    lines = source.splitlines(keepends=True)
+    for one in spans:
+        if one.name in names:
+            cut_lines(lines, one.first, one.last)
+    return "".join(lines)
+
+
+def cut_lines(lines: list[str], first: int, last: int) -> None:
+    """Make these lines, counted from 1, and the blank ones before them empty texts; the others keep their numbers."""
+    while first > 1 and not lines[first - 2].strip():
+        first -= 1
+    lines[first - 1 : last] = [""] * (last - first + 1)
+
+
 class CannotMerge(Exception):
     """A part of a file does not say clearly what it replaces; the text says why."""
 

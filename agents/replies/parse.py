@@ -131,6 +131,7 @@ def _finished(reply: Reply, reader: BlockReader, prose: Sequence[str], thought: 
     reply.diagnosis, lacking = sections.find_diagnosis(prose)
     reply.decisions, wrong = sections.find_decisions(prose)
     reply.packages, odd = sections.find_packages(prose)
+    reply.removals = sections.find_removals(prose)
     reply.verdict, unclear = sections.find_verdict(prose)
     words = "\n".join(thought)
     reply.thought = "\n".join(line.rstrip() for line in words.splitlines() if line.strip())

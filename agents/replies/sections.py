@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agents.languages.registry import language_of
 from agents.replies.types import Decision, Diagnosis, Verdict, VerdictWord
 
 _MAX_LINE = 4000
@@ -116,6 +117,20 @@ def find_packages(prose: Sequence[str]) -> tuple[list[str], list[str]]:
             else:
                 problems.append(f"{word[:60]!r} is not the name of a package.")
     return list(names), problems
+
+
+def find_removals(prose: Sequence[str]) -> list[tuple[str, str]]:
+    """Paths and names of definitions in lines like `Remove: cart.py: total, Cart.add`."""
+    found: list[tuple[str, str]] = []
+    for line in prose:
+        name, rest = label(line)
+        path = ""
+        for word in re.findall(r"[\w./-]*\w", rest) if name == "remove" else ():
+            if language_of(word):
+                path = word
+            elif path:
+                found.append((path, word))
+    return found
 
 
 def find_verdict(prose: Sequence[str]) -> tuple[Verdict | None, list[str]]:

@@ -77,6 +77,7 @@ class Reply:
     diagnosis: Diagnosis | None = None
     decisions: list[Decision] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
+    removals: list[tuple[str, str]] = field(default_factory=list)  # paths and names of definitions
     verdict: Verdict | None = None
     problems: list[str] = field(default_factory=list)
     wishes: list[Wish] = field(default_factory=list)

@@ -49,7 +49,11 @@ def task_data(task: Task) -> dict[str, Any]:
     requirements = [
         {name: getattr(row, name) for name in ("key", "author_key", "text", "kind", "acceptance")} for row in rows
     ]
+    known = progress.progress_of(task.run.project, task.run.document) if task.run.document else ()
+    before = {one.requirement.key: one.before for one in known if one.before and one.requirement in rows}
     for one in requirements:
+        if one["key"] in before:
+            one["before"] = before[one["key"]]
         if one["key"] in dropped:
             one |= {"text": progress.dropped_words(one["text"]), "acceptance": [], "dropped": True}
     return {

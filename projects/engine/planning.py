@@ -79,8 +79,7 @@ class DatabasePlanStore:
         before = {one.requirement.key: one.before for one in scope.wanted if one.before}
         found = documents.with_mentioned(rows, self._run.project)
         for row in found:
-            if row["key"] in before:
-                row["text"] = f"{row['text']}\n  Built so far is its earlier wording: {before[row['key']]}"
+            row["before"] = before.get(row["key"], "")
         gone = [one.requirement for one in scope.dropped]
         return found + [
             {"key": row.key, "author_key": row.author_key, "kind": row.kind, "text": progress.dropped_words(row.text)}

@@ -26,6 +26,7 @@ from agents.engine.nodes.removals import (
     removal_words,
     unknown_imports,
     where_tests_run,
+    without_removed,
 )
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ErrorRaised, SystemNotice
@@ -150,8 +151,12 @@ def request_files(
         argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
         if persona.name == "tester":
             keeping.base, keeping.may_go = there, or_among(came, partial(names_definition, argued))
+        may_go = or_among(came, by_words) if persona.name == "coder" else bool  # of tests `only_added` judges
+        cut = {path: text for path, text in without_removed(reply, there, may_go).items() if accept(path)}
+        there |= cut
         keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
         applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
+        applied.files = {**cut, **applied.files} if not applied.refused else applied.files
         messages = [*messages, as_turn("assistant", answer.text)]
         doubt = None if dispute is None or any(map(accept, paths_of(reply))) else dispute(reply)
         if doubt is not None and doubt[0]:
@@ -165,7 +170,7 @@ def request_files(
             ]
         if persona.name == "tester":
             sent = dict(applied.files)
-            reasons += only_added(state, ctx, applied, argued)
+            reasons += only_added(state, ctx, applied, argued, reply.removals)
             kept = {path for path, text in applied.files.items() if sent.get(path) != text}
             keeping.merged |= dict.fromkeys(kept, "new tests were added; tests that exist stay as they are")
         reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn, base)

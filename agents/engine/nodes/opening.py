@@ -15,7 +15,7 @@ from agents.engine.contracts import TaskContext
 from agents.engine.nodes.common import is_long, lessons_text, one_line, system_turn, task_facts
 from agents.engine.nodes.libraries import OFFERED_TOKENS, offered
 from agents.engine.nodes.missing import may_ask
-from agents.engine.nodes.removals import base_files, tests_folder, tests_of
+from agents.engine.nodes.removals import base_files, removable, tests_folder, tests_of
 from agents.engine.state import TaskState
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message
@@ -42,6 +42,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         **{**task_facts(task, ctx), "files": files},
         tests_go="" if is_coder else tests_folder(state, ctx),
         installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
+        removable=removable(state, ctx, [path for path in (*files, *nearest) if is_test(path) != is_coder]),
         note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
         lessons=lessons_text(state["memory"]["lessons"]),
         failing=_failing(ctx, {*files, *nearest}, about),

@@ -13,7 +13,7 @@ from typing import Any
 from agents.engine.contracts import TaskContext
 from agents.engine.state import TaskState, files_of
 from agents.languages.base import Language
-from agents.languages.definitions import CannotMerge, DefinitionSpan
+from agents.languages.definitions import CannotMerge, DefinitionSpan, without
 from agents.languages.registry import language_of, language_of_task
 from agents.replies.apply import Applied
 from agents.replies.keeping import gone_from
@@ -215,12 +215,15 @@ def changed_tests(state: TaskState, ctx: TaskContext) -> dict[str, dict[str, tup
     return {path: changes for path, changes in found.items() if changes}
 
 
-def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str) -> list[str]:
+def only_added(
+    state: TaskState, ctx: TaskContext, applied: Applied, judged: str, removed: Collection[tuple[str, str]] = ()
+) -> list[str]:
     """Make a tester's answer one that adds: what it changes in files of the base stays as it was.
 
     New tests are merged into the file or, where their helpers differ, put into a new file. `judged` are the words of an
     adjudication: tests that they name may change, as may those that the task's words name or whose file they name, and
-    those that were written for a requirement which the task serves again; a person is asked later.
+    those that were written for a requirement which the task serves again; a person is asked later. `removed` are paths
+    and names of what the reply takes out.
     Returns reasons to ask the tester again.
     """
     language, may_go = language_of_task(state["task"]), removal_words(state["task"])
@@ -232,8 +235,8 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
         if free == changes.keys():
             continue
         served, left_out = _served_before(state, ctx, path, old), {name for name in changes if not changes[name][1]}
-        granted = [f"{path}::{name}" for name in left_out & free]
-        pruned = language.without_tests({path: old}, granted).get(path, "") if granted else old
+        free |= {name for name in left_out & served if (path, name) in removed}
+        pruned = without(old, _spans(path, old), left_out & free)
         left_out -= free
         named = any(mentions(sentence, path) for sentence in sentences_of(state["task"]))
         if named or served.issuperset(changes):
@@ -258,6 +261,37 @@ def only_added(state: TaskState, ctx: TaskContext, applied: Applied, judged: str
             names = ", ".join(sorted(changes))[:300]
             reasons.append(f"{path}: its tests stay as they are ({names}); answer with new tests, in a new file.")
     return reasons
+
+
+def without_removed(reply: Reply, there: Mapping[str, str], may_go: Callable[[str], bool]) -> dict[str, str]:
+    """The files from which the reply removes definitions by name, without those that may go."""
+    cut = {}
+    for path in dict.fromkeys(path for path, _ in reply.removals if path in there):
+        names = {name for at, name in reply.removals if at == path and may_go(name)}
+        if (text := without(there[path], _spans(path, there[path]), names)) != there[path]:
+            cut[path] = text
+    return cut
+
+
+def removable(state: TaskState, ctx: TaskContext, paths: Iterable[str]) -> list[str]:
+    """By file the definitions of the base that the task's words remove, or that came with what it drops or alters.
+
+    Of code only what came with what it drops: what is altered is rewritten.
+    """
+    by_words, is_test = removal_words(state["task"]), tests_of(state, ctx)
+    altered = any(row.get("before") for row in state["task"].get("requirements", []))
+    found = []
+    for path, text in base_files(state, ctx, paths)[0].items():
+        came = came_with_dropped(state, ctx, {path: text})
+        came |= _served_before(state, ctx, path, text) if altered and is_test(path) else set()
+        if names := [one.name for one in _spans(path, text) if one.name in came or by_words(one.name)]:
+            found.append(f"{path}: {', '.join(dict.fromkeys(names))}"[:400])
+    return found
+
+
+def _spans(path: str, text: str) -> list[DefinitionSpan]:
+    language = language_of(path)
+    return (language.definitions(path, text) if language else None) or []
 
 
 def or_among(names: set[str], judge: Callable[[str], bool]) -> Callable[[str], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -27,7 +28,7 @@ from agents.engine.verdict import verdict_of
 from agents.events.effects import CommandRan, SystemNotice
 from agents.events.reasoning import Adjudicated
 from agents.languages.registry import grammar_of, language_of, language_of_task
-from agents.languages.symbols import read_symbols
+from agents.languages.symbols import Symbols, read_symbols
 from agents.llm.base import Message
 from agents.personas import TESTER
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
@@ -167,10 +168,13 @@ def _lacks_verdict(reply: Reply) -> str:
 
 
 def _code_text(state: TaskState) -> Material:
-    """The signatures of the candidate's files: a test must fit them, and its values must not."""
-    files = state["candidate"]["files"].items()
-    symbols = {path: read_symbols(text.encode(), grammar) for path, text in files if (grammar := grammar_of(path))}
-    return label(repository_map(symbols), Source.MODEL)
+    """Signatures of the code that the tests mention: a test must fit them, and its values must not."""
+    words, shown = set(re.findall(r"\w+", "\n".join(state["candidate"]["tests"].values()))), dict[str, Symbols]()
+    for path, text in state["candidate"]["files"].items():
+        if grammar := grammar_of(path):
+            found = read_symbols(text.encode(), grammar).definitions
+            shown[path] = Symbols(tuple(one for one in found if {one.name, one.inside} & words))
+    return label(repository_map(shown), Source.MODEL)
 
 
 def _again(

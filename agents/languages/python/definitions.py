@@ -128,13 +128,6 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(one.lineno for one in decorators)])
 
 
-def cut_lines(lines: list[str], first: int, last: int) -> None:
-    """Make these lines, counted from 1, and the blank ones before them empty texts; the others keep their numbers."""
-    while first > 1 and not lines[first - 2].strip():
-        first -= 1
-    lines[first - 1 : last] = [""] * (last - first + 1)
-
-
 def lines_of(source: str) -> list[str]:
     """The lines as Python counts them, each with its end: a form feed or a Unicode separator ends none."""
     return list(io.StringIO(source, newline=""))

@@ -14,14 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from agents.languages.definitions import CannotMerge
+from agents.languages.definitions import CannotMerge, cut_lines
 from agents.languages.python import syntax
 from agents.languages.python.definitions import (
     COMPOUND,
     DEFINITION,
     FUNCTION,
     blocks_of,
-    cut_lines,
     defined_tests,
     first_line,
     lines_of,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
+from agents.languages.definitions import cut_lines
 from agents.languages.python import syntax
-from agents.languages.python.definitions import cut_lines, defined_tests, first_line
+from agents.languages.python.definitions import defined_tests, first_line
 from agents.languages.python.test_config import is_test_file
 from agents.languages.python.text import compiles
 

@@ -20,6 +20,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         expects=label(texts.get("expects", ""), Source.MODEL),
         files=["calc.py"],
         long=[],
+        removable=[],
         tests_go="",
         passages=label(texts.get("passages", ""), Source.DOCUMENT),
         requirements=label(texts.get("requirements", ""), Source.DOCUMENT),

@@ -77,6 +77,44 @@ def test_a_name_that_the_task_removes_is_not_asked_about(bench: Bench) -> None:
     assert bench.task_store.asked == []
 
 
+def first_prompt(bench: Bench, step: str) -> str:
+    (first, *_) = [one for one in bench.event_log.of("thought") if one["payload"]["step"] == step]
+    return first["blobs"]["prompt"][1]
+
+
+def test_a_definition_that_the_task_removes_goes_by_its_name_out_of_a_file_sent_in_part(
+    bench: Bench,
+) -> None:
+    bench.start_with({"calc.py": f"{MODULE}\n\ndef mul(a, b):\n    return a\n"})
+    bench.task = task(description="Fix add. Remove mul.")
+    fixed = code("calc.py", "def add(a, b):\n    return a + b", "Remove: `calc.py`: `mul`, helper_1\n")
+    bench.replies["coder-code"] = fixed
+    assert bench.run()["verdict"] == "merged"
+    assert bench.merged("calc.py") == MODULE.replace("a - b", "a + b")
+    assert "What may go for it: calc.py: mul\nTo remove a definition whole" in first_prompt(bench, "code")
+    assert "may go" not in first_prompt(bench, "tests")
+
+
+def test_the_tester_is_told_the_tests_of_an_altered_requirement_with_its_old_words(bench: Bench) -> None:
+    bench.start_with({"calc.py": CALC})
+    bench.start_with({"tests/test_calc.py": OLD_TESTS}, {"Requirement": "FR-01"})
+    row = task()["requirements"][0] | {"before": "Subtracts numbers"}
+    bench.task = task(requirements=[row])
+    kept = "def two():\n    return 2\n\n\n"
+    new = code(
+        "tests/test_calc.py", f"from calc import add\n\n\n{kept}{NEW_TEST}", "Remove: tests/test_calc.py: test_sub\n"
+    )
+    bench.replies |= {"tester-tests": new, "coder-code": BOTH}
+    with pytest.raises(Waiting, match=r"test_sub is removed"):
+        bench.run()
+    bench.task_store.answers[bench.task_store.questions[-1]["subject"]] = "approved"
+    assert bench.run()["verdict"] == "merged"
+    assert "def test_sub" not in bench.merged("tests/test_calc.py")
+    told = first_prompt(bench, "tests")
+    assert "What may go for it: tests/test_calc.py: two, test_sub\n" in told
+    assert "Adds numbers\n  Built so far is its earlier wording: Subtracts numbers\n" in told
+
+
 @pytest.mark.parametrize("served", ["R9", "R9 (LOGIN-7)", "R9, FR-02"])
 def test_code_that_came_with_a_dropped_requirement_alone_goes_without_a_question(bench: Bench, served: str) -> None:
     bench.start_with({"calc.py": THREE.partition("\n\n\ndef mul")[0] + "\n"}, {"Requirement": "FR-02"})
@@ -271,7 +309,7 @@ def last_prompt(bench: Bench, role: str, number: int) -> str:
     return str(thoughts[number]["blobs"]["prompt"][-1])
 
 
-def test_of_a_long_file_a_tester_who_judges_is_shown_what_changed(bench: Bench) -> None:
+def test_of_a_long_file_a_tester_who_judges_is_shown_what_its_tests_call(bench: Bench) -> None:
     bench.start_with({"calc.py": MODULE})
     wrong = "def add(a, b):\n    return a * b"
     bench.replies |= {
@@ -282,7 +320,7 @@ def test_of_a_long_file_a_tester_who_judges_is_shown_what_changed(bench: Bench) 
     }
     assert bench.run()["verdict"] == "merged"
     judged = last_prompt(bench, "tester", -1)
-    assert "+    return b * a" in judged
+    assert "  def add(a, b)" in judged
     assert "helper_7" not in judged
 
 
