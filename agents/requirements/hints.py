@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agents.requirements.gaps import gaps
 from agents.requirements.languages import wording
 from agents.requirements.model import Stated
 
@@ -29,16 +30,19 @@ class Hint:
     why: str
 
 
-def hints_for(requirements: Iterable[Stated], beside: Iterable[Stated] = ()) -> list[Hint]:
-    """What contradicts, and words that no test can check. At most 50, contradictions first.
+def hints_for(requirements: Iterable[Stated], beside: Iterable[Stated] = (), text: str = "") -> list[Hint]:
+    """What contradicts, words that no test can check, and, with the document's `text`, what is unsaid. At most 50.
 
     `beside` are requirements of other documents: only what contradicts them is told.
     """
+    beside = list(beside)
     wanted = [r for r in requirements if r.kind in _BUILT or r.kind == _RULED_OUT]
     own = {r.key for r in wanted}
     found = _contradictions([*(r for r in beside if r.kind in _BUILT or r.kind == _RULED_OUT), *wanted])
     vague = [hint for r in wanted if r.kind in _BUILT and (hint := _untestable(r))]
-    return [*(hint for hint in found if not own.isdisjoint(hint.keys)), *vague][:_MOST]
+    built = [r for r in wanted if r.kind in _BUILT]
+    unsaid = [Hint((key,), why) for key, why in gaps(built, text, beside)] if text else []
+    return [*(hint for hint in found if not own.isdisjoint(hint.keys)), *vague, *unsaid][:_MOST]
 
 
 def _contradictions(requirements: Iterable[Stated]) -> list[Hint]:

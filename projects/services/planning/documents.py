@@ -82,7 +82,7 @@ def hints(document: RequirementDocument) -> list[Hint]:
         where = [f"{row.key}, {row.document} line {row.line_start}: “{clean_line(row.text, 120)}”" for row in foreign]
         return replace(hint, why=" ".join([hint.why, *where]))
 
-    return [told(hint) for hint in hints_for(own, beside)]
+    return [told(hint) for hint in hints_for(own, beside, document.text)]
 
 
 def upload_document(
