@@ -12,7 +12,8 @@ from django.urls import reverse
 from agents.events.vocabulary import KINDS, look_of
 from dashboard.states import STATES
 from dashboard.stream import Filter, events_of
-from tests.dashboard.story import ROWS, Story
+from tests.dashboard.story import Story
+from tests.dashboard.story_events import ROWS
 
 pytestmark = pytest.mark.django_db
 

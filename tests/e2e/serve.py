@@ -79,7 +79,8 @@ def do_story() -> dict[str, Any]:
     from django.contrib.auth import get_user_model
 
     from projects.models import Project
-    from tests.dashboard.story import ROWS, second_version, tell
+    from tests.dashboard.story import second_version, tell
+    from tests.dashboard.story_events import ROWS
     from tests.factories import PASSWORD, make_user
 
     if get_user_model().objects.filter(username="ada").exists():
