@@ -17,6 +17,7 @@ PARTS: dict[str, tuple[str, str]] = {
     "document": ("the document", "asked"),
     "people": ("messages from people", "asked"),
     "plan": ("the last plan", "asked"),
+    "sub-task": ("what came of a request for a sub-task", "asked"),
     "approach": ("which approach it is", "asked"),
     "files": ("files that exist", "code"),
     "existing tests": ("tests that exist", "code"),

@@ -41,15 +41,15 @@ def show(run: Run) -> None:
 
     Calls that belong to no task, as those of planning, count in the total alone.
     """
-    from django.db.models import Count
+    from django.db.models import Count, F
 
     from projects.services.insight.usage import usage_of
 
     names = "key title status tries why commit escalation"
-    tasks = run.tasks.annotate(tries=Count("attempts")).order_by("ordinal")
-    found = [output.fields(task, names) | usage_of(task_id=task.pk) for task in tasks]
+    tasks = run.tasks.annotate(tries=Count("attempts"), asked=F("asked_by__key")).order_by("ordinal")
+    found = [output.fields(task, names) | {"asked_by": task.asked or ""} | usage_of(task_id=task.pk) for task in tasks]
     columns: dict[str, output.Column] = {
-        "Task": "key",
+        "Task": lambda row: row["key"] + (f" for {row['asked_by']}" if row["asked_by"] else ""),
         "Status": "status",
         "Tries": "tries",
         "Calls": "calls",
