@@ -21,6 +21,7 @@ from agents.context.view import View, near_first
 from agents.languages.registry import language, language_of, languages
 from agents.languages.symbols import Symbols
 from agents.prompts.provenance import Material, Source, joined, label
+from agents.replies.keeping import PAGES
 from agents.workspace.repository import Repository
 
 STEP_TOKENS = 25_000  # most of one prompt: what is left of a 32k window is for the answer
@@ -38,7 +39,6 @@ BESIDE_TOKENS = 400  # of the map, where a task's own files are shown
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
-_PAGES = (".md", ".markdown")
 # What is written about the code, or made of it: named, not shown.
 _ASIDE = re.compile(r"^docs?/|\.egg-info/")
 _NOT_SHOWN = (".gitignore", "README.md")
@@ -260,7 +260,7 @@ def _most(path: str, index: Index, about: str) -> int:
 
 def _part(path: str, text: str, index: Index, about: str, room: int) -> str:
     """Of a long file what fits the task, in its place: definitions, sections, or else its first and last lines."""
-    pieces = sections_of(text) if path.endswith(_PAGES) else index.pieces.get(path, ())
+    pieces = sections_of(text) if path.endswith(PAGES) else index.pieces.get(path, ())
     made = excerpt(path, text, index.symbols.get(path, Symbols()), pieces, about, room) if pieces else ""
     return made or (shortened(text, room) if room >= LEAST_CHARS // 2 else "")
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from agents.languages.base import Language
 from agents.languages.definitions import CannotMerge, DefinitionSpan, dropped
 from agents.languages.registry import language_of
+from agents.replies.pages import with_sections
 from agents.replies.types import FileBlock
 
 MIN_LINES = 60  # of a file in which no definitions can be read: a shorter one may be rewritten
+PAGES = (".md", ".markdown")
 SHOWN = 12
 HOW = (
     "Answer with SEARCH/REPLACE blocks, or with a block that holds each changed definition whole, inside its class; "
@@ -52,6 +54,10 @@ class Keeping:
                     made = language.merged(path, old, content)
                     self.merged[path] = "the block holds methods without their class; they were merged into it"
                     return made
+            made = with_sections(old, content) if path.endswith(PAGES) else content
+            if made != content:
+                self.merged[path] = "the block holds some sections; the others stay as they are"
+                return made
             return self._by_size(path, old, content)
         gone = [one for one in gone if not self.may_go(one.name) and not _moved(language, path, one, others)]
         if not gone:

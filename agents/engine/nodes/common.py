@@ -38,7 +38,7 @@ from agents.personas import FRESH_TEMPERATURE, Persona
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render, sources_in
 from agents.repair.feedback import clip
 from agents.replies.apply import Applied, apply_reply
-from agents.replies.keeping import Keeping
+from agents.replies.keeping import MIN_LINES, PAGES, Keeping
 from agents.replies.parse import parse_reply
 from agents.replies.types import Reply
 
@@ -49,9 +49,9 @@ _FENCE = re.compile(r"^(?:`{3,}|~{3,})\w*[ \t]*(?:\n|\Z)", re.MULTILINE)
 UNUSABLE_CHARS = 8_000  # of an unusable reply, kept in the conversation
 
 
-def is_long(text: str) -> bool:
-    """True for a file that is neither sent nor asked for whole."""
-    return text.count("\n") > LONG
+def is_long(text: str, path: str = "") -> bool:
+    """True for a file that is neither sent nor asked for whole; of a page so named the sections are sent sooner."""
+    return text.count("\n") > (MIN_LINES if path.endswith(PAGES) else LONG)
 
 
 def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> Message:
@@ -146,14 +146,14 @@ def request_files(
         keeping.base, there = base, {**base, **current}
         came = came_with_dropped(state, ctx, base)
         keeping.may_go = or_among(came, by_words)
+        # Of tests `only_added` judges what may go.
+        taken = without_removed(reply, there, keeping.may_go if persona.name == "coder" else bool)
+        there |= (cut := {path: text for path, text in taken.items() if accept(path)})
         closed = {*unreadable, *(path for path in paths_of(reply) if not accept(path))}
         # In tests that are there, nothing changes but by an argument that names them.
         argued = reply.verdict.reason if reply.verdict is not None and reply.verdict.choice == "test" else ""
         if persona.name == "tester":
             keeping.base, keeping.may_go = there, or_among(came, partial(names_definition, argued))
-        may_go = or_among(came, by_words) if persona.name == "coder" else bool  # of tests `only_added` judges
-        cut = {path: text for path, text in without_removed(reply, there, may_go).items() if accept(path)}
-        there |= cut
         keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
         applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
         applied.files = {**cut, **applied.files} if not applied.refused else applied.files

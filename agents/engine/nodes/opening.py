@@ -63,7 +63,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     if is_coder:
         existing.append(offered(state, ctx, about, own, shown.nearness))
     # What is shown in parts cannot be sent whole.
-    long = [path for path, text in own.items() if is_long(text) or path in shown.parts]
+    long = [path for path, text in own.items() if is_long(text, path) or path in shown.parts]
     labels = {"task": task["key"], "approach": state["counters"]["approach"], "step": step}
     return [system, as_turn("user", message(existing=joined(existing), long=long), **labels)]
 

@@ -57,7 +57,7 @@ def names_definition(text: str, name: str) -> bool:
 def paths_of(reply: Reply) -> set[str]:
     """The files that a reply speaks of, as far as their paths can be used."""
     found, parts = set(), [part.path for part in reply.files] + [part.path for part in reply.edits]
-    for path in parts:
+    for path in (*parts, *(path for path, _ in reply.removals)):
         try:
             found.add(check_path(path))
         except BadPath:

@@ -16,6 +16,7 @@ from agents.languages.python.merging import merged
 from agents.languages.python.text import compiles
 from agents.replies.apply import Applied, apply_reply
 from agents.replies.keeping import Keeping
+from agents.replies.pages import with_sections
 from agents.replies.parse import parse_reply
 from agents.replies.types import FileBlock, Reply
 
@@ -304,3 +305,34 @@ def test_a_definition_below_the_edits_of_a_fence_is_added_too():
         assert made.startswith(CART[:60].replace("0.2", "0.3"))
         assert ("def free(items)" in made) is there
         assert "that is all" not in made
+
+
+PAGE = "# Sums\n\nAdds.\n\n## Install\n\n```\n# from source\n```\n\n"
+PAGE += "## Use\n\nAs it was.\n\n### Limits\n\nNone.\n\n## Licence\n\nMIT"
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "now"),
+    [
+        ("## Use\n\nAs it is.\n", "As it was.", "As it is."),
+        ("# Sums\n\n## Licence\n\nBSD\n", "MIT", "BSD"),
+        ("## Use\n\n## Help\n\nAsk.\n", "## Licence", "## Help\n\nAsk.\n\n## Licence"),
+        ("## Help\n\nAsk.\n", "MIT", "MIT\n\n## Help\n\nAsk.\n"),
+    ],
+)
+def test_of_a_page_a_reply_with_some_sections_changes_those_alone(part, before, now):
+    applied = answer(part, Keeping(base={"README.md": PAGE}), before=PAGE, path="README.md")
+    assert applied.files["README.md"] == PAGE.replace(before, now)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "# Sums\n\n## Start\n\nNew.\n\n## Use\n\nNew.\n\n## Why\n\n## Who\n",
+        "# Adding\n\nAll new.\n",
+        PAGE.replace("## Use", "## Usage"),
+        "No heading.\n",
+    ],
+)
+def test_a_page_of_its_own_takes_the_place_of_the_old_one(page):
+    assert with_sections(PAGE, page) == page

@@ -106,3 +106,10 @@ def test_what_is_shown_in_parts_is_not_asked_for_whole(begun):
     first = begun({"calc.py": wide}, description="`f7` takes a number.")["code"][1]
     assert "Parts of calc.py" in first
     assert "calc.py: long; send only what changes" in first
+
+
+def test_of_a_long_page_the_coder_is_asked_for_sections(begun):
+    page = "# Sums\n\n## Use\n\n" + "As it is.\n" * 70
+    told = begun({"README.md": page}, files=["calc.py", "README.md"])["code"][1]
+    assert "README.md: long; send only what changes, each definition whole" in told
+    assert "each section whole under its\nheading" in told
