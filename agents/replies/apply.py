@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 
 from agents.replies.edit import EditRefused, apply_edit
@@ -17,8 +16,6 @@ from agents.replies.types import EditBlock, FileBlock, Reply
 
 MAX_FILES = 100
 MAX_FILE_BYTES = 1_000_000
-
-ReadOnly = Iterable[str] | Callable[[str], bool]
 
 
 @dataclass
@@ -40,14 +37,13 @@ class _Refused(Exception):
 
 
 def apply_reply(
-    reply: Reply, current: Mapping[str, str], *, read_only: ReadOnly = (), keeping: Keeping | None = None
+    reply: Reply, current: Mapping[str, str], *, read_only: Container[str] = (), keeping: Keeping | None = None
 ) -> Applied:
     """Work out what the files would be after this reply; nothing is written.
 
-    `current` maps paths to contents; `read_only` is glob patterns (`*` also matches `/`) or a function. A file is
-    taken with all its parts or not at all. `keeping` says which definitions of `current` must not get lost.
+    `current` maps paths to contents. A file is taken with all its parts or not at all. `keeping` says which definitions
+    of `current` must not get lost.
     """
-    forbidden = _as_function(read_only)
     out = Applied()
     by_path: dict[str, list[FileBlock | EditBlock]] = {}
     everything: list[FileBlock | EditBlock] = [*reply.files, *reply.edits]
@@ -61,7 +57,7 @@ def apply_reply(
         try:
             if len(out.files) >= MAX_FILES:
                 raise _Refused(f"A reply may change {MAX_FILES} files at most.")
-            if forbidden(path):
+            if path in read_only:
                 raise _Refused("This file is read-only in this step; change other files instead.")
             _check_place(path, taken)
             keep = None if keeping is None else partial(keeping.settled, path, others=reply.files)
@@ -113,10 +109,3 @@ def _check_place(path: str, taken: set[str]) -> None:
     for depth in range(1, len(parts)):
         if "/".join(parts[:depth]) in taken:
             raise _Refused(f"{'/'.join(parts[:depth])} is a file, so nothing can be below it.")
-
-
-def _as_function(read_only: ReadOnly) -> Callable[[str], bool]:
-    if callable(read_only):
-        return read_only
-    patterns = tuple(read_only)
-    return lambda path: any(fnmatchcase(path, pattern) for pattern in patterns)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from agents.languages.registry import language as language_in_use
 from agents.replies import block_paths
 from agents.replies.diffs import Diff, is_diff, looks_like_diff, read_diff
 from agents.replies.fences import ANY_SEARCH, DIVIDER, REPLACE, SEARCH, Block, split
@@ -46,12 +45,11 @@ class BlockReader:
             )
             self.edits = []
 
-    def note_pathless(self, example: str) -> None:
-        """Report code without a path, where nothing else was found; `example` is a path that it may be meant for."""
+    def note_pathless(self) -> None:
+        """Report code without a path, where nothing else was found."""
         if self._pathless and not self.files and not self.edits:
-            rows, words = ", ".join(map(str, self._pathless[:5])), language_in_use().words
-            fence = f"```{words.fence} path={example or words.module}"
-            self.problems.append(f"No path was given for the code at line {rows}: write {fence} above it.")
+            rows = ", ".join(map(str, self._pathless[:5]))
+            self.problems.append(f"No path was given for the code at line {rows}.")
 
     def _read(self, block: Block) -> None:
         language = block_paths.info_language(block.info)

@@ -25,9 +25,9 @@ def with_sections(page: str, part: str) -> str:
     for level, words, text in given[1:]:
         if words in titles:
             at = next(row for row, one in enumerate(there) if one[1] == words)
-            old, new = there[at][2], text.rstrip()
-            if "\n" in new:
-                there[at] = (level, words, new + old[len(old.rstrip()) :])
+            if "\n" in text.strip():
+                old = there[at][2]
+                there[at] = (level, words, text.rstrip() + old[len(old.rstrip()) :])
         else:
             at = next((row for row in range(at + 1, len(there)) if there[row][0] <= level), len(there))
             above = "" if at < len(there) else "\n\n"[len(page) - len(page.rstrip("\n")) :]

@@ -32,7 +32,6 @@ class ReplyText:
     truncated: bool
     wanted: ReplyFormat | None
     problems: tuple[str, ...] = ()
-    example: str = ""
 
     @cached_property
     def fenced(self) -> Reply:
@@ -54,10 +53,9 @@ class ReplyReader:
     reads: Callable[[ReplyText], Reply | None]
 
 
-def parse_reply(text: str, *, truncated: bool = False, protocol: ReplyFormat | None = None, example: str = "") -> Reply:
+def parse_reply(text: str, *, truncated: bool = False, protocol: ReplyFormat | None = None) -> Reply:
     """Read a reply; `truncated` says that the model was cut off, so a block without an end is not used.
 
-    `example` is a path that the complaint about code without a path names.
     `protocol` is what was asked for; models keep to what they are used to, so every form is understood all the same.
     """
     problems: tuple[str, ...] = ()
@@ -65,7 +63,7 @@ def parse_reply(text: str, *, truncated: bool = False, protocol: ReplyFormat | N
     if len(text) > MAX_CHARS:
         text, truncated = text[:MAX_CHARS], True
         problems = (f"The reply is longer than {MAX_CHARS} characters; the rest was not read.",)
-    source = ReplyText(usual_brackets(answer_of(text)), truncated, protocol, problems, example)
+    source = ReplyText(usual_brackets(answer_of(text)), truncated, protocol, problems)
     replies = (reader.reads(source) for reader in READERS if reader.recognises(source))
     return next(reply for reply in replies if reply is not None)
 
@@ -86,7 +84,7 @@ def _read_fences(source: ReplyText) -> Reply:
     parts = split(source.text)
     reader = BlockReader(source.truncated, problems=[*source.problems, *parts.problems])
     reader.read(list(regrouped(parts.blocks)))
-    reader.note_pathless(source.example)
+    reader.note_pathless()
     return _finished(Reply(), reader, parts.prose, [*parts.thinking, *parts.prose, *reader.other])
 
 

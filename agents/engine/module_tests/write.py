@@ -94,6 +94,7 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
         return best
     taken = frozenset(there)
     test_file = _test_file(state, ctx, path, taken)
+    state["task"]["files"].append(test_file)
     prompt = render(
         "task.module",
         test_file=test_file,
@@ -124,7 +125,6 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
                 accept=lambda name: language.is_test(name) and name not in taken,
                 current=state["candidate"]["tests"],
                 lacks=lambda reply: "" if _suspected(reply) else NO_FILE,
-                unnamed=test_file,
             )
         except (LLMError, OverBudget) as trouble:
             if not best.files:

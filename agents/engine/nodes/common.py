@@ -115,14 +115,12 @@ def request_files(
     current: Mapping[str, str],
     lacks: Callable[[Reply], str] = lambda reply: NO_FILE,
     dispute: Callable[[Reply], tuple[str, str] | None] | None = None,
-    unnamed: str = "",
 ) -> tuple[list[Message], Reply, Applied]:
     """Ask for files until the answer can be used, at most ASK_AGAIN times more.
 
     `accept` says which paths this persona may write. A reply without any of them that is a `dispute` is not asked for
     again: what is refused then is what that gives; a dispute about "" is a reason to ask again. `lacks` says of a reply
-    without files why it cannot be used; `unnamed` is the path of
-    a reply's only fence where that names none. Returns the longer conversation, the reply and what it changes;
+    without files why it cannot be used. Returns the longer conversation, the reply and what it changes;
     when nothing could be used, `Applied.files` is empty and `refused` says why. Raises what `ask` raises.
     """
     name, language = f"{persona.name}-{step}", language_of_task(state["task"])
@@ -137,9 +135,9 @@ def request_files(
             unusable(state, ctx, persona, [str(endless)], f"{name}/{turn}")
             continue
         own = [path for path in state["task"].get("files", []) if accept(path)]
-        reply = parse_reply(answer.text, truncated=answer.truncated, example=next(iter(own), ""))
+        reply = parse_reply(answer.text, truncated=answer.truncated)
         if not (reply.files or reply.edits):
-            reply = _with_path(answer, unnamed, own, language) or reply
+            reply = _with_path(answer, own, language) or reply
         if persona.name == "tester":
             reply = where_tests_run(reply, state, ctx)
         base, unreadable = base_files(state, ctx, paths_of(reply))
@@ -155,7 +153,7 @@ def request_files(
         if persona.name == "tester":
             keeping.base, keeping.may_go = there, or_among(came, partial(names_definition, argued))
         keeps = persona.name == "coder" or (bool(current) and current.keys() >= set(paths_of(reply)))
-        applied = apply_reply(reply, there, read_only=closed.__contains__, keeping=keeping if keeps else None)
+        applied = apply_reply(reply, there, read_only=closed, keeping=keeping if keeps else None)
         applied.files = {**cut, **applied.files} if not applied.refused else applied.files
         messages = [*messages, as_turn("assistant", answer.text)]
         doubt = None if dispute is None or any(map(accept, paths_of(reply))) else dispute(reply)
@@ -183,7 +181,8 @@ def request_files(
             reasons += cannot_run(applied, base)
         # The same files again are an answer too: the writer holds on to what was judged.
         if not (applied.files or reply.files or reply.edits or reasons) and (missing := lacks(reply)):
-            reasons = [*reply.problems, missing]
+            named = f"; begin one with ```{language.words.fence} path={own[0]}" if missing == NO_FILE and own else ""
+            reasons = [*reply.problems, missing + named]
         if not reasons:
             break
         unusable(state, ctx, persona, reasons, f"{name}/{turn}")
@@ -203,24 +202,21 @@ def request_files(
     return messages, reply, applied
 
 
-def _with_path(answer: Answer, unnamed: str, own: Sequence[str], language: Language) -> Reply | None:
-    """The reply with a path for its only fence: `unnamed`, or the one file of `own` in the fence's language.
+def _with_path(answer: Answer, own: Sequence[str], language: Language) -> Reply | None:
+    """The reply with the one file of `own` in its language as the path of its only fence.
 
-    For the latter it must define something, and tests alone where the file holds tests: it may only quote.
+    It must define something, and tests alone where the file holds tests: it may only quote.
     """
     fences = _FENCE.findall(answer.text)
-    if len(fences) != 2:
-        return None
-    spoken = language_labelled(fences[0].strip("`~ \t\n")) or language
+    spoken = language_labelled(fences[0].strip("`~ \t\n")) or language if len(fences) == 2 else language
     files = [path for path in own if spoken.owns(path)]
-    path = unnamed or (files[0] if len(files) == 1 else "")
-    named = answer.text.replace(fences[0], f"{fences[0].rstrip()} path={path}\n", 1)
-    reply = parse_reply(named, truncated=answer.truncated) if path else None
-    if unnamed or reply is None or not reply.files:
-        return reply
-    defined = [one.name for one in spoken.definitions(path, reply.files[0].content) or ()]
+    if len(fences) != 2 or len(files) != 1:
+        return None
+    named = answer.text.replace(fences[0], f"{fences[0].rstrip()} path={files[0]}\n", 1)
+    reply = parse_reply(named, truncated=answer.truncated)
+    defined = [one.name for file in reply.files for one in spoken.definitions(files[0], file.content) or ()]
     tests = any(name.rpartition(".")[2].startswith("test") for name in defined)
-    return reply if defined and tests == spoken.is_test(path) else None
+    return reply if defined and tests == spoken.is_test(files[0]) else None
 
 
 def _new_names(applied: Applied, reasons: list[str]) -> list[str]:

@@ -27,6 +27,10 @@ _REMOVES = re.compile(
     r"rid of|no longer|instead of|rewrit|chang\w+ the name)",
     re.IGNORECASE,
 )
+_TAKEN_OUT = re.compile(
+    r"\b(?:remov|delet|drop|retir)\w*\s+(?:(?:the|its|old|unused|function|method|class|helper|constant)\s+)*`?([\w.]*\w)",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
@@ -264,7 +268,7 @@ def only_added(
 
 
 def without_removed(reply: Reply, there: Mapping[str, str], may_go: Callable[[str], bool]) -> dict[str, str]:
-    """The files from which the reply removes definitions by name, without those that may go."""
+    """The files without the definitions that the reply removes by name and that may go."""
     cut = {}
     for path in dict.fromkeys(path for path, _ in reply.removals if path in there):
         names = {name for at, name in reply.removals if at == path and may_go(name)}
@@ -278,13 +282,13 @@ def removable(state: TaskState, ctx: TaskContext, paths: Iterable[str]) -> list[
 
     Of code only what came with what it drops: what is altered is rewritten.
     """
-    by_words, is_test = removal_words(state["task"]), tests_of(state, ctx)
+    is_test, named = tests_of(state, ctx), set(_TAKEN_OUT.findall("\n".join(sentences_of(state["task"]))))
     altered = any(row.get("before") for row in state["task"].get("requirements", []))
     found = []
     for path, text in base_files(state, ctx, paths)[0].items():
         came = came_with_dropped(state, ctx, {path: text})
         came |= _served_before(state, ctx, path, text) if altered and is_test(path) else set()
-        if names := [one.name for one in _spans(path, text) if one.name in came or by_words(one.name)]:
+        if names := [one.name for one in _spans(path, text) if one.name in came | named]:
             found.append(f"{path}: {', '.join(dict.fromkeys(names))}"[:400])
     return found
 

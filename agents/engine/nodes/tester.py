@@ -23,7 +23,7 @@ from agents.engine.nodes.opening import opening
 from agents.engine.nodes.removals import tests_of
 from agents.engine.nodes.shown_tests import unseen_tests
 from agents.engine.nodes.verify import command_ran, write_candidate
-from agents.engine.state import TaskState, key_of, updated
+from agents.engine.state import History, TaskState, key_of, updated
 from agents.engine.verdict import verdict_of
 from agents.events.effects import CommandRan, SystemNotice
 from agents.events.reasoning import Adjudicated
@@ -209,8 +209,5 @@ def _again(
 def _corrected(state: TaskState, applied: Applied, why: str) -> TaskState:
     """Other tests for the same code: the next run is its first by them, and what it was shown is judged already."""
     tests = state["candidate"]["tests"] | applied.files
-    return {
-        "candidate": {"tests": tests, "diagnosis": {}},
-        "history": {"signatures": [], "corrected": why},
-        "memory": {"shown": []},
-    }
+    history: History = {"signatures": [], "corrected": why}
+    return {"candidate": {"tests": tests, "diagnosis": {}}, "history": history, "memory": {"shown": []}}

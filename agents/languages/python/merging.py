@@ -131,13 +131,10 @@ def _in_its_class(old: str, part: str) -> str:
 def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
     if not isinstance(node, FUNCTION):
         return False
-    marks = [ast.dump(one) for one in node.decorator_list]
-    for one in [*node.args.posonlyargs, *node.args.args][:1]:
-        # Of a test `cls` may be a fixture, and a decorator that names the argument brings it.
-        if one.arg == "cls" and node.name.startswith("test"):
-            return False
-        return one.arg in ("self", "cls") and not any(f"value='{one.arg}" in mark for mark in marks)
-    return False
+    first = next((one.arg for one in [*node.args.posonlyargs, *node.args.args]), "")
+    # Of a test `cls` may be a fixture, and a decorator that names the argument brings it.
+    given = f"value='{first}" in "".join(map(ast.dump, node.decorator_list))
+    return first in ("self", "cls") and not given and (first, node.name[:4]) != ("cls", "test")
 
 
 def new_part(old: str, new: str, *, helpers: bool) -> str:

@@ -112,14 +112,9 @@ def test_an_edit_that_changes_nothing_is_refused():
     assert "nothing would change" in refusal(edit("a\n", "a\n"), {"a.py": "a\n"})
 
 
-@pytest.mark.parametrize("read_only", [["tests/*"], ["tests/test_a.py"], lambda path: path.startswith("tests/")])
-def test_read_only_files_are_refused(read_only):
-    reason = refusal(write("tests/test_a.py", "x\n"), {}, read_only=read_only)
-    assert "read-only" in reason
-
-
-def test_a_read_only_file_is_refused_by_another_spelling_too():
-    assert "read-only" in refusal(write("./tests/x/test_a.py", "x\n"), {}, read_only=["tests/*"])
+@pytest.mark.parametrize("spelling", ["tests/test_a.py", "./tests/test_a.py"])
+def test_read_only_files_are_refused(spelling):
+    assert "read-only" in refusal(write(spelling, "x\n"), {}, read_only=["tests/test_a.py"])
 
 
 def test_wiping_a_file_is_refused():

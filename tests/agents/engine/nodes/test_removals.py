@@ -86,7 +86,7 @@ def test_a_definition_that_the_task_removes_goes_by_its_name_out_of_a_file_sent_
     bench: Bench,
 ) -> None:
     bench.start_with({"calc.py": f"{MODULE}\n\ndef mul(a, b):\n    return a\n"})
-    bench.task = task(description="Fix add. Remove mul.")
+    bench.task = task(description="Fix add instead of helper_2; drop blanks in helper_3. Remove the function `mul`.")
     fixed = code("calc.py", "def add(a, b):\n    return a + b", "Remove: `calc.py`: `mul`, helper_1\n")
     bench.replies["coder-code"] = fixed
     assert bench.run()["verdict"] == "merged"

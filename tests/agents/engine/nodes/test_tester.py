@@ -95,4 +95,4 @@ def test_code_without_a_path_that_only_quotes_is_asked_for_with_the_path_of_the_
     bench.replies |= {"coder-code": "It goes like this:\n\n```python\nadd(2, 3)\n```\n", "coder-again": good}
     assert bench.run()["verdict"] == "merged"
     (refused,) = bench.event_log.of("error")
-    assert "write ```python path=calc.py above it" in refused["payload"]["message"]
+    assert "no file was found in it; begin one with ```python path=calc.py" in refused["payload"]["message"]
