@@ -7,9 +7,21 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+import pytest
+from django.db import connection
+
 from projects import jobs
 from projects.services.work import queue
 
+# The marks of tests that run the jobs with a sandbox and a memory.
+REAL_JOBS = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.bubblewrap,
+    pytest.mark.usefixtures("jobs_home"),
+    pytest.mark.skipif(
+        connection.vendor != "sqlite", reason="the engine's flow is the same on every database; run once"
+    ),
+]
 NAMES = {
     "projects.jobs.plan_run": jobs.plan_run,
     "projects.jobs.schedule_run": jobs.schedule_run,

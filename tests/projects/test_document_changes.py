@@ -2,9 +2,6 @@
 
 import json
 
-import pytest
-from django.db import connection
-
 from projects.engine import building, paths
 from projects.jobs import sweep
 from projects.models import Approval, Plan, Run, Task
@@ -12,16 +9,9 @@ from projects.services.planning import documents, plans
 from projects.services.planning.progress import progress_of
 from projects.services.work import approvals, runs
 from tests.factories import make_project, owner_of
-from tests.projects.jobs_driver import APPROVED, Driver, reply, write_scenario
+from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, reply, write_scenario
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.bubblewrap,
-    pytest.mark.usefixtures("jobs_home"),
-    pytest.mark.skipif(
-        connection.vendor != "sqlite", reason="the engine's flow is the same on every database; run once"
-    ),
-]
+pytestmark = REAL_JOBS
 
 FIRST = """# Lists
 

@@ -5,7 +5,6 @@ import subprocess
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 
 from agents.engine import planner_graph
 from agents.llm.runner import ModelRunner
@@ -22,16 +21,9 @@ from projects.services.audit import chain, events
 from projects.services.planning import documents, plans
 from projects.services.work import approvals, leases, runs, tasks
 from tests.factories import PRD, make_project, owner_of
-from tests.projects.jobs_driver import Driver, reply, small_plan, small_replies, write_scenario
+from tests.projects.jobs_driver import REAL_JOBS, Driver, reply, small_plan, small_replies, write_scenario
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.bubblewrap,
-    pytest.mark.usefixtures("jobs_home"),
-    pytest.mark.skipif(
-        connection.vendor != "sqlite", reason="the engine's flow is the same on every database; run once"
-    ),
-]
+pytestmark = REAL_JOBS
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A task that finds something missing gets a sub-task and waits for it, through the real jobs."""
 
 import pytest
-from django.db import connection
 
 from dashboard import dag
 from projects import jobs
@@ -14,16 +13,9 @@ from projects.services.planning import documents
 from projects.services.planning.progress import progress_of
 from projects.services.work import approvals, runs, sub_tasks, tasks
 from tests.factories import PRD, make_project, owner_of
-from tests.projects.jobs_driver import APPROVED, Driver, reply, small_replies, write_scenario
+from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, reply, small_replies, write_scenario
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.bubblewrap,
-    pytest.mark.usefixtures("jobs_home"),
-    pytest.mark.skipif(
-        connection.vendor != "sqlite", reason="the engine's flow is the same on every database; run once"
-    ),
-]
+pytestmark = REAL_JOBS
 
 WISH = "Sums are shared with others.\n\nMISSING: function plus(a, b), in plus.py\n"
 PLUS = '"""Plus."""\n\n\ndef plus(a: int, b: int) -> int:\n    """a + b."""\n    return a + b\n'

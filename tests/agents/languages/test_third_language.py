@@ -6,7 +6,6 @@ import json
 import subprocess
 
 import pytest
-from django.db import connection
 
 from agents.languages.registry import LANGUAGES
 from projects.engine import paths
@@ -14,14 +13,9 @@ from projects.models import Attempt, Event, Run, Task
 from projects.services.planning import documents
 from projects.services.work import runs
 from tests.factories import PRD, make_project, owner_of
-from tests.projects.jobs_driver import APPROVED, Driver, write_scenario
+from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, write_scenario
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.bubblewrap,
-    pytest.mark.usefixtures("jobs_home"),
-    pytest.mark.skipif(connection.vendor != "sqlite", reason="the engine's flow is the same on every database"),
-]
+pytestmark = REAL_JOBS
 DIAGNOSIS = "## Diagnosis\nCause: it subtracts\nEvidence: WrongValue\nHypothesis: it adds\nPlan: use a plus sign\n"
 
 
