@@ -15,9 +15,10 @@ from agents.planning.validate import limited, validate_plan
 from agents.planning.writers import order_writers
 from agents.requirements.injection_hints import passages
 from projects.engine.patterns import rules_of
-from projects.models import Plan, Requirement, RequirementDocument, Task
+from projects.models import Plan, Requirement, RequirementDocument, Run, Task
 from projects.services.planning.documents import hints, passages_of
 from projects.services.planning.keys import names_of
+from projects.services.planning.progress import DONE as FINISHED
 from projects.services.planning.progress import scope_of
 
 KEPT_LAYOUTS = 64
@@ -100,6 +101,18 @@ def outdated(plan: Plan) -> str:
         return f"{newer} took the place of {plan.document}. Build a plan of that one."
     problem = "" if plan.runs.exists() else examine(plan.content, plan.document).first_error
     return f"{problem} Edit the plan, and approve that version." if problem else ""
+
+
+def already_built(plan: Plan) -> str:
+    """Which build merged all tasks of a plan, what of its document is open all the same and the way out; "" for none."""
+    builds = plan.runs.filter(kind=Run.Kind.BUILD, status=Run.Status.FINISHED)
+    whole = builds.exclude(tasks__in=Task.objects.exclude(status=Task.Status.MERGED)).order_by("-pk").first()
+    if whole is None:
+        return ""
+    rows = scope_of(plan.document).wanted
+    left = ", ".join(f"{one.requirement.key} ({one.state.replace('_', ' ')})" for one in rows if one.state != FINISHED)
+    way = f"Open are {left}: plan {plan.document} again." if left else "For a change, upload a document that asks for it."
+    return f"run {whole.pk} merged all its tasks. {way}"
 
 
 def contradiction_problems(document: RequirementDocument) -> list[dict[str, Any]]:

@@ -61,8 +61,9 @@ def differences(document: RequirementDocument) -> list[RequirementChange]:
 def progress_of(project: Project, document: RequirementDocument, run: Run | None = None) -> list[Progress]:
     """Every requirement of the documents up to this one, the newest first; with `run`, as it stood with that run.
 
-    The newest build with tasks for it decides: it is done when all of them are merged. Documents may use the same keys:
-    only what is said in the same words is the same work. What was removed is listed when it was planned.
+    The newest build with tasks for it decides: it is done when all of them are merged. A build that left some out takes
+    nothing back that an earlier one merged. Documents may use the same keys: only what is said in the same words is the
+    same work. What was removed is listed when it was planned.
     """
     confirmed = Q(document__status=RequirementDocument.Status.CONFIRMED, document__version__lt=document.version)
     rows = Requirement.objects.filter(Q(document=document) | confirmed, document__project=project)
@@ -74,8 +75,8 @@ def progress_of(project: Project, document: RequirementDocument, run: Run | None
     known: dict[int, list[Task]] = {}
     was_built: dict[tuple[int, str], str] = {}
     for row in wanted:
-        dropped = dropping.get(row.key, [])
-        at = max((task.run_id for task in dropped), default=0) if _is_done(dropped) else 0
+        dropped = _newest(dropping.get(row.key, []))
+        at = dropped[0].run_id if _is_done(dropped) else 0
         known[row.pk] = _newest([task for task in work.get((row.key, *said_of(row).words), []) if task.run_id > at])
         its = known[row.pk]
         # Of what nobody wants any more, a part is to be removed too.
@@ -164,12 +165,16 @@ def drops(task: Task, requirement: Requirement) -> bool:
 
 
 def _newest(tasks: list[Task]) -> list[Task]:
-    newest = max((task.run_id for task in tasks), default=0)
-    return [task for task in tasks if task.run_id == newest]
+    """Those of the newest build or, if it left some out, of the newest that merged all of its own."""
+    builds = [[task for task in tasks if task.run_id == run] for run in sorted({task.run_id for task in tasks})]
+    newest = builds[-1] if builds else []
+    if _state_of(newest) != LEFT_OUT:
+        return newest
+    return next((build for build in reversed(builds) if _is_done(build)), newest)
 
 
 def _is_done(tasks: list[Task]) -> bool:
-    return _state_of(_newest(tasks)) == DONE
+    return _state_of(tasks) == DONE
 
 
 def _is_merged(tasks: list[Task]) -> bool:

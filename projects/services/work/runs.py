@@ -25,7 +25,7 @@ from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.insight.usage import usage_of
-from projects.services.planning.plan_rules import outdated
+from projects.services.planning.plan_rules import already_built, outdated
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_project_in_use, lock_run
@@ -80,7 +80,7 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
 
     `by` is None when the engine goes on by itself, which only a project without plan approval allows. Raises
     NotAllowed, StaleVersion (not approved, or the requirements changed after the approval) and IllegalMove (the project
-    builds another plan now).
+    builds another plan now, or a build merged all of this one).
     """
     actor = by.get_username() if by is not None else "autonomy"
     if by is not None:
@@ -99,6 +99,8 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
             raise IllegalMove(f"Run {open_build.pk} is building in this project; finish or cancel it first.")
         if why := outdated(plan):
             raise StaleVersion(f"Plan v{plan.version} is no longer valid: {why}")
+        if why := already_built(plan):
+            raise IllegalMove(f"Plan v{plan.version} is built: {why}")
         run = Run.objects.create(
             project=project,
             kind=Run.Kind.BUILD,

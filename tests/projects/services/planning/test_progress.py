@@ -66,7 +66,8 @@ def states(document: RequirementDocument) -> dict[str, str]:
 
 @pytest.fixture
 def project(enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(runs, "outdated", lambda plan: "")  # plans here cover only what a test is about
+    for check in ("outdated", "already_built"):  # plans here cover only what a test is about
+        monkeypatch.setattr(runs, check, lambda plan: "")
     return make_project()
 
 
@@ -136,6 +137,16 @@ def test_built_work_is_stale_when_its_requirement_is_altered_until_it_is_rebuilt
     assert states(second)["R2"] == "left_out"
     build(second, {"T-01": ["R2"], "T-02": ["R4"]})
     assert states(second) == {"R1": "done", "R2": "done", "R4": "done", "R3": "removed"}
+
+
+def test_a_later_build_that_was_cancelled_takes_nothing_back_that_is_merged(project: Project) -> None:
+    first = give(project, FIRST)
+    run = build(first, {"T-01": ["R1", "R2"], "T-02": ["R3"]})
+    again = build(first, {"T-01": ["R1", "R2"], "T-02": ["R3"]}, status="cancelled")
+    assert states(first) == {"R1": "done", "R2": "done", "R3": "done"}
+    assert {task.run_id for one in progress_of(project, first) for task in one.tasks} == {run.pk}
+    Task.objects.filter(run=again, key="T-01").update(status="merged")
+    assert {task.run_id for one in progress_of(project, first) for task in one.tasks} == {run.pk, again.pk}
 
 
 def test_case_and_spacing_do_not_make_built_work_stale(project: Project) -> None:

@@ -91,6 +91,21 @@ def test_a_plan_whose_requirements_changed_after_the_approval_is_not_built(chang
     assert not Run.objects.filter(kind="build").exists()
 
 
+def test_a_plan_that_a_build_merged_is_not_built_again(enqueued):
+    run = make_run()
+    run.tasks.update(status="merged")
+    move_run(run, Run.Status.CANCELLED)
+    again = runs.start_build(run.plan, by=owner_of(run.project))
+    again.tasks.update(status="merged")
+    move_run(again, Run.Status.RUNNING)
+    move_run(again, Run.Status.FINISHED)
+    with pytest.raises(IllegalMove, match=f"v1 is built: run {again.pk} merged all its tasks. For a change, upload"):
+        runs.start_build(run.plan, by=owner_of(run.project))
+    add(run.plan)
+    with pytest.raises(IllegalMove, match=r"Open are MAN-01 \(not planned\): plan .* again"):
+        runs.start_build(run.plan, by=owner_of(run.project))
+
+
 @pytest.mark.django_db(transaction=True)
 def test_many_who_start_a_build_at_once_start_one():
     plan = make_plan()
