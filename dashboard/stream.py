@@ -131,7 +131,7 @@ def render_rows(rows: Iterable[Event], here: int | None = None) -> str:
 
 def tasks_of(run: Run) -> QuerySet[Task]:
     """A run's tasks with the number of tries so far."""
-    return run.tasks.annotate(tries=Count("attempts")).order_by("ordinal")
+    return run.tasks.annotate(tries=Count("attempts")).order_by("ordinal").prefetch_related("needs")
 
 
 def _touched(run: Run, rows: list[Event]) -> str:

@@ -155,7 +155,7 @@ def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str,
     alone, so a node never moves while its state changes.
     """
     specs = [spec for spec in plan.content.get("tasks") or [] if isinstance(spec, dict)]
-    specs = _with_sub_tasks(specs, states or {})
+    specs = _as_built(specs, states or {})
     needs = tuple((str(spec.get("key")), tuple(str(need) for need in spec.get("needs") or ())) for spec in specs)
     placed, tasks = _placed(needs), states or {}
     nodes: dict[str, dict[str, Any]] = {}
@@ -173,15 +173,17 @@ def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str,
     return {"width": placed.width, "height": placed.height, "nodes": list(nodes.values()), "edges": edges}
 
 
-def _with_sub_tasks(specs: list[dict[str, Any]], states: Mapping[str, Task]) -> list[dict[str, Any]]:
-    """A plan's tasks and, before the task that asked for it, each sub-task of a run."""
+def _as_built(specs: list[dict[str, Any]], states: Mapping[str, Task]) -> list[dict[str, Any]]:
+    """A plan's tasks with what they wait for in a run and, before the task that asked for it, each sub-task."""
     asked = {task.asked_by_id: task for task in states.values() if task.asked_by_id is not None}
     found = []
     for spec in specs:
         task = states.get(str(spec.get("key")))
-        if task is not None and (added := asked.get(task.pk)):
-            found.append(spec | {"key": added.key, "title": added.title, "minutes": added.minutes, "needs": []})
-            spec = spec | {"needs": [*(spec.get("needs") or ()), added.key]}
+        if task is not None:
+            if added := asked.get(task.pk):
+                found.append(spec | {"key": added.key, "title": added.title, "minutes": added.minutes, "needs": []})
+            needs = [*(spec.get("needs") or ()), *(need.key for need in task.needs.all())]
+            spec = spec | {"needs": list(dict.fromkeys(needs))}
         found.append(spec)
     return found
 

@@ -17,6 +17,7 @@ from projects.models.project import NO_APPROVAL
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.work.approval_requests import ask, stored_subject
+from projects.services.work.moves import TASK_OVER
 
 MINUTES = 20  # a helper, not a part of the product
 
@@ -32,11 +33,14 @@ class SubTaskRequest(NamedTuple):
 def sub_task_for(task: Task, wish: SubTaskRequest, *, actor: str, fenced: Callable[[Callable[[], Any]], Any]) -> str:
     """What came of the wish, in words for who asked. `fenced` runs a write under the run's lock and the task's lease.
 
-    Where plans need an approval a person is asked first. Raises Waiting while nobody has answered, and until the
-    sub-task is merged or left out.
+    A task of the plan that is still to write the file is waited for instead. Where plans need an approval a person is
+    asked first. Raises Waiting while nobody has answered, and until the sub-task is merged or left out.
     """
     made = Task.objects.filter(asked_by=task).first()
     if made is None:
+        if (planned := _planned(task, wish.path)) is not None:
+            fenced(lambda: task.needs.add(planned))
+            raise Waiting(WaitReason.DEPENDENCY, f"{planned.key}, which writes {wish.path}")
         if task.run.project.autonomy not in NO_APPROVAL and (refused := _refusal(task, wish)):
             return refused
         made = fenced(lambda: _add(task, wish, actor))
@@ -45,6 +49,17 @@ def sub_task_for(task: Task, wish: SubTaskRequest, *, actor: str, fenced: Callab
     if made.status == Task.Status.SKIPPED:
         return f"A person left it out ({made.why_detail}). Do without it, in files of this task."
     raise Waiting(WaitReason.DEPENDENCY, f"its sub-task {made.key}")
+
+
+def _planned(task: Task, path: str) -> Task | None:
+    """An open task of the run that writes the file and does not itself wait for this one."""
+    behind, queue = {task.pk}, [task]
+    for one in queue:
+        followers = [after for after in one.unblocks.all() if after.pk not in behind]
+        behind |= {after.pk for after in followers}
+        queue += followers
+    others = task.run.tasks.exclude(status__in=TASK_OVER).exclude(pk__in=behind)
+    return next((one for one in others if path in one.files), None)
 
 
 def _refusal(task: Task, wish: SubTaskRequest) -> str:

@@ -29,7 +29,7 @@ def working(autonomy: str = "none", **needs: Any) -> Task:
     """T-01 of a run, being worked on."""
     project = make_project(autonomy=autonomy)
     run = make_run(make_plan(make_document(project), needs=needs or None, approved=autonomy != "none"))
-    (task,) = ready_tasks(run.pk)
+    task = ready_tasks(run.pk)[0]
     move_task(task, Task.Status.RUNNING)
     return task
 
@@ -55,6 +55,18 @@ def test_a_data_file_is_a_task_that_is_checked_instead_of_tested():
     task = working()
     waits(task, SubTaskRequest("the rates", "data/rates.json", ""))
     assert Task.objects.get(asked_by=task).kind == "config"
+
+
+def test_a_task_of_the_plan_that_is_to_write_the_file_is_waited_for_and_no_sub_task_made():
+    task = working("plan_only", **{"T-01": [], "T-02": ["T-01"], "T-03": []})
+    waits(task, WISH._replace(path="app/t_03.py"))
+    assert "T-03, which writes app/t_03.py" in str(waits(task, WISH._replace(path="app/t_03.py")))
+    assert not Approval.objects.filter(task=task).exists()
+    assert [need.key for need in task.needs.all()] == ["T-03"]
+    edges = layout_of(task.run.plan, {one.key: one for one in task.run.tasks.all()})["edges"]
+    assert ("T-03", "T-01") in {(edge["source"], edge["target"]) for edge in edges}
+    behind = WISH._replace(path="app/t_02.py")
+    assert waits(task, behind).reason == WaitReason.SUB_TASK_CONSENT, "T-02 waits for the task that asks"
 
 
 def test_a_key_of_the_plan_is_never_taken_again():
