@@ -44,8 +44,8 @@ def _shown(state: TaskState, ctx: TaskContext, said: str) -> dict[str, str]:
     tests = state["candidate"]["tests"]
     before, shown = base_files(state, ctx, list(tests))[0], dict[str, str]()
     for path, text in tests.items():
-        part = _part(path, text, before.get(path, ""), said)
-        if not said or (text.rstrip() not in said and part.rstrip() not in said):
+        first, part = (_part(path, text, before.get(path, ""), known) for known in ("", said))
+        if not said or not any(one.rstrip() in said for one in (text, first, part)):
             shown[path] = part
     return shown
 
