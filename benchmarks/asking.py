@@ -12,6 +12,7 @@ import json
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -161,9 +162,13 @@ def main(argv: Sequence[str]) -> int:
         shares = {name: sum(hits) / len(hits) for name, hits in results.items()}
         console.print_json(json.dumps({"questions": len(questions), f"hit@{PLACES}": shares}))
         return 0
-    table = Table("search", f"hit@{PLACES}", f"of {len(questions)}", box=None)
+    asked = Counter(one.package for one in questions)
+    columns = (f"{package} ({many})" for package, many in asked.items())
+    table = Table("search", f"hit@{PLACES}", f"of {len(questions)}", *columns, box=None)
     for name, hits in results.items():
-        table.add_row(name, f"{100 * sum(hits) / len(hits):.0f} %", str(sum(hits)))
+        answered = Counter(one.package for one, hit in zip(questions, hits, strict=True) if hit)
+        share = f"{100 * sum(hits) / len(hits):.0f} %"
+        table.add_row(name, share, str(sum(hits)), *(str(answered[package]) for package in asked))
         if options.missed:
             for question, hit in zip(questions, hits, strict=True):
                 if not hit:

@@ -10,7 +10,7 @@ from pathlib import Path
 from agents.context.documents import sections
 from agents.context.index import Contents, Indexer, shared
 from agents.context.meaning import CHARS, SECONDS
-from agents.context.retrieval import CODE, DOCUMENT, WINDOWS, Chunk, bm25, fusion
+from agents.context.retrieval import CHUNK_CHARS, CODE, DOCUMENT, Chunk, Piece, bm25
 from agents.context.vectors import VectorStore, hash_of, unit
 from agents.context.wording import is_aside, wording_of
 from agents.languages.registry import language_of
@@ -18,8 +18,8 @@ from agents.llm.base import LLMError
 from agents.memory.embedders import Embedder
 
 PLACES, OF_ONE_FILE = 5, 4
-CANDIDATES = 50  # of each order
-FLAT = 20  # of the fusion: with five places the first of either order shall be among them
+JOINED, ALIKE = 5, 0.6  # finds beyond the places may join one of them, if they are worth this share of the best
+NEAREST = 200  # vectors that are compared by their likeness; a chunk may have several
 
 
 @dataclass(frozen=True)
@@ -82,27 +82,75 @@ def find_places(
     limit: int = PLACES,
 ) -> tuple[list[FoundPlace], str]:
     """The places that fit, best first, and why vectors were not used; "" when they were."""
-    orders, problem, asked = [], "", wording_of(question)
+    worth, problem, asked = dict[int, float](), "", wording_of(question)
     parts = [asked.worth(chunk) for chunk in chunks]
     if words:
-        scores = [score * part for score, part in zip(bm25(asked.weights, chunks), parts, strict=True)]
-        by_words = sorted((one for one in range(len(chunks)) if scores[one]), key=lambda one: -scores[one])
-        orders.append((by_words[:CANDIDATES], 1.0))
+        _count(worth, dict(enumerate(bm25(asked.weights, chunks))), parts, 1.0)
     if store is not None and embedder is not None:
         near, problem = _near(asked.text, chunks, store, embedder)
-        by_vectors = sorted(near, key=lambda one: -near[one] * parts[one])
-        orders.append((by_vectors[:CANDIDATES], embedder.weight))
-    worth = fusion(*orders, flat=FLAT)
-    best: dict[tuple[str, str | int], int] = {}  # overloads and parts of one definition are one place
-    for number in sorted(worth, key=lambda number: (-round(worth[number], 12), number)):
-        best.setdefault((chunks[number].path, chunks[number].name or number), number)
+        least = min(near.values(), default=0.0)  # no other chunk is nearer than the last of the nearest
+        _count(worth, {number: near.get(number, least) for number in {*near, *worth}}, parts, embedder.weight)
+    found = _once(worth, chunks)
     of_file = Counter[str]()
-    places, more = list[FoundPlace](), list[FoundPlace]()
-    for number in best.values():
+    first, more = list[int](), list[int]()
+    for number in found:
         of_file[chunks[number].path] += 1
-        kept = places if of_file[chunks[number].path] <= OF_ONE_FILE else more
-        kept.append(FoundPlace(chunks[number], round(worth[number], 6)))
-    return [*places, *more][:limit], problem
+        (first if of_file[chunks[number].path] <= OF_ONE_FILE else more).append(number)
+    order = [*first, *more][: limit + JOINED]
+    groups = _groups(order, [found[number] >= ALIKE * found[order[0]] for number in order], chunks)
+    return [FoundPlace(_joined(group, chunks), round(found[group[0]], 6)) for group in groups[:limit]], problem
+
+
+def _count(worth: dict[int, float], scores: Mapping[int, float], parts: Sequence[float], weight: float) -> None:
+    """Add what one way of searching finds: `weight` for its best chunk, for others their share of it."""
+    found = {number: score * parts[number] for number, score in scores.items() if score > 0}
+    best = max(found.values(), default=0.0)
+    for number, score in found.items():
+        worth[number] = worth.get(number, 0.0) + weight * score / best
+
+
+def _once(worth: Mapping[int, float], chunks: Sequence[Chunk]) -> dict[int, float]:
+    """Each definition once, best first: of several with its name the longest, for overloads and setters say little."""
+    found: dict[tuple[str, str | int], tuple[int, float]] = {}
+    for number in sorted(worth, key=lambda number: (-round(worth[number], 12), number)):
+        found.setdefault((chunks[number].path, chunks[number].name or number), (number, worth[number]))
+    for number, chunk in enumerate(chunks):
+        key = (chunk.path, chunk.name)
+        code = chunk.kind == CODE and not chunk.piece.is_between
+        if code and key in found and len(chunk.text) > len(chunks[found[key][0]].text):
+            found[key] = (number, found[key][1])
+    return dict(found.values())
+
+
+def _groups(order: Sequence[int], good: Sequence[bool], chunks: Sequence[Chunk]) -> list[list[int]]:
+    """Good finds of a file that, with what is between them, are no longer than a long piece become one place."""
+    groups: list[list[int]] = []
+    for number, is_good in zip(order, good, strict=True):
+        of_file = (group for group in groups if is_good and chunks[group[0]].path == chunks[number].path)
+        for group in of_file:
+            if sum(len(one.text) for one in _span([*group, number], chunks)) <= CHUNK_CHARS:
+                group.append(number)
+                break
+        else:
+            groups.append([number])
+    return groups
+
+
+def _span(group: Sequence[int], chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The chunks from the first to the last of a group, in order of their lines."""
+    path, found = chunks[group[0]].path, [chunks[number].piece for number in group]
+    first, last = min(one.line for one in found), max(one.end for one in found)
+    inside = [one for one in chunks if one.path == path and first <= one.piece.line and one.piece.end <= last]
+    return sorted(inside, key=lambda one: one.piece.line)
+
+
+def _joined(group: Sequence[int], chunks: Sequence[Chunk]) -> Chunk:
+    if len(group) == 1:
+        return chunks[group[0]]
+    span = _span(group, chunks)
+    names = ", ".join(filter(None, (chunks[number].name for number in group)))
+    piece = Piece(names, span[0].piece.line, span[-1].piece.end, "\n\n".join(one.text for one in span), {})
+    return Chunk(span[0].path, piece, span[0].kind)
 
 
 def _near(
@@ -113,7 +161,7 @@ def _near(
         vector = unit(embedder.embed([question[:CHARS]], SECONDS)[0])
     except LLMError as error:
         return {}, str(error)
-    found = store.nearest(vector, WINDOWS * CANDIDATES) if vector is not None else {}
+    found = store.nearest(vector, NEAREST) if vector is not None else {}
     by_name = {hash_of(embedder.name, text): number for number, one in enumerate(chunks) for text in _texts(one)}
     near: dict[int, float] = {}
     for name, like in found.items():

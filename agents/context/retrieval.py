@@ -215,17 +215,11 @@ def nearest(query: str, chunks: Sequence[Chunk], by_words: Sequence[int], near: 
 
 def fused(*orders: Sequence[int]) -> list[int]:
     """One order of several; what is high in one of them is high, what is high in two is higher."""
-    worth = fusion(*((order, 1.0) for order in orders))
-    return sorted(worth, key=lambda number: -round(worth[number], 12))
-
-
-def fusion(*orders: tuple[Sequence[int], float], flat: float = FUSED) -> dict[int, float]:
-    """What each number is worth by several orders, each with its weight; less `flat` favours the first of each."""
     worth: dict[int, float] = {}
-    for order, weight in orders:
+    for order in orders:
         for rank, number in enumerate(order, 1):
-            worth[number] = worth.get(number, 0.0) + weight / (flat + rank)
-    return worth
+            worth[number] = worth.get(number, 0.0) + 1 / (FUSED + rank)
+    return sorted(worth, key=lambda number: -round(worth[number], 12))
 
 
 def bm25(weights: Mapping[str, float], chunks: Sequence[Chunk]) -> list[float]:

@@ -31,12 +31,12 @@ FIRST_S = 20.0  # for a server's first answer; a model that was not loaded yet t
 class Embedder:
     """Embeds texts within so many seconds, else raises Cancelled; raises LLMError for a model that cannot be used.
 
-    `weight` is what its order counts beside the order by words, which is 1.
+    `weight` is what likeness counts beside words, which count 1.
     """
 
     name: str
     embed: Callable[[Sequence[str], float], list[list[float]]]
-    weight: float = 1.0
+    weight: float = 3.0
     close: Callable[[], None] = lambda: None
 
     @property

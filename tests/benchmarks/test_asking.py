@@ -48,6 +48,14 @@ def test_the_ways_are_compared_side_by_side(sources: Path, capsys: pytest.Captur
     assert found["hit@5"]["words (BM25)"] == found["hit@5"]["words and hashing"] == 0.5
 
 
+def test_the_table_counts_each_package(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["questions", "--repositories", str(sources / "sources"), "--questions", str(sources / "shop.toml")]) == 0
+    )
+    head, words, *_ = capsys.readouterr().out.splitlines()
+    assert (head.split()[-2:], words.split()[-4:]) == (["shop", "(2)"], ["50", "%", "1", "1"])
+
+
 @pytest.mark.parametrize("text", ["", "[[questions]]\npackage = 'shop'\n", "not toml ["])
 def test_a_file_without_questions_says_what_is_wrong(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.toml").write_text(text)
