@@ -77,6 +77,11 @@ def _said(message: str) -> str:
     return " ".join([message.split("\n", maxsplit=1)[0], *_DETAIL.findall(message[:8_000])[:3]])
 
 
+def signature_of_problems(problems: Sequence[Problem]) -> str:
+    """Hash of failures read from a tool's own words, wherever the tool ran; "" when there are none."""
+    return _hashed(sorted(map(_part, problems))) if problems else ""
+
+
 def _part(one: Problem) -> str:
     return "|".join((one.tool, one.test, one.kind, one.cause, normalise(one.message), one.file))
 

@@ -80,7 +80,9 @@ class Recording:
         reply = parse_reply(text)
         assert not reply.problems, f"{task}/{step}: {reply.problems}"
         tester = step.startswith("tester")
-        applied = apply_reply(reply, tree, read_only=lambda path: path.startswith("tests/") != tester)
+        paths = [part.path for part in (*reply.files, *reply.edits)]
+        closed = [path for path in paths if path.startswith("tests/") != tester]
+        applied = apply_reply(reply, tree, read_only=closed)
         assert not applied.refused, f"{task}/{step}: {applied.refused}"
         assert applied.files, f"{task}/{step} changes nothing"
         return {**tree, **applied.files}
