@@ -16,7 +16,6 @@ PARTS: dict[str, tuple[str, str]] = {
     "requirements": ("its requirements", "asked"),
     "document": ("the document", "asked"),
     "people": ("messages from people", "asked"),
-    "sub-task": ("what became of a sub-task", "asked"),
     "plan": ("the last plan", "asked"),
     "sub-task": ("what came of a request for a sub-task", "asked"),
     "approach": ("which approach it is", "asked"),

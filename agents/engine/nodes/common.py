@@ -25,6 +25,7 @@ from agents.engine.nodes.removals import (
     paths_of,
     removal_words,
     unknown_imports,
+    what_became_of_tests,
     where_tests_run,
     without_removed,
 )
@@ -169,8 +170,7 @@ def request_files(
         if persona.name == "tester":
             sent = dict(applied.files)
             reasons += only_added(state, ctx, applied, argued, reply.removals)
-            kept = {path for path, text in applied.files.items() if sent.get(path) != text}
-            keeping.merged |= dict.fromkeys(kept, "new tests were added; tests that exist stay as they are")
+            keeping.merged |= what_became_of_tests(state, ctx, applied, sent)
         reasons += crowded(state, ctx, applied) + screen(state, ctx, persona, applied, turn, base)
         if persona.name == "coder" and not turn and not reasons:
             # Said once: after that the test run judges.

@@ -165,7 +165,6 @@ def _test_changes(state: TaskState, ctx: TaskContext) -> _Ask | None:
         {"path": path, "test": name, "old": old[:4000], "new": new[:4000]}
         for path, rows in sorted(changed_tests(state, ctx).items())
         for name, (old, new) in rows.items()
-        if new or name not in came_with_dropped(state, ctx, base_files(state, ctx, [path])[0])
     ]
     if not changes:
         return None

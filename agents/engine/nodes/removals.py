@@ -267,6 +267,23 @@ def only_added(
     return reasons
 
 
+def what_became_of_tests(
+    state: TaskState, ctx: TaskContext, applied: Applied, sent: Mapping[str, str]
+) -> dict[str, str]:
+    """By existing test file the names that a tester's answer takes away or alters, or that it was merged if it was."""
+    language, found = language_of_task(state["task"]), {}
+    for path, old in base_files(state, ctx, applied.files)[0].items():
+        changes = test_changes(language, path, old, applied.files[path])
+        gone = [name for name, (_, text) in changes.items() if not text]
+        altered = [name for name in changes if name not in gone]
+        told = [f"{word}: {', '.join(names)}" for word, names in (("removed", gone), ("changed", altered)) if names]
+        if told:
+            found[path] = f"of the existing tests {'; '.join(told)}"
+        elif applied.files[path] != sent.get(path):
+            found[path] = "new tests were added; tests that exist stay as they are"
+    return found
+
+
 def without_removed(reply: Reply, there: Mapping[str, str], may_go: Callable[[str], bool]) -> dict[str, str]:
     """The files without the definitions that the reply removes by name and that may go."""
     cut = {}

@@ -22,6 +22,7 @@ from projects.services.planning.progress import DONE as FINISHED
 from projects.services.planning.progress import scope_of
 
 KEPT_LAYOUTS = 64
+CHANGES = "For a change, upload a document that asks for it."
 DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
 
 
@@ -104,14 +105,14 @@ def outdated(plan: Plan) -> str:
 
 
 def already_built(plan: Plan) -> str:
-    """Which build merged all tasks of a plan, what of its document is open all the same and the way out; "" for none."""
+    """Which build merged all tasks of a plan, what of its document is open all the same, the way out; "" for none."""
     builds = plan.runs.filter(kind=Run.Kind.BUILD, status=Run.Status.FINISHED)
     whole = builds.exclude(tasks__in=Task.objects.exclude(status=Task.Status.MERGED)).order_by("-pk").first()
     if whole is None:
         return ""
     rows = scope_of(plan.document).wanted
     left = ", ".join(f"{one.requirement.key} ({one.state.replace('_', ' ')})" for one in rows if one.state != FINISHED)
-    way = f"Open are {left}: plan {plan.document} again." if left else "For a change, upload a document that asks for it."
+    way = f"Open are {left}: plan {plan.document} again." if left else CHANGES
     return f"run {whole.pk} merged all its tasks. {way}"
 
 

@@ -130,14 +130,20 @@ def test_code_that_came_with_a_dropped_requirement_alone_goes_without_a_question
     assert bench.task_store.asked == []
 
 
-def test_tests_that_came_with_a_dropped_requirement_alone_go_without_a_question(bench: Bench) -> None:
+def test_tests_that_came_with_a_dropped_requirement_are_named_before_they_go(bench: Bench) -> None:
     bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD_TESTS}, {"Requirement": "R9"})
     row = {"key": "R9", "text": "No longer wanted.\nDifferences are shown.", "kind": "functional", "dropped": True}
     bench.task = task(requirements=[*task()["requirements"], row])
     answer = f"from calc import add\n\n\n{NEW_TEST}"
     bench.replies |= {"tester-tests": code("tests/test_calc.py", answer), "coder-code": BOTH}
+    with pytest.raises(Waiting, match="two is removed"):
+        bench.run()
+    question = bench.task_store.questions[-1]
+    assert "tests/test_calc.py: test_sub is removed" in question["payload"]["reasons"]
+    told = "tests/test_calc.py: merged: of the existing tests removed: two, test_sub"
+    assert told in [event["summary"] for event in bench.event_log.of("system")]
+    bench.task_store.answers[question["subject"]] = "approved"
     assert bench.run()["verdict"] == "merged"
-    assert bench.task_store.asked == []
     assert "test_sub" not in bench.merged("tests/test_calc.py")
 
 
