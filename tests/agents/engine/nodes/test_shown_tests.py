@@ -25,7 +25,7 @@ def test_of_a_long_test_file_the_coder_sees_what_is_new_and_the_names_of_the_res
     bench.start_with({"calc.py": CALC, "tests/test_calc.py": OLD})
     assert bench.run()["verdict"] == "merged"
     asked = [one for one in bench.event_log.of("thought") if one["payload"]["step"] == "code"]
-    (once, told) = asked[0]["blobs"]["prompt"][-1].split("The tests your code must pass")
+    (_, told) = asked[0]["blobs"]["prompt"][-1].split("The tests your code must pass")
     assert "def test_sum():\n    assert add(2, 3) == 5" in told
     assert "from calc import sub" in told
     assert "not shown: test_sub_0, test_sub_1" in told
