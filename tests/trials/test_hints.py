@@ -17,6 +17,7 @@ HEAD = {
     "approach": 1,
     "files": ["a.py"],
     "long": [],
+    "removable": [],
     "expects": "",
     "note": "",
     "requirements": "",
