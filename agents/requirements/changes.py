@@ -93,7 +93,7 @@ def _alike(
 
 
 def _neighbours(pairs: dict[int, int], at: int, before: int, olds: int, news: int) -> bool:
-    """True when what comes before or after both is the same; the ends of the documents count on both sides."""
+    """True when what comes before both, or after both, is the same; the ends of the documents count on both sides."""
     above = pairs.get(at - 1, -1 if at == 0 else None) == before - 1
     below = pairs.get(at + 1, olds if at == news - 1 else None) == before + 1
-    return above and below
+    return above or below

@@ -75,6 +75,14 @@ def test_less_alike_is_enough_where_its_neighbours_are_the_same() -> None:
     assert changes(old, [ADD, DONE, new[1]]) == ["same", "same", "added", "removed"]
 
 
+def test_a_new_requirement_beside_it_does_not_make_an_altered_one_another() -> None:
+    altered, more = Said("The list is always sorted by title first."), Said("Users shall log in with a password.")
+    assert changes([SORT], [altered, more]) == ["altered", "added"]
+    assert changes([SORT], [more, altered]) == ["added", "altered"]
+    assert changes([SORT, DONE], [more, altered, DONE]) == ["added", "altered", "same"]
+    assert changes([SORT, DONE], [more, altered, more, DONE]) == ["added", "added", "added", "same", "removed"]
+
+
 def test_different_ids_are_different_requirements() -> None:
     assert changes([ADD], [Said("The user shall add a to-do with a date.", "FR-9")]) == ["added", "removed"]
 
