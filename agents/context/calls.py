@@ -10,6 +10,14 @@ from agents.context.retrieval import Chunk
 
 SHARED = 3  # a name that more pieces of code have does not tell which is meant
 MOST = 8
+MEMBER_CHARS = 400  # of a member of a base class
+# Methods of every container and file: who calls one need not mean this one.
+_EVERYWHERE = frozenset(
+    "add append clear close copy count extend get index insert items join keys open pop popitem read remove set split"
+    " update values write".split()
+)
+_IS_CLASS = re.compile(r"\s*(?:export\s+|default\s+|abstract\s+|@.*\n\s*)*class\b")
+_BASES = re.compile(r"\bclass\s+\w+(?:\s*\(([^)]*)\)|\s+extends\s+([\w.]+))")
 _WORD = re.compile(r"[A-Za-z_]\w+")
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
 _QUOTED = re.compile(r"`([^`\n]*)`")
@@ -18,20 +26,33 @@ _QUOTED = re.compile(r"`([^`\n]*)`")
 def named(about: str, chunks: Sequence[Chunk]) -> list[Chunk]:
     """The chunks that `about` names: by their full name first, then what is in a class that it names."""
     words, by_name = code_words(about), _by_name(chunks)
-    telling = [chunk for chunk in chunks if _last(chunk) in words and len(by_name[_last(chunk)]) <= SHARED]
-    whole = [chunk for chunk in chunks if words & {chunk.name, chunk.name.partition(".")[0]}]
+    whole = [chunk for chunk in chunks if words & {chunk.name, _class(chunk)}]
+    # Where classes are named, what others call the same is not meant.
+    classes = {_class(chunk) for chunk in whole} | _bases(whole) | {""} if any(map(_class, whole)) else set()
+    telling = [
+        chunk
+        for chunk in chunks
+        if _last(chunk) in words and len(by_name[_last(chunk)]) <= SHARED and (not classes or _class(chunk) in classes)
+    ]
     # Till.count before the rest of Till.
     return list(dict.fromkeys([*telling, *sorted(whole, key=lambda chunk: _last(chunk) not in words)]))
 
 
 def around(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Of `chunks` what `first` call, in that order, then what calls them; at most MOST."""
-    telling = {name: found for name, found in _by_name(chunks).items() if len(found) <= SHARED}
+    """Of `chunks` what `first` call, in that order, then what calls them; at most MOST. Then what they inherit."""
+    telling = {
+        name: found
+        for name, found in _by_name(chunks).items()
+        if len(found) <= SHARED and (name not in _EVERYWHERE or not all(map(_class, found)))
+    }
     called = [one for chunk in first for name in _calls(chunk) for one in telling.get(name, ())]
     names = {_last(chunk) for chunk in first} & telling.keys()
     # Most pieces of a large repository hold none of the names, which is seen sooner than what they call.
     callers = [one for one in chunks if any(name in one.text for name in names) and not names.isdisjoint(_calls(one))]
-    return [one for one in dict.fromkeys([*called, *callers]) if one not in first][:MOST]
+    related = [one for one in dict.fromkeys([*called, *callers]) if one not in first][:MOST]
+    bases = _bases(first)
+    inherited = [one for one in chunks if _class(one) in bases and len(one.text) <= MEMBER_CHARS]
+    return [*related, *(one for one in inherited if one not in first and one not in related)]
 
 
 def code_words(about: str) -> set[str]:
@@ -39,6 +60,17 @@ def code_words(about: str) -> set[str]:
     spelt = {word for word in set(_WORD.findall(about)) if not word.islower() or "_" in word}
     quoted = {word for span in _QUOTED.findall(about) for word in _WORD.findall(span)}
     return spelt | quoted | set(_CALLED.findall(about))
+
+
+def _bases(chunks: Sequence[Chunk]) -> set[str]:
+    """The classes that those among the chunks inherit from."""
+    return {name for chunk in chunks for found in _BASES.findall(chunk.text) for name in _WORD.findall(" ".join(found))}
+
+
+def _class(chunk: Chunk) -> str:
+    """The class itself, or the one that a method is in; "" for a function."""
+    name, _, method = chunk.name.partition(".")
+    return name if method or _IS_CLASS.match(chunk.text) else ""
 
 
 def _calls(chunk: Chunk) -> list[str]:

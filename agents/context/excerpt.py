@@ -8,7 +8,7 @@ from agents.context.calls import around, named
 from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, pieces_of, retrieve
 from agents.languages.symbols import Symbols
 
-FITTING, FITTING_BESIDE = 12, 3  # definitions that the task does not name; where it names some
+FITTING = 12  # definitions that only share words with a task which names none
 LISTED = 24  # names of definitions that follow on each other and are not shown
 
 
@@ -25,7 +25,7 @@ def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], abo
     shown, chunks = dict[Piece, str](), [Chunk(path, piece) for piece in pieces]
     first = named(about, chunks)
     certain = {chunk.piece for chunk in first}
-    fitting = retrieve(about, chunks, limit=FITTING_BESIDE if first else FITTING, chars=chars)
+    fitting = [] if first else retrieve(about, chunks, limit=FITTING, chars=chars)
     for piece in [chunk.piece for chunk in (*first, *around(first, chunks), *fitting)]:
         whole = "\n".join(lines[piece.line - 1 : piece.end])
         fits = len(whole) <= left and (piece in certain or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from agents.context.calls import around, code_words, named
+from agents.context.calls import around, named
 from agents.context.documents import sections_of
 from agents.context.excerpt import excerpt
 from agents.context.index import Index, shared
 from agents.context.map import MAP_TOKENS, repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
-from agents.context.ranking import ranked, words_of
+from agents.context.ranking import words_of
 from agents.context.retrieval import Chunk, retrieve, shortened
 from agents.context.view import View, near_first
 from agents.languages.registry import language, language_of, languages
@@ -29,13 +29,11 @@ CHARS_PER_TOKEN = 3  # of code, on the safe side
 FILES_CHARS = 24_000  # about 8,000 tokens of a 32k window; small exact context beats a large one for a 7B model
 NAMED_CHARS = 12_000  # of an own file in which the task names what it is about
 CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
-FITTING, FITTING_BESIDE = 6, 2  # pieces of other files that only share words with the task; where it names code
-NEIGHBOURS = 8  # files beside a task's own that may be shown whole; further down the ranks it is a matter of chance
+FITTING, FITTING_BESIDE = 6, 2  # pieces that only share words with a task which names no code; beside code of its own
 LEAST_CHARS = 2_000  # of an own file, however little room there is
-TESTS, TESTS_CHARS = 3, 6_000  # existing tests of a task's files
+TESTS, TESTS_CHARS = 3, 3_000  # existing tests of a task's files
 STUB_CHARS = 3_000  # of a file that only declares what a module beside it defines
 IMPORTS_TOKENS = 400
-BESIDE_TOKENS = 400  # of the map, where a task's own files are shown
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
@@ -136,7 +134,9 @@ class _Choice:
         self._asked = Asking(meaning) if meaning is not None else None
         self._sha, self._blobs = sha, (blobs := repository.blobs(sha))
         self._own = self._texts([path for path in dict.fromkeys(wanted.own) if path in blobs])
-        tests = dict.fromkeys(path for path in wanted.tests if path not in wanted.own)
+        # How tests are written is seen in those that the task adds to.
+        seen = any(map(_is_test, self._own))
+        tests = dict.fromkeys(path for path in wanted.tests if path not in wanted.own and not seen)
         self._near = self._texts([path for path in tests if path in blobs])
         self._chars = max(0, min(FILES_CHARS, (wanted.tokens - MAP_TOKENS) * CHARS_PER_TOKEN))
 
@@ -162,7 +162,7 @@ class _Choice:
         return self._chosen(order, quiet | unread)
 
     def _chosen(self, order: Sequence[str], hidden: Set[str]) -> Shown:
-        wanted, blobs, own = self._wanted, self._blobs, self._wanted.own
+        wanted, own = self._wanted, self._wanted.own
         index = shared.index(self._repository, self._sha)
         whole, parts = _own(self._own, index, f"{wanted.about}\n{wanted.examples}", self._chars)
         left = self._chars - sum(map(len, (*whole.values(), *parts.values())))
@@ -173,26 +173,16 @@ class _Choice:
         mentioned = {word.lower() for path in own for word in _mentions(index, path)}
         imports = repository_map(imported, (), mentioned, tokens=min(IMPORTS_TOKENS, left // CHARS_PER_TOKEN))
         left -= len(imports)
-        words, chosen = words_of(wanted.about), list[str]()
-        # Of no use while the task's own files are not whole.
-        linked = imported.keys() | _defining(code_words(wanted.about), symbols)
-        cut = any(_worth(path) == FILES_CHARS for path in parts)
-        near = [] if cut else [path for path, _ in ranked(symbols, own, words)]
-        for path in [path for path in near if path in linked and path not in own][:NEIGHBOURS]:
-            if blobs[path].size <= left - CHUNKS_CHARS:
-                chosen.append(path)
-                left -= blobs[path].size
-        chunks = [Chunk(path, piece) for path in symbols if path not in chosen for piece in index.pieces[path]]
+        chunks = [Chunk(path, piece) for path in symbols for piece in index.pieces[path]]
         pieces = self._pieces(chunks, max(0, min(CHUNKS_CHARS, left)))
-        # Beside files that are there the map is for what one might look for, not for what to build on.
-        room = min(
-            BESIDE_TOKENS if self._own else MAP_TOKENS, max(0, wanted.tokens - (self._chars - left) // CHARS_PER_TOKEN)
-        )
-        drawn = repository_map(symbols, own, words, tokens=room, without=[*chosen, *self._own])
+        # Where there is code to change, or that the task names, one builds on that and not on what a map shows.
+        room = 0 if self._own or pieces else MAP_TOKENS
+        room = min(room, max(0, wanted.tokens - (self._chars - left) // CHARS_PER_TOKEN))
+        drawn = repository_map(symbols, own, words_of(wanted.about), tokens=room, without=self._own) if room else ""
         on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
-        hidden = hidden | (set(order) - set(chosen) - on_map) | (self._near.keys() - tests.keys())
+        hidden = hidden | (set(order) - on_map - {one.path for one in pieces}) | (self._near.keys() - tests.keys())
         left_out = near_first(sorted(hidden), own)
-        view = View(whole, parts, self._own, tests, imports, self._texts(chosen), pieces, drawn, left_out)
+        view = View(whole, parts, self._own, tests, imports, {}, pieces, drawn, left_out)
         return Shown(view.text(), frozenset(parts), self._asked.found if self._asked is not None else None)
 
     def _tests(self, index: Index, room: int) -> dict[str, str]:
@@ -211,8 +201,9 @@ class _Choice:
         told = dict[tuple[str, str], Chunk]()
         for one in named(about, chunks):
             told.setdefault((one.path, one.name), one)  # of overloads the first
-        related = around([one for one in told.values() if one.path in own], chunks)
-        fitting = retrieve(about, chunks, limit=FITTING_BESIDE if told else FITTING, chars=room, near=self._asked)
+        related = around([one for one in told.values() if one.path in own or not own], chunks)
+        most = 0 if told else FITTING_BESIDE if own else FITTING
+        fitting = retrieve(about, chunks, limit=most, chars=room, near=self._asked) if most else []
         found = list[Chunk]()
         for one in dict.fromkeys([*told.values(), *related, *fitting]):
             if one.path not in own and len(one.text) <= room:  # there it stands in its place already
@@ -280,11 +271,6 @@ def _imported(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index) 
         if word and kept:
             found[path] = Symbols(kept)
     return found
-
-
-def _defining(names: Set[str], symbols: Mapping[str, Symbols]) -> set[str]:
-    """The files that define one of these names."""
-    return {path for path, one in symbols.items() if not names.isdisjoint(each.name for each in one.definitions)}
 
 
 def _worth(path: str) -> int:

@@ -50,10 +50,11 @@ class View:
             blocks += [*(["Other files:"] if self.own or self.parts or self.tests else []), *_files(self.others)]
         if self.pieces:
             blocks.append("Code of other files that fits the task:")
-            blocks.extend(
-                label(one.text, Source.REPOSITORY, f"path={one.path} lines={one.piece.line}-{one.piece.end}")
-                for one in self.pieces
-            )
+            for path in dict.fromkeys(one.path for one in self.pieces):
+                pieces = sorted((one.piece for one in self.pieces if one.path == path), key=lambda piece: piece.line)
+                at = ",".join(f"{piece.line}-{piece.end}" for piece in pieces)
+                text = "\n\n".join(piece.text for piece in pieces)
+                blocks.append(label(text, Source.REPOSITORY, f"path={path} lines={at}"))
         if self.drawn:
             heading = "Map of the rest (signatures):" if self.own else "Map (signatures):"
             blocks += [heading, label(self.drawn, Source.REPOSITORY)]

@@ -55,7 +55,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         room_beside(ctx, persona, [system, as_turn("user", message(existing="", long=list(own)))])
         - OFFERED_TOKENS * is_coder
     )
-    tests = [path for path in nearest if path not in state["candidate"]["tests"]]
+    tests = [] if is_coder else [path for path in nearest if path not in state["candidate"]["tests"]]
     asked = [state["sub_task"]["path"]] if state.get("sub_task") else []
     wanted = Wanted((*files, *asked, *_readme(state, ctx)), tuple(tests), about, task.get("passages", ""), left)
     shown = existing_files(ctx.repository, state["base"], wanted, ctx.knowledge.meaning)

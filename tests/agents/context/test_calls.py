@@ -52,7 +52,8 @@ def test_far_files_are_told_by_their_folder_and_those_beside_the_tasks_by_name(t
     long = {"shop/long.py": "".join(f"def f{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(40))}
     repository, sha = repository_of(tmp_path, SHOP | data | long | {"shop/logo.txt": "", "README.md": "# S\n"})
     shown = existing_files(repository, sha, ["shop/long.py"], "`f1`").text
-    assert shown.rstrip("`\n").endswith("Also there: shop/logo.txt, data/ (30 files)")
+    there = "shop/basket.py, shop/logo.txt, shop/money.py, shop/weather.py, data/ (30 files), web/ (1 files)"
+    assert shown.rstrip("`\n").endswith(f"Also there: {there}")
 
 
 def test_what_only_an_example_names_is_shown_of_the_own_file_and_not_of_others(tmp_path) -> None:
@@ -84,16 +85,30 @@ def test_the_nearest_of_several_tests_is_shown_most_of(tmp_path) -> None:
     assert counts[3] == 0
 
 
-def test_a_file_is_whole_beside_the_tasks_own_only_if_these_import_it_or_the_task_names_what_it_defines(
-    tmp_path,
-) -> None:
+def test_beside_the_tasks_own_files_others_give_what_it_names_and_signatures_of_what_these_import(tmp_path) -> None:
     padding = {f"pad/part_{number}.py": f"def part_{number}():\n    return '{'x' * 1_500}'\n" for number in range(20)}
     repository, sha = repository_of(tmp_path, SHOP | padding)
     shown = existing_files(repository, sha, ["shop/basket.py"], "The total, as `part_7` makes it").text
-    others = shown.partition("Other files:")[2].partition("Code of other files")[0]
-    assert "path=shop/money.py" in others
+    imports, _, others = shown.partition("Code of other files")
+    assert "class Money" in imports.partition("What these files import")[2]
     assert "path=pad/part_7.py" in others
-    assert "path=pad/part_8.py" not in others
+    assert "part_8" not in others
+    assert "Map" not in shown
+
+
+def test_of_a_class_that_the_task_names_what_it_inherits_is_shown_and_not_what_others_call_the_same(tmp_path) -> None:
+    rest = "    def rest(self):\n" + f"        return '{'x' * 900}'\n" * 8
+    code = "".join(
+        f"class {name}{base}:\n    def {method}(self):\n        return {number}\n\n{rest}\n\n"
+        for number, (name, base, method) in enumerate(
+            [("Till", "", "total"), ("Drawer", "(Till)", "count"), ("Safe", "(Till)", "pop"), ("Vault", "", "total")]
+        )
+    )
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/tills.py": code + "class Slot(Drawer):\n    size = 1\n"})
+    shown = existing_files(repository, sha, ["shop/tills.py"], "`Slot` gets `total()` and `pop()`").text
+    assert "return 1" in shown
+    assert "return 2" not in shown
+    assert "return 3" not in shown
 
 
 def test_of_a_long_file_in_which_the_task_names_something_a_part_is_enough(tmp_path) -> None:

@@ -64,7 +64,8 @@ def test_what_remains_when_the_room_is_short_is_the_most_useful(prompts: dict[st
         assert "- R40 (FR-40): Case 40 of `add`" in told
         assert ">>> add(1, 1)\n2\n" in told
         assert SHORT in told
-        assert "test_old_" in told
+    assert "test_old_" in prompts["tests"][1]
+    assert "test_old_" not in prompts["code"][1], "what stands there passes already"
     assert "def test_sum_199():" in prompts["code"][1]
     assert "def test_sum_199():" in prompts["review"][1]
     assert "def add(a, b):\n-    return half(a) - b" in prompts["review"][1].replace("\n ", "\n")
