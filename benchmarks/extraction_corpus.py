@@ -1,7 +1,7 @@
 """`python -m benchmarks extraction [--documents DIR]… [--readings DIR] [--json]`: what extraction finds in the corpus.
 
-Without `--readings` these are the rules alone. With it the model's replies take part, from DIR/NAME.NUMBER.json; for a
-reply that is not there its prompt is written to DIR/NAME.NUMBER.prompt.md.
+Without `--readings` these are the rules alone. With it a model's replies take part, from DIR/NAME.NUMBER.json; where
+there is none the rules read alone. `--prompts DIR` writes what a model is to answer, as NAME.NUMBER.md.
 
 How the expectations were written and what counts is in benchmarks/extraction/README.md. Documents of the unseen half
 are added up before anything of them is printed, so that the rules can be measured on them without being fitted to them.
@@ -39,10 +39,12 @@ class Count:
     expected: int = 0
     found: int = 0
     extracted: int = 0  # as tasks; what is extracted as an exclusion is counted below
+    suggested: int = 0  # of these, what becomes a task only when a person accepts it
     invented: int = 0
     pieces: int = 0  # further extracted pieces of a requirement that is found already
     exclusions: int = 0
     built: int = 0  # exclusions that became tasks
+    offered: int = 0  # exclusions that are suggested as tasks
     kept: int = 0  # exclusions that are extracted as such
     questions: int = 0
     asked: int = 0  # questions that are shown as open
@@ -79,10 +81,13 @@ def main(argv: Sequence[str]) -> int:
     help_documents = "a folder with the public documents of the corpus; may be repeated"
     parser.add_argument("--documents", type=Path, action="append", default=[], metavar="DIR", help=help_documents)
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON document on stdout")
-    help_readings = "a folder with a model's replies, which take part; prompts without a reply are written to it"
-    parser.add_argument("--readings", type=Path, metavar="DIR", help=help_readings)
+    parser.add_argument("--readings", type=Path, metavar="DIR", help="a folder with a model's replies, which take part")
+    parser.add_argument("--prompts", type=Path, metavar="DIR", help="write the prompts for such replies to this folder")
     options = parser.parse_args(argv)
     expectations = read_corpus(options.documents)
+    if options.prompts:
+        write_prompts([e.path for e in expectations if e.path], options.prompts)
+        return 0
     missing = [e.name for e in expectations if e.path is None]
     counted = [(e, count(e.lines, e.path, options.readings)) for e in expectations if e.path]
     report = tables(counted)
@@ -134,7 +139,10 @@ def count(wanted: Mapping[str, Sequence[Lines]], path: Path, readings: Path | No
     """
     reading = _read(path, readings)
     rows = [((row["lines"][0], row["lines"][1]), row) for row in reading.rows if row["lines"][0]]
-    tasks = [lines for lines, row in rows if row["kind"] != "non_goal" and row["reason"] not in DOUBTS]
+    asked_for = [(lines, row) for lines, row in rows if row["kind"] != "non_goal" and row["reason"] not in DOUBTS]
+    tasks = [lines for lines, _ in asked_for]
+    suggested = [lines for lines, row in asked_for if row["origin"] != "explicit"]
+    certain = [lines for lines, row in asked_for if row["origin"] == "explicit"]
     excluded = [lines for lines, row in rows if row["kind"] == "non_goal"]
     asked = [(question["lines"][0], question["lines"][1]) for question in reading.questions]
     pairs = match(wanted["requirement"], tasks)
@@ -145,14 +153,16 @@ def count(wanted: Mapping[str, Sequence[Lines]], path: Path, readings: Path | No
         expected=len(wanted["requirement"]),
         found=len(pairs),
         extracted=len(tasks),
+        suggested=len(suggested),
         invented=sum(not _any(lines, known) for lines in tasks),
         pieces=sum(i not in used and _any(lines, wanted["requirement"]) for i, lines in enumerate(tasks)),
         exclusions=len(wanted["exclusion"]),
-        built=_violated(wanted["exclusion"], tasks, binding),
+        built=_violated(wanted["exclusion"], certain, binding),
+        offered=_violated(wanted["exclusion"], suggested, binding),
         kept=len(match(wanted["exclusion"], excluded)),
         questions=len(wanted["question"]),
         asked=len(match(wanted["question"], asked)),
-        answered=_violated(wanted["question"], tasks, binding),
+        answered=_violated(wanted["question"], certain, binding),
     )
 
 
@@ -164,14 +174,23 @@ def _read(path: Path, readings: Path | None) -> SecondReading:
 
     def reply(number: int, messages: list[Message], schema: dict[str, Any]) -> str:
         kept = readings / f"{path.stem}.{number}.json"
-        if kept.is_file():
-            return kept.read_text("utf-8")
-        readings.mkdir(parents=True, exist_ok=True)
-        prompt = "\n\n".join(message["content"] for message in messages)
-        kept.with_suffix(".prompt.md").write_text(prompt, "utf-8")
-        return "{}"
+        return kept.read_text("utf-8") if kept.is_file() else "{}"
 
     return read_by_model(path.stem, document.text, found, reply, lambda problem: None)
+
+
+def write_prompts(paths: Iterable[Path], folder: Path) -> None:
+    """What the product asks a model about each document, one file a question."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+
+        def write(number: int, messages: list[Message], schema: dict[str, Any], name: str = path.stem) -> str:
+            prompt = "\n\n".join(message["content"] for message in messages)
+            (folder / f"{name}.{number}.md").write_text(prompt, "utf-8")
+            return "{}"
+
+        document = read_path(path)
+        read_by_model(path.stem, document.text, extract(document), write, lambda problem: None)
 
 
 def match(expected: Sequence[Lines], extracted: Sequence[Lines]) -> dict[int, int]:
@@ -225,13 +244,15 @@ def _digest(path: Path) -> str:
 def _print(console: Console, title: str, rows: dict[str, Count]) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(title if title == "half" else f"{title} (seen half)", overflow="fold")
-    heads = ("expected", "found", "extracted", "invented", "in pieces", "exclusions", "as such", "as tasks")
+    heads = ("expected", "found", "extracted", "suggested", "invented", "in pieces")
+    heads = (*heads, "exclusions", "as such", "as tasks", "suggested")
     for head in (*heads, "questions", "shown", "as tasks"):
         table.add_column(head, justify="right")
     for name, c in sorted(rows.items()):
         found, invented = (_percent(s) for s in (share(c.found, c.expected), c.invented_share))
-        cells = (c.expected, f"{c.found}{found}", c.extracted, f"{c.invented}{invented}", c.pieces, c.exclusions)
-        table.add_row(name, *map(str, (*cells, c.kept, c.built, c.questions, c.asked, c.answered)))
+        cells = (c.expected, f"{c.found}{found}", c.extracted, c.suggested, f"{c.invented}{invented}", c.pieces)
+        excluded = (c.exclusions, c.kept, c.built, c.offered)
+        table.add_row(name, *map(str, (*cells, *excluded, c.questions, c.asked, c.answered)))
     console.print(table)
     console.print()
 

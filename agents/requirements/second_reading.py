@@ -55,10 +55,14 @@ def read_again(found: Extraction, judged: Judged) -> SecondReading:
     """
     reading = SecondReading([], list(found.to_json()["questions"]))
     places = [*found.requirements, *found.unmapped]
+    standing = list(_standing(judged))
     owners = [_owner(piece, places) for piece, _ in judged]
     numbers = count(len(found.requirements) + 1)
     for index, requirement in enumerate(found.requirements):
-        mine = [one for one, owner in zip(judged, owners, strict=True) if owner == index]
+        at = [number for number, owner in enumerate(owners) if owner == index]
+        mine = [judged[number] for number in at]
+        if mine and all(verdict == "detail" for _, verdict in mine):
+            mine = [(piece, standing[at[0]]) for piece, _ in mine]
         row = requirement.to_json() | {"origin": "explicit", "reason": ""}
         if requirement.kind == "goal" or not mine:
             reading.rows.append(row)
@@ -136,6 +140,14 @@ def _parts(mine: Judged) -> Iterator[Judged]:
             part = []
         part.append((piece, verdict))
     yield part
+
+
+def _standing(judged: Judged) -> Iterator[str]:
+    """For each piece the word for what it belongs to: its own, or that of the piece that a detail comes after."""
+    last = ""
+    for piece, verdict in judged:
+        last = "" if piece.kind == "heading" else last if verdict == "detail" else verdict
+        yield last
 
 
 def _verdict(part: Judged) -> str:

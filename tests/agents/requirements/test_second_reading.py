@@ -84,6 +84,15 @@ def test_what_the_model_reads_as_not_wanted_is_not_built_and_says_why():
     assert "not wanted" in rows[GREETS]["reason"]
 
 
+def test_what_only_details_an_exclusion_is_not_built_either():
+    rows, _ = read(
+        **{"The till shows": "excluded", "It rounds": "detail", "It prints": "detail", "The till greets": "detail"}
+    )
+    assert rows[GREETS]["kind"] == "non_goal"
+    rows, _ = read(**{"The till shows": "asks", "The till greets": "detail"})
+    assert (rows[GREETS]["kind"], rows[GREETS]["origin"]) == ("functional", "explicit")
+
+
 def test_an_exclusion_that_the_model_reads_as_asked_for_waits_for_a_person():
     rows, _ = read(**{"The till plays": "asks"})
     assert (rows[MUSIC]["kind"], rows[MUSIC]["origin"]) == ("functional", "inferred")
