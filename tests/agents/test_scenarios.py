@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.engine.planner_suggestions import read_by_model
 from agents.gates.base import Severity
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
@@ -86,14 +87,17 @@ def test_every_task_has_the_replies_it_needs_and_no_other_folder_exists(househol
 
 
 def test_the_plan_holds_and_covers_what_is_written_and_what_is_implied(household: Recording) -> None:
-    written = extract((HOUSEHOLD / "prd.md").read_text()).requirements
-    implied = imply(written)
+    text = (HOUSEHOLD / "prd.md").read_text()
+    found = extract(text)
+    written, implied = found.requirements, imply(found.requirements)
+    replies = household.text("plan", "planner-infer") or ""
+    read = read_by_model("Household", text, found, lambda *_: replies, pytest.fail).rows
     names = {requirement.author_key: requirement.key for requirement in written}
     plan, wrong = parse_plan(json.loads(household.text("plan", "planner-structure") or ""), names)
     assert plan is not None
     assert {"FR-01", "FR-10", "NFR-01", "NFR-03", "US-01", "US-02"} <= set(names)
     assert {"IMP-PASSWORD-HASHING", "IMP-SIGN-IN-THROTTLING"} <= {requirement.key for requirement in implied}
-    kinds = {requirement.key: requirement.kind for requirement in (*written, *implied)}
+    kinds = {row["key"]: row["kind"] for row in read} | {requirement.key: requirement.kind for requirement in implied}
     assert [problem.code for problem in (*wrong, *validate_plan(plan, kinds))] == []
     assert order_writers(plan) == (plan, [])
     assert [task.key for task in plan.tasks] == [f"T-{number:02}" for number in range(1, 10)]
