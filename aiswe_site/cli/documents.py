@@ -54,15 +54,22 @@ def store_and_plan(
     project: Project, found: list[Specification], by: User, relation: str = ""
 ) -> tuple[dict[str, Any], str]:
     """Make documents of them and start their planning; what a command answers, and its sentence."""
+    from projects.errors import IllegalMove
     from projects.services.planning import documents
+    from projects.services.planning.plan_rules import nothing_left
     from projects.services.work import runs
 
     rows, words = [], []
     for one in found:
         stored = documents.store_document(project, one.document, one.place, one.background, by=by, relation=relation)
+        if why := nothing_left(stored):
+            words.append(why.removesuffix("."))
+            continue
         run = runs.start_planning(stored, by=by)
         replaces = stored.replaces.version if stored.replaces else None
         rows.append({"document": stored.pk, "run": run.pk, "name": one.document.name, "replaces": replaces})
         words.append(f"run {run.pk} reads {one.document.name} and plans")
+    if not rows:
+        raise IllegalMove("; ".join(words) + ".")
     result = {"project": project.pk, "slug": project.slug, "document": rows[-1]["document"], "run": rows[-1]["run"]}
     return {**result, "documents": rows}, f"{'; '.join(words)}."

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aiswe_site.cli.app import run
-from projects.models import Project, Requirement
+from projects.models import Project, Requirement, Run, Task
 from projects.services.planning import documents
 from tests.aiswe_site.answers import refused, said
 from tests.factories import make_document, make_user
@@ -81,6 +81,7 @@ def test_a_document_that_replaces_another_is_shown_with_what_it_changes(
 ) -> None:
     (file := tmp_path / "todo.md").write_text("FR-01: The list shall be sorted.\n\nFR-02: The list shall be short.\n")
     assert "Leave out --replaces" in refused(capsys, "requirements", "upload", "todo", str(file), "--replaces")
+    assert "not both" in refused(capsys, "requirements", "upload", "todo", str(file), "--replaces", "--adds")
     said(capsys, "requirements", "upload", "todo", str(file), "--adds")
     said(capsys, "requirements", "confirm", "todo")
     file.write_text("FR-01: The list shall be sorted by date.\n")
@@ -115,6 +116,26 @@ def test_each_specification_of_a_folder_becomes_a_document_that_is_named_by_its_
     assert said(capsys, "requirements", "confirm", "todo", "--spec", first)["accepted"] == ["R1"]
     assert [row.status for row in project.documents.order_by("version")] == ["confirmed", "uploaded"]
     assert first in refused(capsys, "requirements", "show", "todo", "--spec", "specs/003/spec.md")
+
+
+def test_what_is_built_is_not_planned_again(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("001-cart", "FR-1 It shall keep the cart."), ("002-mail", "FR-2 It shall send mail.")):
+        (tmp_path / "specs" / name).mkdir(parents=True)
+        (tmp_path / "specs" / name / "spec.md").write_text(text)
+    first, second = said(capsys, "requirements", "upload", "todo", str(tmp_path))["documents"]
+    project.runs.update(status="finished")
+    assert said(capsys, "requirements", "confirm", "todo", "--spec", first["name"])["accepted"] == ["R1"]
+    build = Run.objects.create(project=project, kind="build", document_id=first["document"], status="finished")
+    Task.objects.create(run=build, ordinal=1, key="T-01", status="merged").requirements.add(
+        Requirement.objects.get(key="R1")
+    )
+    again = said(capsys, "requirements", "upload", "todo", str(tmp_path))["documents"]
+    assert [row["document"] for row in again] == [second["document"]]
+    (tmp_path / "specs" / "002-mail" / "spec.md").unlink()
+    words = refused(capsys, "requirements", "upload", "todo", str(tmp_path), code=1)
+    assert "all that it asks for is built. For a change, upload" in words
 
 
 def test_confirming_takes_what_is_explicit_and_the_suggestions_that_are_named(

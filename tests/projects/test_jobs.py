@@ -174,7 +174,9 @@ def test_requirements_may_be_confirmed_while_the_model_still_reads_the_document(
 
 def test_a_second_plan_is_made_with_the_code_that_is_there_in_view(tmp_path, driver):
     project, _ = built(tmp_path, driver, small_replies("T-01"))
-    document = documents.upload_document(project, PRD.encode() + b"\nMore.\n", "prd.md", by=owner_of(project))
+    document = documents.upload_document(
+        project, PRD.encode() + b"\nFR-9: It shall multiply.\n", "prd.md", by=owner_of(project)
+    )
     documents.confirm_requirements(documents.extract_written(document), by=owner_of(project))
     run = runs.start_planning(document, by=owner_of(project))
     driver.work()

@@ -92,11 +92,11 @@ def _list(document: Document, found: Extraction) -> None:
 @command.command()
 @click.argument("project", type=django.named_project)
 @click.argument("file", type=documents.GIVEN)
-@click.option("--replaces", "relation", flag_value="replaces", help="It replaces the one of its name, else the newest.")
-@click.option("--adds", "relation", flag_value="adds", help="It adds to the earlier ones, whatever its name.")
+@click.option("--replaces", is_flag=True, help="It replaces the one of its name, else the newest.")
+@click.option("--adds", is_flag=True, help="It adds to the earlier ones, whatever its name.")
 @django.as_option
 @output.json_option
-def upload(project: Project, file: str, relation: str | None, user: str) -> None:
+def upload(project: Project, file: str, replaces: bool, adds: bool, user: str) -> None:
     """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned.
 
     It replaces the document of the same file name, and adds to the project where there is none.
@@ -104,6 +104,8 @@ def upload(project: Project, file: str, relation: str | None, user: str) -> None
     FILE is Markdown, text, reStructuredText, HTML, DOCX or PDF, or a folder of Spec Kit, OpenSpec or Kiro: a document
     for each of its specifications.
     """
+    if replaces and adds:
+        raise WrongUse("A document replaces earlier ones or adds to them.", "Give --replaces or --adds, not both.")
     found = documents.read_given(file)
     from django.db import transaction
 
@@ -112,7 +114,7 @@ def upload(project: Project, file: str, relation: str | None, user: str) -> None
     by = django.acting_user(user)
     with transaction.atomic():
         try:
-            result, words = documents.store_and_plan(project, found, by, relation or "")
+            result, words = documents.store_and_plan(project, found, by, "replaces" * replaces + "adds" * adds)
         except BadInput as refused:
             raise WrongUse(str(refused), "Leave out --replaces.") from refused
     output.answer(result, f"{words[:1].upper()}{words[1:]}\nNext: aiswe run watch {result['run']}")

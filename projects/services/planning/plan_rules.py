@@ -104,6 +104,16 @@ def outdated(plan: Plan) -> str:
     return f"{problem} Edit the plan, and approve that version." if problem else ""
 
 
+def nothing_left(document: RequirementDocument) -> str:
+    """Why there is nothing to plan of a confirmed document, and the way out; "" while there is."""
+    if document.status != RequirementDocument.Status.CONFIRMED:
+        return ""
+    scope = scope_of(document)
+    if scope.dropped or any(one.state != FINISHED for one in scope.wanted) or not scope.wanted:
+        return ""
+    return f"Nothing of {document} is left to plan: all that it asks for is built. {CHANGES}"
+
+
 def already_built(plan: Plan) -> str:
     """Which build merged all tasks of a plan, what of its document is open all the same, the way out; "" for none."""
     builds = plan.runs.filter(kind=Run.Kind.BUILD, status=Run.Status.FINISHED)

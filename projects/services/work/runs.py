@@ -25,7 +25,7 @@ from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.insight.usage import usage_of
-from projects.services.planning.plan_rules import already_built, outdated
+from projects.services.planning.plan_rules import already_built, nothing_left, outdated
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_project_in_use, lock_run
@@ -43,7 +43,7 @@ def start_planning(document: RequirementDocument, *, by: User, samples: int = 0)
     """Have the document read and a plan proposed; while such a run is open, it is returned instead of a second one.
 
     With `samples`, so many plans of confirmed requirements are made to be compared, and none is proposed. Raises
-    NotAllowed, BadInput (not confirmed) and IllegalMove (the other kind of planning is going on).
+    NotAllowed, BadInput (not confirmed) and IllegalMove (the other kind of planning is going on, or all is built).
     """
     require(by, document.project, "run.start")
     with transaction.atomic():
@@ -53,6 +53,8 @@ def start_planning(document: RequirementDocument, *, by: User, samples: int = 0)
             raise IllegalMove(f"Run {going.pk} is planning this document; finish or cancel it first.")
         if going is not None:
             return going
+        if why := nothing_left(document):
+            raise IllegalMove(why)
         if samples and document.status != RequirementDocument.Status.CONFIRMED:
             raise BadInput("Confirm the requirements first: plans are made from confirmed ones.")
         run = Run.objects.create(
