@@ -61,6 +61,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<int:pk>/repository.git/git-upload-pack", code.upload_pack, name="git-upload-pack"),
     path("documents/<int:pk>/original", requirements.original, name="document-original"),
     path("documents/<int:pk>/confirm", requirements.confirm, name="requirements-confirm"),
+    path("documents/<int:pk>/withdraw", requirements.withdraw, name="document-withdraw"),
     path("documents/<int:pk>/accept", requirements.accept_read, name="requirements-accept-read"),
     path("documents/<int:pk>/requirements", requirements.add, name="requirement-add"),
     path("documents/<int:pk>/plan", requirements.plan, name="planning-start"),

@@ -20,6 +20,7 @@ from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument
 from projects.services.planning import documents, reading, suggestions
 from projects.services.planning.progress import differences
+from projects.services.planning.withdrawing import why_it_stays, withdraw_document
 from projects.services.work import runs
 
 PAGE_LINES = 2_000
@@ -102,6 +103,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "changes": Counter(one.change for one in changed.values()),
             "add_form": RequirementForm(auto_id="add_%s"),
             "planned": document.plans.exists(),
+            "may_go": not why_it_stays(document),
             "planning": project.runs.filter(document=document, kind="plan").order_by("-pk").first(),
         }
     return show(request, "pages/requirements.html", context)
@@ -159,6 +161,14 @@ def confirm(request: AuthenticatedHttpRequest, document: RequirementDocument) ->
     """Confirm that this is what must be built."""
     documents.confirm_requirements(document, by=request.user)
     messages.success(request, "Requirements confirmed. Next: a plan.")
+    return redirect("requirements", document.project_id)
+
+
+@page("POST", RequirementDocument)
+def withdraw(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
+    """Take back a document that was uploaded by mistake."""
+    withdraw_document(document, by=request.user)
+    messages.success(request, f"{document} is withdrawn.")
     return redirect("requirements", document.project_id)
 
 

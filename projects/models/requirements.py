@@ -20,6 +20,14 @@ class OriginalFile(models.Model):
         return self.sha256[:12]
 
 
+class DocumentManager(models.Manager["RequirementDocument"]):
+    """The documents that nobody took back."""
+
+    def get_queryset(self) -> models.QuerySet[RequirementDocument]:
+        """Without those that were withdrawn."""
+        return super().get_queryset().exclude(status=RequirementDocument.Status.WITHDRAWN)
+
+
 class RequirementDocument(models.Model):
     """A PRD as text; a new upload is a new version, never a change: it replaces an earlier one or adds to them.
 
@@ -31,6 +39,7 @@ class RequirementDocument(models.Model):
         EXTRACTED = "extracted", "Extracted"
         CONFIRMED = "confirmed", "Confirmed"
         FAILED = "failed", "Failed"
+        WITHDRAWN = "withdrawn", "Withdrawn"
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="documents")
     version = models.PositiveIntegerField()
@@ -55,6 +64,9 @@ class RequirementDocument(models.Model):
     questions = models.JSONField(default=list)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = DocumentManager()
+    every = models.Manager["RequirementDocument"]()
 
     class Meta:
         ordering = ["-version"]

@@ -102,6 +102,12 @@ def test_a_document_that_replaces_another_is_shown_with_what_it_changes(
     assert said(capsys, "requirements", "upload", "todo", str(file), "--adds")["documents"][0]["replaces"] is None
 
 
+def test_a_document_is_withdrawn(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    document = make_document(project)
+    assert said(capsys, "requirements", "withdraw", "todo") == {"project": "todo", "document": document.pk}
+    assert "has no document yet" in refused(capsys, "requirements", "withdraw", "todo")
+
+
 def test_each_specification_of_a_folder_becomes_a_document_that_is_named_by_its_path(
     project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -141,6 +141,7 @@ TABLE: list[Row] = [
     _see("document-original", "document"),
     _do("requirements-confirm", ARCHITECTS, "document"),
     _do("requirements-accept-read", ARCHITECTS, "document"),
+    _do("document-withdraw", ARCHITECTS, "document"),
     _do("requirement-add", ARCHITECTS, "document", **MORE),
     _do("planning-start", RUNNERS, "document"),
     _do("planning-sample", RUNNERS, "document"),

@@ -238,6 +238,23 @@ def confirm(project: Project, spec: str, keys: tuple[str, ...], accept_read: boo
 
 @command.command()
 @click.argument("project", type=django.named_project)
+@spec_option
+@django.as_option
+@output.json_option
+def withdraw(project: Project, spec: str, user: str) -> None:
+    """Take back the newest document of PROJECT (its short name), as long as nothing was built from it.
+
+    Its planning ends, and the document that it replaced is in force again.
+    """
+    from projects.services.planning.withdrawing import withdraw_document
+
+    document = _document(project, spec)
+    withdraw_document(document, by=django.acting_user(user))
+    output.answer({"project": project.slug, "document": document.pk}, f"{document} is withdrawn.")
+
+
+@command.command()
+@click.argument("project", type=django.named_project)
 @click.argument("text")
 @spec_option
 @click.option(

@@ -12,7 +12,18 @@ from django.db.models import QuerySet
 from projects.engine.packages import memory_of
 from projects.engine.paths import home
 from projects.errors import BadInput, IllegalMove
-from projects.models import Blob, Event, OriginalFile, Plan, Project, Run, SiteEvent, Task, Transition
+from projects.models import (
+    Blob,
+    Event,
+    OriginalFile,
+    Plan,
+    Project,
+    RequirementDocument,
+    Run,
+    SiteEvent,
+    Task,
+    Transition,
+)
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite
 from projects.models.insert_only import lifted
 from projects.services.accounts.rights import require_administrator
@@ -64,7 +75,8 @@ def _delete_rows(project: Project, runs: QuerySet[Run]) -> None:
     events.delete()
     for name in blobs:
         Blob.objects.filter(pk=name).delete()
-    originals = list(project.documents.exclude(original=None).values_list("original", flat=True))
+    documents = RequirementDocument.every.filter(project=project)
+    originals = list(documents.exclude(original=None).values_list("original", flat=True))
     runs.delete()
     project.plans.all().delete()
     project.delete()

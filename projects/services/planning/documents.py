@@ -69,9 +69,9 @@ def extract_written(document: RequirementDocument) -> RequirementDocument:
 
 def hints(document: RequirementDocument) -> list[Hint]:
     """What its author may want to say more precisely, and what contradicts another document in force, with its line."""
-    places = {"document__project": document.project_id, "document__replaced_by": None}
+    in_force = document.project.documents.filter(replaced_by=None)
     chain = [document.pk, *(one.pk for one in document.replaced())]
-    others = Requirement.objects.wanted().filter(status=Requirement.Status.ACCEPTED, **places)
+    others = Requirement.objects.wanted().filter(status=Requirement.Status.ACCEPTED, document__in=in_force)
     beside = list(others.exclude(document__in=chain).select_related("document"))
     own = list(document.requirements.exclude(status=Requirement.Status.REJECTED))
     said = {row.key: row for row in [*own, *beside]}
@@ -119,7 +119,8 @@ def store_document(
         named = in_force.filter(**({} if place else {"filename": fields["filename"]})).first()
         if relation == REPLACES and not (named := named or in_force.first()):
             raise BadInput(f"{project.name} has no document that this one could replace.")
-        last = project.documents.aggregate(last=Max("version"))["last"] or 0
+        every = RequirementDocument.every.filter(project=project)
+        last = every.aggregate(last=Max("version"))["last"] or 0
         made = RequirementDocument.objects.create(
             project=project,
             version=last + 1,
@@ -170,8 +171,8 @@ def record_extraction(
     with transaction.atomic():
         lock_project(document.project_id)
         document.refresh_from_db()
-        if document.status == RequirementDocument.Status.CONFIRMED:
-            raise IllegalMove(f"{document} is confirmed; upload a new version to extract again.")
+        if document.status in (RequirementDocument.Status.CONFIRMED, RequirementDocument.Status.WITHDRAWN):
+            raise IllegalMove(f"{document} is {document.status}; upload a new version to extract again.")
         untouched = document.requirements.filter(status=Requirement.Status.PROPOSED).exclude(
             origin=Requirement.Origin.MANUAL
         )
@@ -290,7 +291,7 @@ def confirm_requirements(document: RequirementDocument, *, by: User | None, smal
 def with_mentioned(rows: Iterable[Mapping[str, Any]], project: Project) -> list[dict[str, Any]]:
     """The rows of requirements, each with what those that it mentions say."""
     rows = list(rows)
-    known = Requirement.objects.filter(document__project=project, status=Requirement.Status.ACCEPTED)
+    known = Requirement.objects.filter(document__in=project.documents.all(), status=Requirement.Status.ACCEPTED)
     others = known.exclude(key__in=[row["key"] for row in rows]).exclude(author_key="").order_by("document__version")
     said = dict(others.values_list("author_key", "text"))
     return [{**row, "acceptance": [*row["acceptance"], *_said_in(row["text"], said)]} for row in rows]

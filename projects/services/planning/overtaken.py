@@ -28,9 +28,13 @@ def lock_planning(project: Project) -> list[Run]:
 
 def end_overtaken(planning: Iterable[Run], document: RequirementDocument, *, by: User) -> None:
     """End those of the locked runs that plan what a document replaces: no answer would bring them on."""
+    end_planning(planning, document.replaces, f"{document} took the place of {document.replaces}", by=by)
+
+
+def end_planning(planning: Iterable[Run], document: RequirementDocument | None, reason: str, *, by: User) -> None:
+    """End those of the locked runs that plan this document."""
     for run in planning:
-        if run.document_id == document.replaces_id:
-            reason = f"{document} took the place of {document.replaces}"
+        if run.document == document:
             leases.revoke(Run, Run.objects.filter(pk=run.pk))
             close_questions(reason, run=run)
             move_run(run, Run.Status.CANCELLED, reason=reason, actor=by.get_username())

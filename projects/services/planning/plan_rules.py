@@ -105,7 +105,9 @@ def outdated(plan: Plan) -> str:
 
 
 def nothing_left(document: RequirementDocument) -> str:
-    """Why there is nothing to plan of a confirmed document, and the way out; "" while there is."""
+    """Why there is nothing to plan of a confirmed or withdrawn document, and the way out; "" while there is."""
+    if document.status == RequirementDocument.Status.WITHDRAWN:
+        return f"{document} was withdrawn. Upload it again to have it planned."
     if document.status != RequirementDocument.Status.CONFIRMED:
         return ""
     scope = scope_of(document)

@@ -206,6 +206,8 @@ def resume_run(run: Run, *, by: User) -> Run:
                 f"Run {run.pk} was started from the command line and cannot be resumed: run the command again."
             )
         lock_project_in_use(current.project_id)
+        if current.kind == Run.Kind.PLAN and current.document and (why := nothing_left(current.document)):
+            raise IllegalMove(why)
         move_run(current, Run.Status.RUNNING, actor=by.get_username())
         enqueue(JOB_OF_KIND[current.kind], run.pk)
     run.refresh_from_db()
