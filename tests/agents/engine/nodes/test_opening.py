@@ -34,13 +34,14 @@ def commit_to(bench, files):
     commit(bench.repository, files)
 
 
-def test_tester_and_coder_see_the_existing_tests_of_the_tasks_modules(begun):
+def test_the_tester_sees_existing_tests_of_the_tasks_modules_and_the_coder_its_own_alone(begun):
     files = {"calc.py": "ZERO = 0\n", "tests/test_old.py": OLD, "tests/test_far.py": "def test_far():\n    pass\n"}
     seen = begun(files)
-    for step in ("tests", "code"):
-        first = seen[step][1]
-        assert first.index("ZERO = 0\n") < first.index("Existing tests of these files:") < first.index("def test_zero")
-        assert "def test_far" not in first
+    first = seen["tests"][1]
+    assert first.index("ZERO = 0\n") < first.index("Existing tests of these files:") < first.index("def test_zero")
+    assert "def test_far" not in first
+    assert "ZERO = 0\n" in seen["code"][1]
+    assert "def test_zero" not in seen["code"][1]
 
 
 def test_a_task_about_documentation_sees_the_page_that_the_repository_begins_with(begun):
