@@ -19,6 +19,7 @@ from projects.services.delivery.start import how_to_start
 from projects.services.delivery.state import project_state, requirement_states, result
 from tests.dashboard.story import CODE, Story, add_code, finish, tell
 from tests.factories import PRD, make_document, make_plan, make_run
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +68,14 @@ def test_a_run_with_tasks_left_out_never_looks_like_a_success(
     assert command(["run", "watch", str(story.run.pk), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["left_out"] == 3
     assert command(["project", "state", story.project.slug, "--json"]) == 1
+
+
+def test_the_tests_of_a_merge_are_those_of_the_newest_run_of_the_suite(story: Story, client: Client) -> None:
+    finish(story, whole=True)
+    assert "4 passed, 0 failed" in page(client, story)
+    again = {"passed": 6, "failed": 0, "errors": 0, "skipped": 1, "failures": []}
+    emit(story.run.pk, "test.result", summary="after a rebase", payload=again, task_id=story.done.pk, role="tester")
+    assert "6 passed, 0 failed, 1 skipped" in page(client, story)
 
 
 def test_a_run_that_left_nothing_out_is_a_success(
@@ -180,6 +189,14 @@ def test_tests_are_counted_in_test_files_alone(story: Story) -> None:
         ({"pyproject.toml": '[project]\nname = "x"\n[project.scripts]\ntodo = "app:main"\n'}, "pyproject.toml", "pip"),
         ({"manage.py": "", "requirements.txt": "django\n"}, "manage.py", "pip install -r requirements.txt"),
         ({"package.json": '{"scripts": {"start": "node ."}}'}, "package.json", "npm install"),
+        (
+            {
+                "README.md": "## Use\n\n    pip install --upgrade x\n\nOr\n\n    pip install ./x\n",
+                "setup.cfg": "name = x",
+            },
+            "README.md",
+            "pip install ./x",
+        ),
         ({"src/todo/__main__.py": ""}, "src/todo/__main__.py", "python -m todo"),
         ({"pyproject.toml": "broken [", "package.json": "[]"}, "its tests", "python -m pytest"),
     ],

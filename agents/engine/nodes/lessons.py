@@ -200,6 +200,7 @@ def success_kept(state: TaskState, ctx: TaskContext) -> None:
     title, at = _line(task["title"]), counters["attempt"]
     # Versions that somebody found fault with: tests (also ones that were corrected then), a gate, the reviewer.
     faulty = len(state["history"]["failures"]) + counters["gate_rounds"] + counters["review_rounds"]
+    faulty = min(faulty, at - 1)  # a fault that was disputed with success made no further version
     how = f"try {faulty + 1}" if faulty else "the first try"
     made = [("files", candidate["files"]), ("tests", candidate["tests"]), ("packages", candidate["packages"])]
     parts = "; ".join(f"{name} {', '.join(sorted(many)[:NAMED])}" for name, many in made if many)

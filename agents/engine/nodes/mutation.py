@@ -40,7 +40,7 @@ def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         language = language_of_task(state["task"])
         result = check(language, sandbox, found, files, list(candidate["tests"]), ctx.test_setup)
     ctx.event_log.emit(mutation_checked(result), attempt=number, key=key)
-    done["candidate"]["mutation"]["remark"] = result.one_sided or partly_noticed(result)
+    done["candidate"]["mutation"] |= {"remark": result.one_sided or partly_noticed(result), "attempt": number}
     again = result.blind and not known.get("rounds") and used["iteration"] < ctx.limits.max_iterations
     if not again:
         return done

@@ -134,7 +134,8 @@ def _findings(state: TaskState, feedback: str) -> TaskState | None:
 
 def _about_tests(state: TaskState, ctx: TaskContext) -> list[str]:
     """What the test run and the mutation check say, in sentences."""
-    report, remark = state["candidate"]["report"], state["candidate"]["mutation"].get("remark", "")
+    report, tried = state["candidate"]["report"], state["candidate"]["mutation"]
+    remark = tried.get("remark", "") if tried.get("attempt") == state["counters"]["attempt"] else ""  # of this version
     notes = [f"Of the others {note}." for note in report.get("notes", ())]
     if state["candidate"].get("unproven"):
         notes.append("The new tests pass on the code before the change too.")

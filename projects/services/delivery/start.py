@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
@@ -13,6 +13,8 @@ from agents.workspace.repository import Repository
 
 _HEADING = re.compile(r"\b(run|start|started|usage|use|quick\s?start)\b", re.IGNORECASE)
 _STARTER = re.compile(r"(\$ )?(docker|podman|python3?|uvicorn|flask|streamlit|npm|npx|node|make|\./)\b")
+_NAMED = re.compile(r"""^\s*"?name"?\s*[=:]\s*["']?([\w.@/-]+)""", re.MULTILINE)
+_MANIFESTS = ("pyproject.toml", "setup.cfg", "package.json")
 MOST_LINES = 12
 
 
@@ -36,7 +38,8 @@ def how_to_start(repository: Repository, commit: str) -> StartWords | None:
     def text(path: str) -> str:
         return (repository.read(commit, path) or "") if path in paths else ""
 
-    if lines := _from_readme(text("README.md")):
+    names = {found[1] for path in _MANIFESTS if (found := _NAMED.search(text(path)))}
+    if lines := _from_readme(text("README.md"), names):
         return StartWords(lines, "README.md")
     told = [one.start_commands(text, paths) for one in languages()]
     # A file that says how to start it, in whatever language, before tests.
@@ -44,9 +47,13 @@ def how_to_start(repository: Repository, commit: str) -> StartWords | None:
     return StartWords(best[0], best[1] or "its tests") if best else None
 
 
-def _from_readme(text: str) -> list[str]:
-    """The first block of code below a heading about running or using it, else the first that starts a program."""
-    found = list(_code_blocks(text))
+def _from_readme(text: str, names: Collection[str]) -> list[str]:
+    """The first block of code below a heading about running or using it, else the first that starts a program.
+
+    What only installs a published version of the product, by one of its `names`, does not start what was built.
+    """
+    published = re.compile(rf"\binstall\b.*(?<![\w./-])({'|'.join(map(re.escape, names)) or '(?!)'})(?![\w/-])")
+    found = [(heading, lines) for heading, lines in _code_blocks(text) if not any(map(published.search, lines))]
     told = [lines for heading, lines in found if _HEADING.search(heading)]
     told += [lines for _, lines in found if _STARTER.match(lines[0])]
     return told[0][:MOST_LINES] if told else []

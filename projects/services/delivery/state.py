@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from agents.events.effects import TestsRan
 from agents.workspace import changes
 from agents.workspace.git import GitError
 from projects.engine.paths import repository_of
@@ -137,6 +138,8 @@ def result(run: Run) -> RunResult:
     tasks = list(run.tasks.order_by("ordinal"))
     tested = run.tasks.filter(status=Task.Status.MERGED, attempts__outcome="passed").order_by("-finished_at").first()
     attempt = tested.attempts.exclude(tests={}).order_by("-number").first() if tested else None
+    # The newest run of the suite: where others merged meanwhile, it ran again after the attempt was judged.
+    suite = run.events.filter(task=tested, type=TestsRan.type).order_by("-seq").first() if tested else None
     commit, size = result_of(run), (0, 0, 0)
     start = None
     if commit:
@@ -154,7 +157,7 @@ def result(run: Run) -> RunResult:
         left if run.status in Run.OVER else [task for task in left if task.status in Task.LEFT_OUT],
         commit,
         *size,
-        tests=attempt.tests if attempt else {},
+        tests=suite.payload if suite else attempt.tests if attempt else {},
         coverage=attempt.branch_coverage if attempt else None,
         totals=runs.totals(run),
         took=run.finished_at - run.started_at if run.finished_at and run.started_at else None,

@@ -74,12 +74,12 @@ OTHER = '{"approved": false, "reasons": ["subtract instead"]}'
 def judged(tmp_path):
     """Run a task whose reviewer gives these verdicts one after the other."""
 
-    def run(monkeypatch, *verdicts, task_files=("calc.py",), **replies):
+    def run(monkeypatch, *verdicts, task_files=("calc.py",), off=("mutation",), **replies):
         given = iter(verdicts)
         monkeypatch.setattr(reviewer, "parse_json", lambda text, schema: parse_json(next(given), schema))
         first = {"tester-tests": code("tests/test_calc.py", TESTS), "reviewer-review": APPROVED}
         wanted = task(files=list(task_files))
-        bench = Bench(tmp_path, first | replies, wanted, switched_off=frozenset({"mutation"}))
+        bench = Bench(tmp_path, first | replies, wanted, switched_off=frozenset(off))
         return bench, bench.run()
 
     return run
@@ -141,6 +141,16 @@ def test_a_coder_who_disagrees_is_heard_once_by_the_reviewer_then_by_a_person(ju
     assert list(bench.task_store.attempts) == [1]
     if verdict == "escalated":
         assert "The coder disagrees: FR-01 asks for a sum" in final["escalation"]
+    else:
+        assert "A task that worked at the first try" in bench.event_log.of("memory.write")[-1]["summary"]
+
+
+def test_mistakes_that_an_earlier_version_was_tried_with_are_not_repeated(judged, monkeypatch):
+    more = f"{ADD}\n\ndef double(a):\n    return a * 2\n"
+    other = {"coder-code": code("calc.py", more), "coder-rejected": code("calc.py", more.replace("a * 2", "a + a"))}
+    bench, final = judged(monkeypatch, OTHER, APPROVED, off=(), **other)
+    assert final["verdict"] == "merged"
+    assert ["small mistakes" in prompt for prompt in prompts_of(bench, "review")] == [True, False]
 
 
 def test_the_reviewer_sees_the_task_and_what_was_changed_beside_its_files(judged, monkeypatch):
