@@ -48,6 +48,7 @@ _AGENDA = re.compile(
     r"^(?:TOP|Item|Agenda item|Point|Punto|Ponto|Punkt|Punt|Пункт|Вопрос|Madde|Gündem|议题|議題|안건)"
     r"\s?\d{1,2}\s?[:.\uff1a–—-]\s?\S"
 )
+_WORD = re.compile(r"`[^`]+`\S*|\S+")  # what no editor breaks, code with its spaces too
 _WRAP = (40, 140)
 
 
@@ -337,13 +338,14 @@ class _Parser:
         if kind == "para" and self.hanging and len(line) - len(text) == self.hanging:
             return True
         ended = before.rstrip("\"”’')*_").endswith((".", "!", "?", ":", ";"))
-        if label_of(text)[0] or (ended and is_modal(text[:80])):
+        word = (_WORD.match(text) or [text])[0]
+        if (label_of(text)[0] and ": " not in word) or (ended and is_modal(text[:80])):
             return False
         if not ended and text[0].islower():
             return True
         if not self.width:
             return False
-        return len(before) >= self.width * 0.6 and len(before) + 1 + len(text.split(" ", 1)[0]) > self.width - 4
+        return len(before) >= self.width * 0.6 and len(before) + 1 + len(word) > self.width - 4
 
 
 def _is_label(line: str) -> bool:

@@ -321,6 +321,17 @@ def test_text_wrapped_by_hand_is_one_paragraph() -> None:
     assert [r.lines for r in found.requirements] == [(3, 5)]
 
 
+def test_a_line_that_begins_with_code_goes_on_with_the_sentence_before_it() -> None:
+    text = (
+        "# Cache\n\n## Requirements\n\n"
+        "A new module `cachetools.invalidation` shall have one function, `invalidate(cache, test)`. It calls\n"
+        "`test(key, value)` once for each item, removes the items for which the result is true, returns how\n"
+        "many there were. Looping over a cache while others write to it shall wait instead of raising\n"
+        "`RuntimeError: OrderedDict mutated during iteration`.\n"
+    )
+    assert [one.lines for one in extract(text).requirements] == [(5, 7), (7, 8)]
+
+
 def test_lines_of_a_plain_text_are_paragraphs_of_their_own() -> None:
     found = extract("Technology Stack\nLanguage: Python\nStore: SQLite\nInterface: a terminal\n")
     assert [r.text for r in found.requirements] == ["Language: Python", "Store: SQLite", "Interface: a terminal"]
