@@ -37,6 +37,7 @@ class PromptWords:
     test_file: str
     tests: str  # what test files are called: "pytest files"
     test_rules: str = ""  # further lines of the tester's rules
+    test_rules_need: str = ""  # a package without which these do not hold
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class BlockReader:
         """Report code without a path, where nothing else was found."""
         if self._pathless and not self.files and not self.edits:
             rows = ", ".join(map(str, self._pathless[:5]))
-            self.problems.append(f"No path was given for the code at line {rows}.")
+            self.problems.append(f"No path= was given for the code at line {rows}.")
 
     def _read(self, block: Block) -> None:
         language = block_paths.info_language(block.info)

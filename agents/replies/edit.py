@@ -22,7 +22,8 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
 
     Tabs that indent are four blanks where the file has none.
     Lines are compared exactly first, then without blanks at their ends, then with all of them shifted by the same
-    indentation, which is then given to the replacement too. The file keeps its own line ends.
+    indentation, which is then given to the replacement too; then all of this without the empty lines around them. The
+    file keeps its own line ends.
     """
     if not edit.search.strip():
         if content is not None and content.strip():
@@ -39,19 +40,38 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
         replace = []
     if not any(line.startswith("\t") for line in lines):
         search, replace = _without_tabs(search), _without_tabs(replace)
-    at = _place(lines, search, lambda line: line.removesuffix("\r"))
+    at, new_lines = _found(lines, search, replace)
     if at is None:
-        at = _place(lines, search, str.rstrip)
-    if at is None:
-        at, replace = _shifted(lines, search, replace)
+        search, replace = _without_blank_ends(search, replace)
+        at, new_lines = _found(lines, search, replace)
     if at is None:
         raise EditRefused(_not_found(lines, search))
+    replace = new_lines
     ending = "\r" if newline == "\r\n" else ""
     last = at + len(search) == len(lines)
     new = [line + ending for line in replace]
     if last and new and not content.endswith("\n"):
         new[-1] = replace[-1]  # the file had no line end at its end and gets none
     return "\n".join([*lines[:at], *new, *lines[at + len(search) :]])
+
+
+def _found(lines: Sequence[str], search: Sequence[str], replace: list[str]) -> tuple[int | None, list[str]]:
+    """Where the searched lines are, and what takes their place there."""
+    for same in (lambda line: line.removesuffix("\r"), str.rstrip):
+        if (at := _place(lines, search, same)) is not None:
+            return at, replace
+    return _shifted(lines, search, replace)
+
+
+def _without_blank_ends(search: list[str], replace: list[str]) -> tuple[list[str], list[str]]:
+    """Both without the empty lines around the search, of which a quotation has easily one too many."""
+    search, replace = list(search), list(replace)
+    for end in (-1, 0):
+        while len(search) > 1 and not search[end].strip():
+            del search[end]
+            if replace and not replace[end].strip():
+                del replace[end]
+    return search, replace
 
 
 def _without_tabs(lines: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,7 @@ from agents.replies.apply import Applied, apply_reply
 from agents.replies.keeping import MIN_LINES, PAGES, Keeping
 from agents.replies.parse import parse_reply
 from agents.replies.types import Reply
+from sandbox.package_index.names import plain_name
 
 ASK_AGAIN = 2  # bounded repair of unusable replies (ABUSE 4)
 LONG = 300  # lines of a file that is not sent whole
@@ -58,6 +59,8 @@ def is_long(text: str, path: str = "") -> bool:
 def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> Message:
     """Who the model is to be, and its rules in the language of the task."""
     words = language_of_task(task).words
+    if ctx.test_packages and words.test_rules_need not in map(plain_name, ctx.test_packages):
+        words = replace(words, test_rules="")  # the tests of an imported project use what that declares
     text = render(f"system.{persona.name}", house_rules=ctx.house_rules, language=words)
     return as_turn("system", text, persona=persona.name)
 

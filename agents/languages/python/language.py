@@ -52,7 +52,7 @@ class Python(Language):
     suffixes = (".py", ".pyi")
     never_run = (".pyi",)
     labels = ("python", "py", "python3")
-    words = PromptWords("python", "package/module.py", "tests/test_name.py", "pytest files", _RULES)
+    words = PromptWords("python", "package/module.py", "tests/test_name.py", "pytest files", _RULES, "hypothesis")
     test_command = ("python", "-m", "pytest", "-q")
     manifest = "requirements.txt"
     lock = "requirements.lock.txt"

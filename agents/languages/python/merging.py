@@ -211,7 +211,8 @@ def _merge_body(
             elif place is None:
                 waiting.append(node)
             else:
-                edits.insert(was.last(place) + 1, _added(was, new, place, node, inside, after=True))
+                near = place if inside else _below_imports(old_body, place, node)
+                edits.insert(was.last(near) + 1, _added(was, new, near, node, inside, after=True))
             continue
         if id(match) not in done:
             done.add(id(match))
@@ -224,6 +225,12 @@ def _merge_body(
         if end is None:
             raise CannotMerge("the file holds nothing beside which its definitions could stand")
         edits.insert(was.last(end) + 1, _added(was, new, end, one, inside, after=True))
+
+
+def _below_imports(body: list[ast.stmt], place: ast.stmt, node: ast.stmt) -> ast.stmt:
+    """The statement after which a new one stands: `place`, or an import further down that it needs when it is run."""
+    needed = _needed_at_once(node)
+    return max([place, *(one for one in body if needed & set(names_imported(one)))], key=first_line)
 
 
 def _needed_at_once(node: ast.stmt) -> set[str]:

@@ -118,7 +118,7 @@ def test_the_rules_of_a_persona_speak_of_the_language_of_the_task(monkeypatch) -
     monkeypatch.setitem(LANGUAGES, "toy", "tests.agents.languages.toy.language.Toy")
 
     class Context:
-        house_rules = ""
+        house_rules, test_packages = "", ()
 
     def said(persona, path: str) -> str:
         return system_turn(persona, Context(), {"files": [path]})["content"]  # type: ignore[arg-type]

@@ -42,6 +42,13 @@ def test_empty_lines_count_as_equal_and_stay_empty():
     assert changed.endswith("            self.cents -= 1\n\n        return 0\n")
 
 
+def test_empty_lines_too_many_around_a_quotation_change_nothing_in_the_file():
+    changed = apply_edit(FILE, edit("            self.cents -= cents\n\n\n", "            self.cents -= 1\n\n\n"))
+    assert changed == FILE.replace("-= cents", "-= 1")
+    changed = apply_edit(FILE, edit("\n\n        return self.cents\n", "\n\n        return 0\n"))
+    assert changed == FILE.replace("return self.cents", "return 0")
+
+
 def test_tabs_are_moved_as_tabs():
     changed = apply_edit("if a:\n\tif b:\n\t\tc()\n", edit("if b:\n\tc()\n", "if b:\n\td()\n"))
     assert changed == "if a:\n\tif b:\n\t\td()\n"

@@ -166,6 +166,14 @@ def test_an_import_stands_above_relative_ones(above):
     assert made.index("import math") < made.index("from .money")
 
 
+def test_a_new_class_beside_a_constant_stands_below_the_imports_that_it_needs():
+    before = '__all__ = ("A",)\n\n__version__ = "1"\n\nimport collections\n\n\nclass A:\n    pass\n'
+    block = '__all__ = ("A", "B")\n\n\nclass B(collections.namedtuple("B", "x")):\n    """Named."""\n'
+    made = merged("cart.py", before, block)
+    assert made.index("import collections") < made.index("class B(") < made.index("class A:")
+    assert made.startswith('__all__ = ("A", "B")\n')
+
+
 def test_a_new_class_stands_above_what_needs_it_as_a_base_or_a_default():
     block = (
         "def taxed(items):\n    return total(items)\n\n\nclass Empty:\n    pass\n\n\n"

@@ -100,7 +100,7 @@ class TestTags:
         applied = apply_reply(
             parse_reply("<<WRITE: ../../etc/passwd>>\nroot\n<</WRITE>>\n<<WRITE: tests/t.py>>\nx\n<</WRITE>>"),
             {},
-            read_only=["tests/*"],
+            read_only={"tests/t.py"},
         )
         assert applied.files == {}
         assert len(applied.refused) == 2

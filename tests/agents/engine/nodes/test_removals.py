@@ -306,6 +306,8 @@ def test_a_tester_is_told_where_tests_go_and_what_they_may_import(bench: Bench) 
         )
     told = "New test files go into: calc/tests/\nInstalled packages that tests may use: freezegun\n"
     assert told in last_prompt(bench, "tester", 0)
+    rules = bench.event_log.of("thought")[0]["blobs"]["prompt"][0]
+    assert "hypothesis" not in rules, "the project does not have it"
     assert list(made["candidate"]["tests"]) == ["calc/tests/test_add.py"]
 
 
