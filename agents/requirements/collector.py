@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agents.requirements.answers import answer_verdict
 from agents.requirements.blocks import DocumentBlock
 from agents.requirements.drafts import ID_WORD, Draft
@@ -25,6 +27,7 @@ from agents.requirements.survey import (
 from agents.requirements.tables import Table
 from agents.requirements.verdicts import of_sentence
 
+_ASKS = re.compile(r"(how|why|wie|warum|comment|pourquoi|cómo|por qué)\b(?! (many|much|often|long)\b)")
 _KINDS = frozenset(KINDS)
 _BELONGS = frozenset(
     "target example examples note notes rationale log-schema schema details default priority estimate status".split()
@@ -136,9 +139,9 @@ class Collector:
         words = plain_title(heading.text)
         if heading.a in (self.outline.title, self.outline.name) or heading_role(heading.text):
             return False
-        # "The system shall" and 決まったこと are titles.
+        # "The system shall", "How it should look" and 決まったこと are titles.
         long = len(words.split()) > 3 if " " in words else len(words) > 9
-        return long and not words.endswith("こと") and is_modal(heading.text)
+        return long and not (words.endswith("こと") or _ASKS.match(words)) and is_modal(heading.text)
 
     def is_remark(self, block: DocumentBlock, role: Role) -> bool:
         """A remark among requirements with ids."""

@@ -321,6 +321,12 @@ def test_text_wrapped_by_hand_is_one_paragraph() -> None:
     assert [r.lines for r in found.requirements] == [(3, 5)]
 
 
+def test_a_heading_that_says_how_announces_an_example_and_demands_nothing() -> None:
+    example = "# Sums\n\n## How it should look\n\n```python\ndouble(2)  # 4\n```\n\n"
+    (found,) = extract(f"{example}## Functions\n\n`double` shall return twice its number.\n").requirements
+    assert (found.lines, found.passages) == ((11, 11), ((5, 7),))
+
+
 def test_a_line_that_begins_with_code_goes_on_with_the_sentence_before_it() -> None:
     text = (
         "# Cache\n\n## Requirements\n\n"
