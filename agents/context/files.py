@@ -79,10 +79,11 @@ def requirement_name(requirement: Mapping[str, Any]) -> str:
 
 
 def requirements_text(requirements: Iterable[Mapping[str, Any]]) -> str:
-    """One line a requirement, its acceptance criteria indented below."""
+    """One line a requirement, its acceptance criteria indented below; what is not to be built says so."""
     lines = []
     for requirement in requirements:
-        lines.append(f"- {requirement_name(requirement)}: {requirement['text']}")
+        excluded = " (exclusion)" if requirement.get("kind") == "non_goal" else ""
+        lines.append(f"- {requirement_name(requirement)}{excluded}: {requirement['text']}")
         if requirement.get("before"):
             lines.append(f"  Built so far is its earlier wording: {requirement['before']}")
         lines.extend(f"  - {entry}" for entry in requirement.get("acceptance") or [])

@@ -132,10 +132,14 @@ def _ask(text: str, lines: Sequence[int], reading: SecondReading) -> None:
 
 
 def _parts(mine: Judged) -> Iterator[Judged]:
-    """The pieces of one requirement as statements: each begins where the reader sees a further one."""
+    """The pieces of one requirement as statements: each begins where the reader sees a further one.
+
+    The sentences of a list item or of a row stay together, as its author put them.
+    """
     part: list[tuple[DocumentPiece, str]] = []
     for piece, verdict in mine:
-        if part and verdict in _DECIDES and _DECIDES & {one for _, one in part}:
+        apart = piece.kind != "sentence" or (part[:1] and part[0][0].kind in ("para", "sentence"))
+        if part and apart and verdict in _DECIDES and _DECIDES & {one for _, one in part}:
             yield part
             part = []
         part.append((piece, verdict))

@@ -99,12 +99,20 @@ def test_an_exclusion_that_the_model_reads_as_asked_for_waits_for_a_person():
 
 
 def test_statements_that_the_rules_joined_are_separated_and_stay_explicit():
-    rows, _ = read(**{"The till shows": "asks", "It rounds": "detail", "It prints": "asks"})
-    first, second = rows["The till shows the sum. It rounds to cents."], rows["It prints the sum too."]
+    text = "# Requirements\n\nThe till must show sums. It rounds to cents. It prints sums too.\n"
+    judged = list(zip(pieces_of(text.split("\n")), ["", "asks", "detail", "asks"], strict=True))
+    first, second = read_again(extract(text), judged).rows
+    assert [first["text"], second["text"]] == [
+        "The till must show sums. It rounds to cents.",
+        "It prints sums too.",
+    ]
+    assert [first["key"], second["key"]] == ["R1", "R2"]
     assert {first["origin"], second["origin"]} == {"explicit"}
-    assert SUM not in rows
-    assert first["key"] == "R1"
-    assert second["key"] not in [row["key"] for text, row in rows.items() if text != second["text"]]
+
+
+def test_the_sentences_of_a_list_item_stay_one_requirement():
+    rows, _ = read(**{"The till shows": "asks", "It rounds": "detail", "It prints": "asks"})
+    assert rows[SUM]["key"] == "R1"
 
 
 @pytest.mark.parametrize("verdict", ["other", "open", "detail", "nonsense", ""])
