@@ -15,7 +15,7 @@ from agents.personas import PLANNER
 from agents.prompts.provenance import Source, as_turn, label, render
 from agents.repair.feedback import clip
 from agents.requirements.extract import lines_of
-from agents.requirements.model import Extraction, Kind
+from agents.requirements.model import Extraction
 from agents.requirements.pieces import DocumentPiece, pieces_of
 from agents.requirements.second_reading import VERDICTS, SecondReading, is_certain, read_again
 
@@ -24,7 +24,6 @@ MOST_QUESTIONS = 12  # about 840 pieces, 30 pages; the rest is read by the rules
 PIECE_CHARS = 500
 BESIDE = 2  # pieces of the parts before and after that are shown too
 MOST = 20
-KINDS: tuple[Kind, ...] = ("functional", "non_functional", "constraint")  # a goal or a non-goal is nothing to build
 Ask = Callable[[int, list[Message], dict[str, Any]], str]  # the reply to a question, by its number
 
 
@@ -120,10 +119,9 @@ def _schema(named: dict[int, DocumentPiece]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "text": {"type": "string"},
-            "kind": {"type": "string", "enum": list(KINDS)},
             "reason": {"type": "string"},
         },
-        "required": ["text", "kind", "reason"],
+        "required": ["text", "reason"],
     }
     pieces = {
         "type": "object",
@@ -150,7 +148,7 @@ def _suggestions(items: Sequence[Any], rows: Sequence[dict[str, Any]]) -> Iterat
         yield {
             "key": next(numbers),
             "text": text,
-            "kind": item.get("kind") if item.get("kind") in KINDS else "functional",
+            "kind": "functional",
             "lines": [0, 0],
             "acceptance": [],
             "origin": "inferred",

@@ -48,7 +48,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         failing=_failing(ctx, {*files, *nearest}, about),
         tests=more.get("tests", ""),
         avoid=label(more.get("avoid", ""), Source.TESTS),
-        may_ask=more.get("may_ask", may_ask(state)),
+        may_ask=more.get("may_ask", is_coder and may_ask(state)),
     )
     system = system_turn(persona, ctx, task)
     left = (

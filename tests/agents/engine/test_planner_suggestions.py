@@ -64,14 +64,12 @@ def test_what_it_reads_as_asked_for_is_suggested_in_the_documents_words_and_with
     ]
 
 
-def test_only_kinds_of_things_to_build_are_suggested_and_the_prompt_says_what_they_mean(asked):
-    lacking = {"text": "Sums are fast.", "kind": "goal", "reason": "Speed."}
-    reading, [((_, prompt), _)], _ = asked(reply(lacking, {**lacking, "text": "sums are SHOWN."}, "nonsense"))
+def test_what_the_model_finds_missing_is_suggested_once_with_its_reason(asked):
+    lacking = {"text": "Sums are fast.", "reason": "Speed."}
+    reading, _, _ = asked(reply(lacking, {**lacking, "text": "sums are SHOWN."}, "nonsense"))
     assert [(row["key"], row["kind"], row["reason"]) for row in reading.rows[1:]] == [
         ("INF-01", "functional", "Speed.")
     ]
-    for kind in planner_suggestions.KINDS:
-        assert f"{kind} (" in prompt["content"]
 
 
 def test_a_document_that_its_author_numbered_throughout_costs_no_call(asked):
