@@ -98,8 +98,8 @@ def test_tester_and_coder_are_told_alike_who_writes_tests_and_that_a_test_may_be
     tester, coder = prompts_of(bench, "tests")[0][0], prompts_of(bench, "code")[0][0]
     assert "its docstring begins with the key of the requirement that states the rule" in tester
     assert "You alone write tests, also those that the text of the task asks for." in tester
-    assert "Never write tests: the quality engineer has written those that the task asks for." in coder
-    assert "If a test contradicts the requirement, name it" in coder
+    assert "Never write tests: those that the task asks for are written." in coder
+    assert "If a test contradicts the requirement or asks for more, name it" in coder
 
 
 @pytest.mark.parametrize("words", ["test_sum asks for what FR-01 does not say", "the test is invalid"])
