@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from agents.context.retrieval import Chunk
 
 SHARED = 3  # a name that more pieces of code have does not tell which is meant
 MOST = 8
-MEMBER_CHARS = 400  # of a member of a base class
+MEMBER_CHARS = 1_500  # of a member of a base class
 # Methods of every container and file: who calls one need not mean this one.
 _EVERYWHERE = frozenset(
     "add append clear close copy count extend get index insert items join keys open pop popitem read remove set split"
     " update values write".split()
 )
 _IS_CLASS = re.compile(r"\s*(?:export\s+|default\s+|abstract\s+|@.*\n\s*)*class\b")
+_METHOD = re.compile(r"^\s+(?:async\s+)?(?:def\s+(\w+)|(\w+)\s*\([^)]*\)\s*\{)", re.MULTILINE)
 _BASES = re.compile(r"\bclass\s+\w+(?:\s*\(([^)]*)\)|\s+extends\s+([\w.]+))")
 _WORD = re.compile(r"[A-Za-z_]\w+")
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
@@ -34,6 +35,10 @@ def named(about: str, chunks: Sequence[Chunk]) -> list[Chunk]:
         for chunk in chunks
         if _last(chunk) in words and len(by_name[_last(chunk)]) <= SHARED and (not classes or _class(chunk) in classes)
     ]
+    # A short class is one chunk: what it defines is named with it.
+    methods = {chunk: _methods(chunk) & words for chunk in chunks if chunk not in whole and not classes}
+    shared = Counter(name for names in methods.values() for name in names)
+    telling += [chunk for chunk, names in methods.items() if any(shared[name] <= SHARED for name in names)]
     # Till.count before the rest of Till.
     return list(dict.fromkeys([*telling, *sorted(whole, key=lambda chunk: _last(chunk) not in words)]))
 
@@ -60,6 +65,10 @@ def code_words(about: str) -> set[str]:
     spelt = {word for word in set(_WORD.findall(about)) if not word.islower() or "_" in word}
     quoted = {word for span in _QUOTED.findall(about) for word in _WORD.findall(span)}
     return spelt | quoted | set(_CALLED.findall(about))
+
+
+def _methods(chunk: Chunk) -> set[str]:
+    return {a or b for a, b in _METHOD.findall(chunk.text)} if _IS_CLASS.match(chunk.text) else set()
 
 
 def _bases(chunks: Sequence[Chunk]) -> set[str]:

@@ -203,7 +203,9 @@ class _Choice:
         for one in named(about, chunks):
             told.setdefault((one.path, one.name), one)  # of overloads the first
         related = around([one for one in told.values() if one.path in own or not own], chunks)
-        most = 0 if told else FITTING_BESIDE if own else FITTING
+        # A page tells of code that it does not name.
+        writes = any(map(language_of, self._wanted.own))
+        most = 0 if told and writes else FITTING_BESIDE if own and writes else FITTING
         fitting = retrieve(about, chunks, limit=most, chars=room, near=self._asked) if most else []
         found = list[Chunk]()
         for one in dict.fromkeys([*told.values(), *related, *fitting]):

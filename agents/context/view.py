@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.context.retrieval import Chunk
+from agents.context.retrieval import Chunk, Piece
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.replies.licence import without_licence
 
@@ -53,14 +53,23 @@ class View:
             for path in dict.fromkeys(one.path for one in self.pieces):
                 pieces = sorted((one.piece for one in self.pieces if one.path == path), key=lambda piece: piece.line)
                 at = ",".join(f"{piece.line}-{piece.end}" for piece in pieces)
-                text = "\n\n".join(piece.text for piece in pieces)
-                blocks.append(label(text, Source.REPOSITORY, f"path={path} lines={at}"))
+                blocks.append(label(_in_classes(pieces), Source.REPOSITORY, f"path={path} lines={at}"))
         if self.drawn:
             heading = "Map of the rest (signatures):" if self.own else "Map (signatures):"
             blocks += [heading, label(self.drawn, Source.REPOSITORY)]
         if self.left_out:
             blocks += [label("Also there: " + ", ".join(_listed(self.left_out)[:LISTED]), Source.REPOSITORY)]
         return joined(blocks)
+
+
+def _in_classes(pieces: Sequence[Piece]) -> str:
+    """Pieces of one file in their order; methods below the name of their class."""
+    texts, last = list[str](), ""
+    for piece in pieces:
+        inside = piece.name.rpartition(".")[0]
+        texts += [f"… in {inside}:", piece.text] if inside not in ("", last) else [piece.text]
+        last = inside
+    return "\n\n".join(texts)
 
 
 def _files(files: Mapping[str, str]) -> list[Material]:

@@ -135,3 +135,16 @@ def test_where_the_task_names_code_little_is_added_that_only_shares_its_words(tm
     shown = existing_files(repository, sha, ["shop/long.py"], "`split` loses an amount of the amount").text
     assert "def split(x)" in shown
     assert shown.count("return 'amount") <= 3
+
+
+def test_a_method_that_the_task_names_is_found_in_its_class_and_a_long_one_of_the_base_is_shown_too(tmp_path) -> None:
+    padding = {f"pad/part_{number}.py": f"def part_{number}():\n    return '{'x' * 1_500}'\n" for number in range(20)}
+    long = "".join(f"        self.kept[{number}] = key\n" for number in range(30))
+    base = f"class Store:\n    def put(self, key):\n{long}\n    def all(self):\n        return '{'y' * 3_000}'\n\n\n"
+    shelf = "class Shelf(Store):\n    def figures(self):\n        return 42\n"
+    repository, sha = repository_of(tmp_path, SHOP | padding | {"shop/store.py": base + shelf, "README.md": "# Shop\n"})
+    for own in (["README.md"], ["shop/report.py"]):
+        shown = existing_files(repository, sha, own, "An example of `figures()`").text
+        assert "return 42" in shown
+    assert "… in Store:\n\n    def put(self, key):" in shown
+    assert "self.kept[29]" in shown
