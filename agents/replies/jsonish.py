@@ -47,7 +47,8 @@ def _read(text: str, problems: list[str]) -> tuple[bool, Any]:
     fenced = ["\n".join(block.lines) for block in split(text).blocks]
     start = re.search(r"[{\[]", text)
     candidates = [text, *fenced, *([text[start.start() :]] if start else [])]
-    for candidate in candidates:
+    # A comma too many before a bracket loses nothing.
+    for candidate in [*candidates, *map(_without_last_commas, candidates)]:
         try:
             value = json.loads(candidate, parse_constant=lambda name: None)
         except (ValueError, RecursionError):
@@ -59,6 +60,22 @@ def _read(text: str, problems: list[str]) -> tuple[bool, Any]:
         problems.append("The reply holds no JSON.")
         return False, None
     return _repair(rest, problems)
+
+
+def _without_last_commas(text: str) -> str:
+    """The text without the commas, outside of strings, that a closing bracket follows."""
+    if len(text) > MAX_REPAIR_CHARS:
+        return text
+    out, comma, quoted, escaped = list(text), -1, False, False
+    for at, char in enumerate(text):
+        if quoted:
+            quoted, escaped = escaped or char != '"', char == "\\" and not escaped
+            continue
+        if char in "]}" and comma >= 0:
+            out[comma] = ""
+        if not char.isspace():
+            comma, quoted = at if char == "," else -1, char == '"'
+    return "".join(out)
 
 
 def _repair(text: str, problems: list[str]) -> tuple[bool, Any]:

@@ -58,7 +58,6 @@ def test_sound_json_is_found_without_a_problem(text):
         TEXT[:-1],
         TEXT[:-3],
         TEXT.replace('"', "'"),
-        TEXT[:-1] + ",}",
         f"{F}json\n{TEXT[:-2]}",
         TEXT.replace("[{", "[ // the tasks\n{"),
     ],
@@ -147,3 +146,9 @@ def test_any_value_is_judged_by_any_schema_without_an_exception(value):
 def test_json_cut_anywhere_never_raises(at):
     value, problems = parse_json(TEXT[:at], SCHEMA)
     assert value is not None or problems
+
+
+def test_a_comma_too_many_before_a_bracket_is_no_problem_and_commas_in_strings_stay():
+    value, problems = parse_json('{"reasons": ["a ,] b", "c",], "approved": true,}')
+    assert value == {"reasons": ["a ,] b", "c"], "approved": True}
+    assert problems == []
