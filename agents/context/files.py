@@ -170,7 +170,7 @@ class _Choice:
         tests = self._tests(index, min(TESTS_CHARS, left))
         left -= sum(map(len, tests.values()))
         symbols = {path: index.symbols[path] for path in sorted({*order, *self._own} & index.symbols.keys())}
-        imported = _imported(symbols, own, index)
+        imported = _imported(symbols, self._own, index)
         mentioned = {word.lower() for path in own for word in _mentions(index, path)}
         imports = repository_map(imported, (), mentioned, tokens=min(IMPORTS_TOKENS, left // CHARS_PER_TOKEN))
         left -= len(imports)
@@ -263,13 +263,14 @@ def _mentions(index: Index, path: str) -> Mapping[str, int]:
     return index.symbols[path].mentions if path in index.symbols else {}
 
 
-def _imported(symbols: Mapping[str, Symbols], own: Sequence[str], index: Index) -> dict[str, Symbols]:
+def _imported(symbols: Mapping[str, Symbols], own: Mapping[str, str], index: Index) -> dict[str, Symbols]:
     """Of the files that the task's own import, the definitions that these mention and what belongs to them."""
     found = {}
     for path in symbols.keys() - set(own):
         written = language_of(path)
         word = written.import_word(path) if written else ""
-        used = {name for one in own if word in _mentions(index, one) for name in _mentions(index, one)}
+        loads = re.compile(rf"\b(?:from|import|require)\b[^\n]*?(?:\([^)]*?)?\b{re.escape(word)}\b")
+        used = {name for one, text in own.items() if loads.search(text) for name in _mentions(index, one)}
         kept = tuple(one for one in symbols[path].definitions if {one.name, one.inside} & used)
         if word and kept:
             found[path] = Symbols(kept)

@@ -148,3 +148,13 @@ def test_a_method_that_the_task_names_is_found_in_its_class_and_a_long_one_of_th
         assert "return 42" in shown
     assert "… in Store:\n\n    def put(self, key):" in shown
     assert "self.kept[29]" in shown
+
+
+def test_a_variable_that_is_called_like_a_module_imports_nothing(tmp_path) -> None:
+    padding = {f"pad/part_{number}.py": f"def part_{number}():\n    return '{'x' * 1_500}'\n" for number in range(20)}
+    there = SHOP | padding | {"shop/func.py": "def total(func):\n    return func\n"}
+    there["shop/basket.py"] = f"{SHOP['shop/basket.py']}\n\ndef each(func):\n    return func.total\n"
+    repository, sha = repository_of(tmp_path, there)
+    shown = existing_files(repository, sha, ["shop/basket.py"], "`each` is slow").text
+    assert "shop/func.py" not in shown.partition("Also there:")[0]
+    assert "shop/money.py" in shown.partition("Also there:")[0]
