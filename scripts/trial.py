@@ -138,7 +138,8 @@ class Person:
             self.wait("the model read the document")
         confirm.click()
         self.page.get_by_role("button", name="Confirm requirements").wait_for()
-        suggested = self.page.get_by_role("button", name="Accept IMP-")  # the recorded plan is for these too, if any
+        # The recorded plan is for these too.
+        suggested = self.page.get_by_role("button", name=re.compile(r"^Accept (IMP|INF)-"))
         for left in range(suggested.count() - 1, -1, -1):
             suggested.first.click()
             while suggested.count() > left:

@@ -140,8 +140,8 @@ TABLE: list[Row] = [
     _see("plan", "project"),
     _see("document-original", "document"),
     _do("requirements-confirm", ARCHITECTS, "document"),
-    _do("requirements-accept-read", ARCHITECTS, "document"),
-    _do("document-withdraw", ARCHITECTS, "document"),
+    Row("requirements-accept-read", "POST", ARCHITECTS, 409, ("document",)),  # it is confirmed
+    Row("document-withdraw", "POST", ARCHITECTS, 409, ("document",)),  # something was built from it
     _do("requirement-add", ARCHITECTS, "document", **MORE),
     _do("planning-start", RUNNERS, "document"),
     _do("planning-sample", RUNNERS, "document"),
