@@ -5,7 +5,7 @@ import { localTimes } from './shell.js';
 const CHUNK = 100, KEEP = 12, POLL = 3000;
 const el = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const stream = el('stream'), pill = el('live'), counted = el('counted'), fresh = el('fresh'), lanes = el('lanes');
-const follow = el('follow'), inspector = el('inspector');
+const follow = el('follow'), inspector = el('inspector'), work = /** @type {HTMLElement} */ (inspector.closest('.work'));
 const run = stream.dataset.run, all = stream.dataset.all === '1', query = stream.dataset.query || '';
 const frozen = stream.dataset.frozen === '1';
 let last = Number(stream.dataset.last), shown = Number(stream.dataset.shown), total = last, unseen = 0;
@@ -284,7 +284,7 @@ async function open(/** @type {HTMLElement} */ row) {
     const answer = await fetch(`/runs/${run}/i/${seq}`);
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     const html = await answer.text();
-    if (mine === asked) { inspector.replaceChildren(nodes(html)); localTimes(inspector); }
+    if (mine === asked) { inspector.replaceChildren(nodes(html)); localTimes(inspector); work.dataset.inspector = 'open'; }
   } catch { location.href = `/runs/${run}/e/${seq}`; }
 }
 stream.addEventListener('click', (event) => {
@@ -294,6 +294,7 @@ stream.addEventListener('click', (event) => {
   if (following) setFollow(false);
   open(/** @type {HTMLElement} */ (link.closest('.ev')));
 });
+el('inspector-close').addEventListener('click', (event) => { event.preventDefault(); work.dataset.inspector = 'closed'; stream.focus(); });
 const step = (/** @type {number} */ by, /** @type {string} */ selector) => {
   const rows = /** @type {HTMLElement[]} */ ([...stream.querySelectorAll(selector)]);
   const here = document.activeElement?.closest('.ev') || stream.querySelector('.here');

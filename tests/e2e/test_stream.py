@@ -136,7 +136,7 @@ def test_a_task_moves_in_list_and_graph_without_the_cards_moving(
     site: Site, story: dict[str, Any], window: Callable[..., Any]
 ) -> None:
     page = window(f"/runs/{story['run']}")
-    page.locator(".pane.left summary").click()
+    page.locator(".strip summary").click()
     card = page.locator('.dag [data-key="T-03"]')
     before = card.bounding_box()
     number = int(str(card.get_attribute("data-task")))
