@@ -49,6 +49,10 @@ STATES: dict[str, Look] = {
     "new": Look("flag", "new", "needs"),
     "old": Look("queued", "already known", "muted"),
     "fixed": Look("passed", "fixed", "ok"),
+    "waiting": Look("queued", "waiting", "muted"),
+    "held": Look("paused", "held back", "muted"),
+    "sent": Look("passed", "sent", "ok"),
+    "given_up": Look("failed", "given up", "err"),
 }
 _UNKNOWN = Look("system", "unknown", "muted")
 

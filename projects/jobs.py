@@ -37,6 +37,7 @@ from projects.services import backups
 from projects.services.audit import checkpoints, events
 from projects.services.delivery.attestations import attest_merges
 from projects.services.insight import lessons, questions
+from projects.services.notices import delivery
 from projects.services.planning import documents, plans
 from projects.services.work import leases, runs, tasks
 from projects.services.work.locks import lock_run
@@ -344,6 +345,7 @@ def sweep() -> None:
     """Find work that nobody does: leases of dead workers, runs that were never woken, what deleted projects left."""
     close_old_connections()
     lessons.forget_deleted()
+    delivery.sweep(timezone.now())
     tasks.release_dead_owners(is_alive)
     for task in tasks.expired_leases():
         enqueue("projects.jobs.run_task", task.pk)
@@ -357,6 +359,13 @@ def sweep() -> None:
             enqueue("projects.jobs.schedule_run", run.pk)
         elif run.status != Run.Status.NEEDS_YOU or (run.document and run.document.status == "confirmed"):
             enqueue("projects.jobs.plan_run", run.pk)
+
+
+@shared_task(name="projects.jobs.deliver_notice")
+def deliver_notice(pk: int) -> None:
+    """One try to deliver one message to a person."""
+    close_old_connections()
+    delivery.deliver(pk, timezone.now())
 
 
 @shared_task(name="projects.jobs.take_backup")

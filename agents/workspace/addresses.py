@@ -78,7 +78,7 @@ def place_of(address: GitAddress, private: Iterable[str] = ()) -> str:
         raise SourceRefused(f"The host {host} is not known: check its spelling and the network.") from None
     places = [str(row[4][0]).split("%")[0] for row in rows]
     if host.lower() not in {name.lower() for name in private}:
-        closed = [place for place in places if not _is_public(place)]
+        closed = [place for place in places if not is_public(place)]
         if closed:
             raise SourceRefused(
                 f"The host {host} is a private address ({closed[0]}). An administrator can list it in AISWE_GIT_HOSTS."
@@ -86,7 +86,8 @@ def place_of(address: GitAddress, private: Iterable[str] = ()) -> str:
     return places[0]
 
 
-def _is_public(place: str) -> bool:
+def is_public(place: str) -> bool:
+    """Whether an IP address is one of the internet, not of this machine or a private network."""
     found = ipaddress.ip_address(place)
     mapped = getattr(found, "ipv4_mapped", None)
     return (mapped or found).is_global and not found.is_multicast

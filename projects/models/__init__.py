@@ -4,6 +4,7 @@ from projects.models.accounts import ApiToken, BrowserSession, RecoveryCode, Sec
 from projects.models.baseline import Baseline
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
+from projects.models.notices import Notice, NoticeChannel, NoticeKind, NoticePreferences
 from projects.models.plan import Plan
 from projects.models.project import Membership, Project
 from projects.models.requirements import OriginalFile, Requirement, RequirementDocument
@@ -22,6 +23,10 @@ __all__ = [
     "GraphCheckpoint",
     "GraphWrite",
     "Membership",
+    "Notice",
+    "NoticeChannel",
+    "NoticeKind",
+    "NoticePreferences",
     "OriginalFile",
     "Plan",
     "Project",

@@ -40,6 +40,7 @@ PAGES = {
     "audit": "/audit/{run}",
     "system": "/system",
     "shortcuts": "/keys",
+    "notifications": "/account/notifications",
 }
 WITH_CODE = {
     "project": "/p/{project}/",

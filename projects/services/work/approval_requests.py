@@ -12,10 +12,11 @@ from django.utils import timezone
 from agents.events.lifecycle import ApprovalDecided, ApprovalRequested
 from agents.secrets.redaction import redact
 from projects.errors import LostRace
-from projects.models import Approval, Project, Run, Task
+from projects.models import Approval, NoticeKind, Project, Run, Task
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.audit.sitelog import note
+from projects.services.notices import outbox
 from projects.services.work.locks import lock_project, lock_run
 
 LONGEST_SUBJECT = 200
@@ -73,7 +74,24 @@ def ask(
                 subject=subject,
             )
             emit(run.pk, requested, task_id=task.pk if task else None)
+        told, text = NoticeKind.DECISION, "needs a decision"
+        if kind == Approval.Kind.ESCALATION:
+            told, text = NoticeKind.FAILED, "task escalated"
+        where = {"key": f"approval:{approval.pk}", "link": f"/approvals/{approval.pk}"}
+        outbox.tell(told, project, **where, text=text, verb=verb_of(approval))
     return approval
+
+
+def verb_of(approval: Approval) -> str:
+    """The right that deciding this question takes."""
+    if approval.kind == Approval.Kind.PLAN:
+        return "plan.approve"
+    return "gate.override" if is_second(approval) else "approval.decide"
+
+
+def is_second(approval: Approval) -> bool:
+    """Whether the question asks for the second person of an override."""
+    return approval.kind == Approval.Kind.GATE and "disposition" in approval.payload
 
 
 def close_approval(approval: Approval, status: str, *, by: Any = None, reason: str = "") -> None:

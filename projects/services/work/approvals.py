@@ -15,24 +15,14 @@ from projects.models import Approval, Finding, Membership, Plan, Project, Run, T
 from projects.services.accounts.rights import Person, can, require, roles_that_may
 from projects.services.planning import plans
 from projects.services.work import findings, tasks
-from projects.services.work.approval_requests import close_approval, stored_subject
+from projects.services.work.approval_requests import close_approval, is_second, stored_subject
+from projects.services.work.approval_requests import verb_of as verb_of
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 
 # A gate question that carries a disposition asks for the second person of an override; others only run the gate again.
 SECOND_PERSON = Q(kind=Approval.Kind.GATE, payload__has_key="disposition")
-
-
-def verb_of(approval: Approval) -> str:
-    """The right that deciding this question takes."""
-    if approval.kind == Approval.Kind.PLAN:
-        return "plan.approve"
-    return "gate.override" if _is_second(approval) else "approval.decide"
-
-
-def _is_second(approval: Approval) -> bool:
-    return approval.kind == Approval.Kind.GATE and "disposition" in approval.payload
 
 
 def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Approval:
@@ -55,7 +45,7 @@ def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Appr
             close_approval(
                 approval, Approval.Status.APPROVED if yes else Approval.Status.REJECTED, by=by, reason=reason
             )
-            if yes and _is_second(approval):
+            if yes and is_second(approval):
                 _apply_second(approval, by)
             _wake(approval, by=by, yes=yes)
     approval.refresh_from_db()
@@ -75,7 +65,7 @@ def _decide_plan(approval: Approval, *, by: User, yes: bool, reason: str) -> Non
 def _check_second(approval: Approval, by: User) -> None:
     """The second person is another one than the first, and the one that was named."""
     first, second = approval.payload.get("first"), approval.payload.get("second")
-    if not _is_second(approval):
+    if not is_second(approval):
         return
     if first == by.pk:
         raise NotAllowed("You decided this first; a second person must agree.")

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from agents.engine.waiting import WaitReason
+from agents.engine.waiting import UNCONFIRMED, WaitReason
 from agents.events.lifecycle import (
     RunFinished,
     RunMoved,
@@ -27,11 +27,12 @@ from agents.events.lifecycle import (
 )
 from agents.secrets.redaction import redact
 from projects.errors import IllegalMove, LeaseLost, LostRace
-from projects.models import Event, Plan, Run, Task, Transition
+from projects.models import Event, NoticeKind, Plan, Run, Task, Transition
 from projects.models.waiting import sentence
 from projects.services.audit.canonical import clean_line
 from projects.services.audit.events import emit
 from projects.services.audit.sealing import forget_replies
+from projects.services.notices import outbox
 from projects.services.work.leases import lost
 from projects.services.work.locks import lock_run
 
@@ -149,8 +150,21 @@ def move_run(run: Run, to: str, *, wait: WaitReason | None = None, reason: str =
         text = f"Run {run.pk}: {Run.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
         moved = kind(summary=text, outcome=outcome, from_=str(old), to=str(to), reason=reason)
         event = emit(run.pk, moved, actor=actor)
+        _tell(run, to, wait, event)
     vars(run).update(changes)
     return event
+
+
+def _tell(run: Run, to: str, wait: WaitReason | None, event: Event) -> None:
+    """Tell people what they may wait for; that a question waits is told where it is asked."""
+    about, link = f"run:{run.pk}:{event.seq}", f"/runs/{run.pk}"
+    if to == Run.Status.FAILED:
+        outbox.tell(NoticeKind.FAILED, run.project, key=about, link=link, text="run failed")
+    elif to == Run.Status.FINISHED and run.kind != Run.Kind.PLAN:
+        outbox.tell(NoticeKind.FINISHED, run.project, key=about, link=link, text="run finished")
+    elif to == Run.Status.NEEDS_YOU and wait in UNCONFIRMED:
+        link, text = f"/p/{run.project_id}/reqs", "requirements to confirm"
+        outbox.tell(NoticeKind.DECISION, run.project, key=about, link=link, text=text, verb="requirement.edit")
 
 
 def move_plan(plan: Plan, to: str, *, reason: str = "", actor: str = "", **changes: Any) -> None:
