@@ -27,6 +27,7 @@ from projects.services.work import demo
 
 SHORTCUTS = (
     ("?", "This page"),
+    ("Ctrl K", "Search projects, runs, tasks, requirements and pages; on a Mac ⌘ K"),
     ("/", "Search, on pages that have a search field"),
     ("g p", "Go to Projects"),
     ("g i", "Go to Approvals"),

@@ -4,6 +4,36 @@
 const typing = (/** @type {EventTarget|null} */ el) =>
   el instanceof HTMLElement && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
 
+// The palette: a dialog over the page; without it (or its answer) the same search is a page.
+const palette = document.getElementById('palette');
+if (palette instanceof HTMLDialogElement) {
+  const field = /** @type {HTMLInputElement} */ (palette.querySelector('input'));
+  const show = () => {
+    if (palette.open) return;
+    palette.showModal();
+    field.select();
+    field.dispatchEvent(new Event('open'));
+  };
+  document.addEventListener('keydown', (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === 'k') { event.preventDefault(); show(); }
+  });
+  document.getElementById('find-link')?.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    show();
+  });
+  palette.addEventListener('click', (event) => { if (event.target === palette) palette.close(); });
+  palette.addEventListener('keydown', (event) => {
+    const links = /** @type {HTMLElement[]} */ ([...palette.querySelectorAll('a')]);
+    const at = links.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+    if (event.key === 'ArrowDown') (links[at + 1] || links[0])?.focus();
+    else if (event.key === 'ArrowUp') (at <= 0 ? field : links[at - 1]).focus();
+    else if (event.key === 'Enter' && document.activeElement === field && links[0]) links[0].click();
+    else return;
+    event.preventDefault();
+  });
+}
+
 let prefix = 0;
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && typing(event.target)) /** @type {HTMLElement} */ (event.target).blur();

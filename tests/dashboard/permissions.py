@@ -115,6 +115,7 @@ TABLE: list[Row] = [
     Row("token-revoke", "POST", frozenset({"ada"}), 302, ("token",), but=NOT_MINE),
     _any("projects"),
     _any("keys"),
+    _any("find"),
     _any("preview", "POST", data={"text": "# A\n\nThe API shall add."}),
     _any("project-new"),
     _any("project-new", "POST", 422),

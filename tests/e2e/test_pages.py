@@ -41,6 +41,7 @@ PAGES = {
     "system": "/system",
     "shortcuts": "/keys",
     "notifications": "/account/notifications",
+    "search": "/find?q=todo",
 }
 WITH_CODE = {
     "project": "/p/{project}/",
@@ -338,3 +339,17 @@ def test_set_up_of_a_new_server(chromium: Any, tmp_path: Any) -> None:
     finally:
         context.close()
         site.kill()
+
+
+def test_the_palette_opens_a_task_from_any_page_without_a_mouse(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window("/system")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette-q")).to_be_focused()
+    expect(page.locator("#palette-found a").first).to_be_visible()
+    page.keyboard.type("T-02")
+    expect(page.locator("#palette-found h2").first).to_have_text("Tasks")
+    assert complaints_of(page) == []
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{site.url}/tasks/*")
