@@ -21,6 +21,7 @@ from dashboard.views import (
     runs,
     system,
     tasks,
+    trace,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -58,6 +59,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<int:pk>/index", ask.index, name="project-index"),
     path("p/<int:pk>/documents", projects.upload, name="project-upload"),
     path("p/<int:pk>/reqs", requirements.review, name="requirements"),
+    path("p/<int:pk>/trace", trace.matrix, name="trace"),
+    path("p/<int:pk>/trace.csv", trace.export, name="trace-csv"),
     path("p/<int:pk>/plan", plans.review, name="plan"),
     re_path(r"^p/(?P<pk>\d{1,18})/code\.(?P<form>zip|tar\.gz|bundle)$", code.archive, name="project-download"),
     path("p/<int:pk>/files", files.index, name="files"),

@@ -14,6 +14,7 @@ from django.utils.http import content_disposition_header
 
 from dashboard.forms import NextDocumentForm, RequirementForm
 from dashboard.pages import page, show, version_of
+from dashboard.places import PAGE_LINES
 from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.text import plain
 from projects.errors import BadInput
@@ -23,7 +24,6 @@ from projects.services.planning.progress import differences
 from projects.services.planning.withdrawing import why_it_stays, withdraw_document
 from projects.services.work import runs
 
-PAGE_LINES = 2_000
 PAGE_CARDS = 400
 
 
@@ -37,6 +37,7 @@ class SourceLine:
     starts: list[str] = field(default_factory=list)
     unmapped: bool = False
     page: int = 0  # the one that begins here
+    traced: int | None = None  # the requirement whose row of the matrix it leads to
 
 
 def _lines(document: RequirementDocument, found: list[Requirement], first: int) -> tuple[list[SourceLine], int]:
@@ -54,6 +55,7 @@ def _lines(document: RequirementDocument, found: list[Requirement], first: int) 
             for number in range(requirement.line_start, min(requirement.line_end, requirement.line_start + 500) + 1):
                 if number in lines:
                     lines[number].keys.append(requirement.key)
+                    lines[number].traced = lines[number].traced or requirement.pk
             if requirement.line_start in lines:
                 lines[requirement.line_start].starts.append(requirement.key)
     for part in document.unmapped:

@@ -142,6 +142,8 @@ TABLE: list[Row] = [
     _do("project-member-remove", MANAGERS, "project", user="VIEWER", role="viewer"),
     _do("project-upload", ARCHITECTS, "project", text="# B\n\nThe API shall add."),
     _see("requirements", "project"),
+    _see("trace", "project"),
+    _see("trace-csv", "project"),
     _see("plan", "project"),
     _see("document-original", "document"),
     _do("requirements-confirm", ARCHITECTS, "document"),

@@ -18,6 +18,8 @@ PAGES = {
     "project": "/p/{project}/",
     "requirements": "/p/{project}/reqs",
     "requirement": "/requirements/{requirement}",
+    "trace of work that goes on": "/p/{project}/trace",
+    "trace before any code": "/p/{other}/trace",
     "plan": "/p/{other}/plan",
     "plan of a finished choice": "/p/{project}/plan",
     "plan with its variants": "/p/{other}/plan?variants=1",
@@ -49,6 +51,7 @@ WITH_CODE = {
     "folder": "/p/{project}/files/main",
     "file": "/p/{project}/files/main/app/todos.py",
     "ask": "/p/{project}/ask?q=todos",
+    "trace": "/p/{project}/trace?gap=1",
     "merged task": "/tasks/{done}",
 }
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}

@@ -66,7 +66,7 @@ def _lines(rows: Iterable[Any], columns: tuple[str, ...], fmt: str) -> Iterator[
         if fmt == "jsonl":
             yield canonical_json(row) + "\n"
         else:
-            yield _csv_line([_cell(row[name]) for name in names])
+            yield csv_row(row[name] for name in names)
 
 
 def _cell(value: object) -> str:
@@ -74,6 +74,11 @@ def _cell(value: object) -> str:
         value = json.dumps(value, sort_keys=True, ensure_ascii=False)
     text = "" if value is None else str(value)
     return "'" + text if text.lstrip(" ").startswith(FORMULA_STARTS) else text
+
+
+def csv_row(values: Iterable[object]) -> str:
+    """A line of a CSV file that no spreadsheet runs as a formula."""
+    return _csv_line([_cell(value) for value in values])
 
 
 def _csv_line(cells: list[str]) -> str:

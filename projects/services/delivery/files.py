@@ -9,7 +9,7 @@ from agents.workspace import blame, export
 from agents.workspace.git import GitError
 from agents.workspace.store import LINK, SUBMODULE, Entries, Entry, Store
 from projects.errors import NotFound
-from projects.models import Event, Project, Run, Task
+from projects.models import Event, Project, Requirement, Run, Task
 from projects.services.audit.vocabulary import Thought
 from projects.services.delivery.downloads import Download, branches, commit_of, git_dir_of
 
@@ -39,7 +39,7 @@ class LineOrigin:
     commit: str
     subject: str
     task: Task | None = None
-    requirement: str = ""
+    requirements: Sequence[Requirement] = ()
     run: int | None = None
     thought: int | None = None  # the event's number
 
@@ -129,14 +129,15 @@ def _origins(project: Project, commits: Sequence[str]) -> Iterator[LineOrigin | 
     # Trailers are text that anybody may write into a commit: they count where they name a run and task of this project.
     wanted = {int(one.run) for one in told.values() if one.run.isdecimal() and len(one.run) < 18}
     runs = set(Run.objects.filter(project=project, pk__in=wanted).values_list("pk", flat=True))
-    tasks = {(task.run_id, task.key): task for task in Task.objects.filter(run__in=runs)}
+    rows = Task.objects.filter(run__in=runs).prefetch_related("requirements__document")
+    tasks = {(task.run_id, task.key): task for task in rows}
     found = {}
     for sha, one in told.items():
         run = int(one.run) if one.run.isdecimal() and len(one.run) < 18 else None
         task = tasks.get((run, one.task)) if run is not None else None
         thought = _thought_before(task, one.event) if task else None
-        requirement = one.requirement if task else ""
-        found[sha] = LineOrigin(sha, one.subject, task, requirement, task.run_id if task else None, thought)
+        asked = list(task.requirements.all()) if task else []
+        found[sha] = LineOrigin(sha, one.subject, task, asked, task.run_id if task else None, thought)
     for sha in commits:
         yield found.get(sha)
 
