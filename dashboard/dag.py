@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dashboard.states import Look, look_of_state
@@ -57,11 +57,11 @@ def graph_of(plan: Plan, changes: Mapping[str, str] | None = None) -> Graph:
     return _draw(plan, {}, changes or {})
 
 
-def graph_of_run(run: Run) -> Graph:
-    """A run's graph with its tasks' states; empty while there is no plan."""
+def graph_of_run(run: Run, tasks: Iterable[Task] | None = None) -> Graph:
+    """A run's graph with the states of its tasks, which are those of now unless given; empty without a plan."""
     if run.plan is None:
         return {"reason": "There is no plan yet."}
-    return _draw(run.plan, {task.key: task for task in tasks_of(run)}, {})
+    return _draw(run.plan, {task.key: task for task in (tasks_of(run) if tasks is None else tasks)}, {})
 
 
 def entries_of(plan: Plan) -> list[dict[str, Any]]:

@@ -116,7 +116,8 @@ def sections(run: Run, *, around: int | None = None) -> list[StreamSection]:
     found = [StreamSection(n) for n in range(count)]
     for section in found:
         if section.n in wanted:
-            section.rows = list(events_of(run).filter(seq__gte=section.first, seq__lte=section.last))
+            last = min(section.last, run.last_seq)
+            section.rows = list(events_of(run).filter(seq__gte=section.first, seq__lte=last))
     return found
 
 

@@ -105,6 +105,18 @@ class FindingRecorded(EventKind):
     role: str = "reviewer"
 
 
+@kind("gate.fixed", "passed", "fixed", "ok")
+class FindingFixed(EventKind):
+    """A weakness that a scanner reported is no longer in the change; `finding` is the one of its gate.finding."""
+
+    finding: int
+    tool: str
+    rule: str
+    path: str
+    fingerprint: str
+    role: str = "reviewer"
+
+
 @kind("gate.verdict", "gate", "gate", "warn", tone_by_outcome=GOOD)
 class GateJudged(EventKind):
     """The review gates passed or blocked the change; `tools` says what ran."""

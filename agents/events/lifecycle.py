@@ -32,11 +32,13 @@ class RunQueued(EventKind):
 
 @dataclass(frozen=True, kw_only=True)
 class RunMoved(EventKind):
-    """The run went from one state to another."""
+    """The run went from one state to another; with `wait`, what it waits for since, with `detail`."""
 
     from_: str
     to: str
     reason: str
+    wait: str = ""
+    detail: str = ""
 
 
 @kind("run.started", "run", "run", "info", panels=RUN)
@@ -57,6 +59,14 @@ class RunPaused(RunMoved):
 @kind("run.finished", "run", "run", "info", urgency=Urgency.PROGRESS, panels=RUN)
 class RunFinished(RunMoved):
     """The run is over: outcome `ok`, `fail` or `cancelled`."""
+
+
+@kind("run.waiting", "paused", "waits", panels=RUN)
+class RunWaiting(EventKind):
+    """What the run waits for changed, while its state did not; without `wait` it goes on."""
+
+    wait: str = ""
+    detail: str = ""
 
 
 @kind("requirement.extracted", "doc", "requirement", "info")
@@ -109,12 +119,14 @@ class PlanRejected(PlanChanged):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskMoved(EventKind):
-    """The task went from one state to another."""
+    """The task went from one state to another; with `wait`, what it waits for since, with `detail`."""
 
     key: str
     from_: str
     to: str
     reason: str
+    wait: str = ""
+    detail: str = ""
 
 
 @kind("task.queued", "task", "task", "info", panels=TASK)

@@ -9,7 +9,7 @@ from django.db.models import Case, Value, When
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from dashboard import access, dag, prompt_breakdown, stream
+from dashboard import access, dag, prompt_breakdown, stream, time_travel
 from dashboard.pages import page, show
 from dashboard.refusals import local_path
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -63,7 +63,11 @@ def _inspected(run: Run, seq: int) -> dict[str, Any]:
 def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) -> HttpResponse:
     """One run: tasks, stream, inspector. With `seq`, opened at that event."""
     wanted = stream.Filter.read(request.GET) if seq is None else stream.Filter()
-    context: dict[str, Any] = {"wanted": wanted, "seq": seq, **_next(run)}
+    shown = time_travel.moment(run, number(request.GET, "at") if seq is None else None)
+    run = shown.run
+    request.about["run"] = run
+    context: dict[str, Any] = {"wanted": wanted, "seq": seq, "at": shown.at, "head": shown.head}
+    context |= _next(run) if shown.at is None else {}  # what came of it later
     if seq is not None:
         context |= _inspected(run, seq)
     if wanted.is_all:
@@ -78,7 +82,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
             context["older_seq"] = context["older"] * stream.CHUNK
     else:
         before = number(request.GET, "before")
-        found = wanted.apply(stream.events_of(run))
+        found = wanted.apply(stream.events_of(run).filter(seq__lte=run.last_seq))
         page = found.filter(seq__lt=before) if before else found
         rows = list(page.order_by("-seq")[: stream.FILTERED_PAGE])[::-1]
         context |= {
@@ -87,15 +91,15 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
             "before": rows[0].seq if len(rows) == stream.FILTERED_PAGE else None,
         }
     context |= {
-        "totals": runs.totals(run),
-        "tasks": list(stream.tasks_of(run)),
-        "graph": dag.graph_of_run(run),
+        "totals": shown.totals,
+        "tasks": shown.tasks,
+        "graph": dag.graph_of_run(run, shown.tasks),
         "presets": list(stream.PRESETS.items()),
         "agents": stream.AGENTS,
         "families": families(),
         "controls": CONTROLS,
-        "asks": run.approvals.filter(status="pending"),
-        "base_moved": base_branch.base_moved(run),
+        "asks": run.approvals.filter(status="pending") if shown.at is None else [],
+        "base_moved": base_branch.base_moved(run) if shown.at is None else None,
     }
     return show(request, "pages/run.html", context)
 

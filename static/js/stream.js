@@ -317,5 +317,6 @@ document.addEventListener('keydown', (event) => {
 const target = stream.dataset.seq ? el(`e${stream.dataset.seq}`) : null;
 if (target) scrollTo(target.offsetTop - stream.clientHeight / 2);
 setFollow(following);
-tell();
-if (!frozen) { state('reconnecting'); connect(); } else state('off');
+if (stream.dataset.at) bottom();
+else tell();
+if (!frozen) { state('reconnecting'); connect(); } else if (!stream.dataset.at) state('off');

@@ -48,13 +48,20 @@ def usage_of(**which: int) -> UsageTotals:
     columns = ("prompt_tokens", "reused_tokens", "completion_tokens", "seconds")
     rows = Usage.objects.filter(**which).order_by()
     sums: dict[str, Any] = rows.aggregate(calls=Count("pk"), **{name: Sum(name, default=0) for name in columns})
-    speed = sums["completion_tokens"] / sums["seconds"] if sums["seconds"] and sums["completion_tokens"] else None
+    return totals_of(**sums)
+
+
+def totals_of(
+    *, calls: int, prompt_tokens: int, reused_tokens: int, completion_tokens: int, seconds: float
+) -> UsageTotals:
+    """The sums with what is derived from them."""
+    speed = completion_tokens / seconds if seconds and completion_tokens else None
     return {
-        "calls": sums["calls"],
-        "prompt_tokens": sums["prompt_tokens"],
-        "reused_tokens": sums["reused_tokens"],
-        "completion_tokens": sums["completion_tokens"],
-        "tokens": sums["prompt_tokens"] + sums["completion_tokens"],
-        "seconds": round(float(sums["seconds"]), 3),
+        "calls": calls,
+        "prompt_tokens": prompt_tokens,
+        "reused_tokens": reused_tokens,
+        "completion_tokens": completion_tokens,
+        "tokens": prompt_tokens + completion_tokens,
+        "seconds": round(float(seconds), 3),
         "tokens_per_s": round(speed, 2) if speed else None,
     }

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from agents.events.effects import FindingRecorded
+from agents.events.effects import FindingFixed, FindingRecorded
 from agents.events.lifecycle import ApprovalDecided
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, NotAllowed
@@ -60,6 +60,7 @@ def record_findings(
         for row in gone:
             row.state, row.blocks, row.fixed_at = Finding.State.FIXED, False, now
             row.save(update_fields=["state", "blocks", "fixed_at"])
+            _report_fixed(row, attempt, actor)
     present = [known[name] for name in given]
     return sorted(present, key=lambda row: (not row.blocks, row.pk))
 
@@ -77,6 +78,12 @@ def _report(row: Finding, attempt: int, actor: str) -> None:
     summary = f"{row.tool} {row.rule} {row.severity} {row.path}:{row.line} {row.message}"
     found = FindingRecorded(summary=summary, outcome="fail" if row.blocks else "", finding=row.pk, **columns)
     emit(row.task.run_id, found, actor=actor, task_id=row.task_id, attempt=attempt)
+
+
+def _report_fixed(row: Finding, attempt: int, actor: str) -> None:
+    columns = {name: getattr(row, name) for name in ("tool", "rule", "path", "fingerprint")}
+    gone = FindingFixed(summary=f"{row.tool} {row.rule} is gone from {row.path}", finding=row.pk, **columns)
+    emit(row.task.run_id, gone, actor=actor, task_id=row.task_id, attempt=attempt)
 
 
 def dispose(

@@ -112,7 +112,8 @@ def move_task(
         record("task", task.pk, old, str(to), reason=reason, actor=actor)
         kind, outcome = TASK_EVENTS[to]
         text = f"{task.key} {task.title}: {Task.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
-        moved = kind(summary=text, outcome=outcome, key=task.key, from_=str(old), to=str(to), reason=reason)
+        waits = {"wait": changes["wait_reason"], "detail": changes["why_detail"]} if wait else {}
+        moved = kind(summary=text, outcome=outcome, key=task.key, from_=str(old), to=str(to), reason=reason, **waits)
         event = emit(task.run_id, moved, actor=actor, task_id=task.pk)
     vars(task).update(changes)
     return event
@@ -148,7 +149,8 @@ def move_run(run: Run, to: str, *, wait: WaitReason | None = None, reason: str =
         if to == Run.Status.RUNNING and not first:
             kind = RunResumed
         text = f"Run {run.pk}: {Run.Status(to).label.lower()}" + (f" · {reason}" if reason else "")
-        moved = kind(summary=text, outcome=outcome, from_=str(old), to=str(to), reason=reason)
+        waits = {"wait": changes["wait_reason"], "detail": changes["why_detail"]} if wait else {}
+        moved = kind(summary=text, outcome=outcome, from_=str(old), to=str(to), reason=reason, **waits)
         event = emit(run.pk, moved, actor=actor)
         _tell(run, to, wait, event)
     vars(run).update(changes)

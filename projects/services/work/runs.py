@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from agents.engine.waiting import WaitReason
 from agents.events.base import counted
-from agents.events.lifecycle import HumanMessage, RunQueued
+from agents.events.lifecycle import HumanMessage, RunQueued, RunWaiting
 from agents.events.reasoning import Adjudicated
 from agents.planning.graph import plan_order
 from agents.secrets.redaction import redact
@@ -255,7 +255,11 @@ def set_wait(run: Run, reason: WaitReason | None, detail: str = "") -> None:
     """Record what the run waits for, or with None that it goes on; the clock starts when either value changes."""
     new = {"wait_reason": reason or "", "why_detail": clean_line(str(redact(detail)), 300)}
     since = timezone.now() if reason else None
-    Run.objects.filter(pk=run.pk).exclude(**new).update(**new, why_since=since)
+    with transaction.atomic():
+        lock_run(run.pk)
+        if Run.objects.filter(pk=run.pk).exclude(**new).update(**new, why_since=since):
+            text = phrase(new["wait_reason"], new["why_detail"]) or "goes on"
+            emit(run.pk, RunWaiting(summary=text, wait=new["wait_reason"], detail=new["why_detail"]))
     run.refresh_from_db(fields=[*new, "why_since"])
 
 

@@ -1,0 +1,80 @@
+"""The page of a run at one of its events is the page that somebody saw who watched it live."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from projects.models import Run
+from tests.dashboard.story import Story
+from tests.factories import owner_of
+from tests.random_run import Actor
+
+pytestmark = pytest.mark.django_db
+PANELS = {
+    "head": r'<div id="run-status".*?</dl>\s*</div>',
+    "why": r'<span id="run-why">.*?</span>\s*</p>',
+    "tasks": r'<ul class="tasks".*?</ul>',
+    "merged": r'<h2 id="tasks-h">.*?</h2>',
+    "graph": r'<div class="dag".*?</svg>\s*</div>',
+    "rows": r'(?<= data-seq=")\d+',
+}
+
+
+def panels(client: Client, run: Run, query: str = "") -> dict[str, list[str]]:
+    """The panels of the run's page as texts, and the numbers of the rows of its stream."""
+    page = client.get(f"/runs/{run.pk}{query}").content.decode()
+    # A row says the time of its move, an event its own, microseconds later.
+    page = re.sub(r"<time.*?</time>", "<time>", page, flags=re.S)
+    return {name: re.findall(pattern, page, flags=re.S) for name, pattern in PANELS.items()}
+
+
+def test_at_every_tenth_event_the_page_is_what_a_live_viewer_saw(client: Client, enqueued: list[Any]) -> None:
+    def look(run: Run) -> dict[str, list[str]]:
+        client.force_login(owner_of(run.project))
+        return panels(client, run)
+
+    actor = Actor(7, look)
+    for _ in range(90):
+        actor.act()
+    moments = sorted(actor.seen)[:-1]
+    assert len(moments) > 40
+    assert all(actor.seen[moments[-1]].values()), "every panel is found on the page"
+    for seq in [*moments[::10], moments[-1]]:
+        found = panels(client, actor.run, f"?at={seq}")
+        for name, was in actor.seen[seq].items():
+            assert found[name] == was, f"{name} at event {seq}"
+
+
+def test_in_the_past_nothing_can_be_said_or_controlled_and_the_page_leads_back(story: Story, owner: Client) -> None:
+    page = owner.get(f"/runs/{story.run.pk}?at=9").content.decode()
+    assert ">at event 9<" in page
+    assert f'href="/runs/{story.run.pk}">Back to live</a>' in page
+    controls, dock = page.partition('id="controls"')[2].partition("</section>")[0], page.partition('id="dock"')[2]
+    writing = re.findall(r"<button[^>]*>", controls) + re.findall(
+        r'<input[^>]*name="text"[^>]*>|<button[^>]*Send', dock
+    )
+    assert len(writing) > 3
+    assert all("disabled" in one for one in writing)
+    assert "The past cannot be controlled" in controls
+    assert "Go back to live to write to the agents" in dock
+    assert 'data-frozen="1"' in page, "no socket is opened"
+
+
+def test_filters_stay_in_the_past(story: Story, owner: Client) -> None:
+    page = owner.get(f"/runs/{story.run.pk}?at=20&preset=errors").content.decode()
+    rows = [int(seq) for seq in re.findall(PANELS["rows"], page)]
+    assert rows
+    assert max(rows) <= 20
+    presets = page.partition('aria-label="Presets"')[2].partition("</nav>")[0]
+    assert all("at=20" in link for link in re.findall(r'href="[^"]*"', presets))
+
+
+@pytest.mark.parametrize("at", ["0", "-3", "99999999", "x", "9" * 30, "1.5"])
+def test_a_moment_that_never_was_is_now(story: Story, owner: Client, at: str) -> None:
+    page = owner.get(f"/runs/{story.run.pk}?at={at}")
+    assert page.status_code == 200
+    assert b"Back to live" not in page.content
