@@ -10,10 +10,11 @@ from csp.constants import NONCE, NONE, SELF
 
 from agents.llm.registry import model_servers
 from aiswe_site import VERSION as VERSION
-from aiswe_site.configuration import load
+from aiswe_site.configuration import WrongSetting, load
 from aiswe_site.database import SQLITE, database
 from aiswe_site.running.home import keep_database_private, keep_private
 from projects.key_files import kept_key
+from projects.services.insight.prices import parse_model_prices
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 config = load()
@@ -244,6 +245,15 @@ WORKER_CONCURRENCY = config.WORKERS
 LEASE_SECONDS = config.LEASE_SECONDS
 AUDIT_HEADS = config.AUDIT_HEADS
 DEMO_TOKENS_PER_S = config.DEMO_TOKENS_PER_S
+
+# --- what work costs ---
+try:
+    MODEL_PRICES = parse_model_prices(config.MODEL_PRICES)
+except ValueError as wrong:
+    raise WrongSetting(f"AISWE_MODEL_PRICES: {wrong}, like gpt-4o=2.5/1.25/10.") from None
+KWH_PRICE = config.KWH_PRICE
+WATTS = config.WATTS
+WEEK_BUDGET = config.WEEK_BUDGET
 
 LOGGING = {
     "version": 1,

@@ -14,6 +14,7 @@ SECTIONS = {
     "projects": ("project", "requirements", "requirement", "plan", "planning", "preview", "files", "trace"),
     "approvals": ("approval",),
     "runs": ("run", "task", "gate", "finding", "call"),
+    "reports": ("report",),
     "audit": ("audit",),
     "system": ("system", "backups"),
 }

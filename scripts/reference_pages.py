@@ -40,6 +40,7 @@ RIGHTS = {
     "approval.decide": "answer approvals",
     "gate.dispose": "dispose of findings",
     "gate.override": "override severe findings",
+    "report.send": "e-mail and schedule reports",
     "audit.export": "export the audit trail and training data",
 }
 

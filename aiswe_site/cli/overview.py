@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "approvals": ("approvals", "List, show and answer the questions that wait for a person."),
     "ask": ("ask", "Ask where a project's code does something."),
     "history": ("history", "List past and present runs."),
+    "report": ("report", "Show what a week brought, what it cost and what is stuck."),
     "bench": ("bench", "Measure models, or the loop itself, on tasks with known answers."),
     "tests": ("tests", "Write tests for a module until its branches are covered."),
     "gate": ("gate", "Run the review gates on any folder."),

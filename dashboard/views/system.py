@@ -32,6 +32,7 @@ SHORTCUTS = (
     ("g p", "Go to Projects"),
     ("g i", "Go to Approvals"),
     ("g r", "Go to Runs"),
+    ("g w", "Go to Reports"),
     ("g m", "Go to Memory"),
     ("g a", "Go to Audit"),
     ("g s", "Go to System"),

@@ -221,7 +221,8 @@ class Usage(models.Model):
     completion_tokens = models.PositiveIntegerField(default=0)
     seconds = models.FloatField(default=0)
     tokens_per_s = models.FloatField(null=True)
-    at = models.DateTimeField(auto_now_add=True)
+    joules = models.FloatField(null=True, help_text="Energy, where the machine measured it.")
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
         ordering = ["pk"]

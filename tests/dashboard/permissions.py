@@ -124,6 +124,9 @@ TABLE: list[Row] = [
     _any("runs"),
     _any("approvals"),
     _any("audit"),
+    _any("reports"),
+    _any("report-weekly"),
+    _any("report-csv"),
     _any("memory"),
     Row(
         "lesson-switch", "POST", NOBODY, 404, ("no-such-lesson",), {"to": "off"}, but=NO_LESSON

@@ -40,6 +40,9 @@ PAGES = {
     "approval": "/approvals/{approval}",
     "audit of all": "/audit",
     "audit": "/audit/{run}",
+    "reports": "/reports",
+    "weekly report": "/reports/weekly",
+    "weekly report of a quiet week": "/reports/weekly?week=2020-W05",
     "system": "/system",
     "shortcuts": "/keys",
     "notifications": "/account/notifications",
@@ -141,7 +144,14 @@ def test_keys_lead_through_the_site(site: Site, story: dict[str, Any], window: C
     page = window("/")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
-    for key, path in (("r", "/runs"), ("i", "/approvals"), ("a", "/audit"), ("s", "/system"), ("p", "/")):
+    for key, path in (
+        ("r", "/runs"),
+        ("w", "/reports"),
+        ("i", "/approvals"),
+        ("a", "/audit"),
+        ("s", "/system"),
+        ("p", "/"),
+    ):
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(site.url + path)

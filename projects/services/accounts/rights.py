@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
 
 from projects.errors import NotAllowed
 from projects.models import Membership, Project
@@ -14,7 +15,7 @@ Person: TypeAlias = "User | AnonymousUser"
 
 VERBS: dict[str, frozenset[str]] = {
     Role.MANAGER: frozenset(
-        {"project.view", "project.edit", "member.edit", "run.start", "run.control", "approval.decide"}
+        {"project.view", "project.edit", "member.edit", "run.start", "run.control", "approval.decide", "report.send"}
     ),
     Role.ARCHITECT: frozenset(
         (
@@ -42,6 +43,16 @@ def roles_of(user: Person, project: Project) -> list[str]:
     if not (user.is_authenticated and user.is_active):
         return []
     return list(Membership.objects.filter(project=project, user=user).values_list("role", flat=True))
+
+
+def projects_where(user: Person, verb: str) -> QuerySet[Project]:
+    """The projects in which the user may do `verb`: all of them for a superuser."""
+    if not (user.is_authenticated and user.is_active):
+        return Project.objects.none()
+    if user.is_superuser:
+        return Project.objects.all()
+    roles = Membership.objects.filter(user_id=user.pk, role__in=roles_that_may(verb))
+    return Project.objects.filter(pk__in=roles.values("project"))
 
 
 def can(user: Person, project: Project, verb: str) -> bool:

@@ -29,14 +29,16 @@ def record_usage(
     model: str,
     task_id: int | None = None,
     tokens_per_s: float | None = None,
+    joules: float | None = None,
     **counts: float,
 ) -> Usage:
     """Count one model call; a call with the same `key` in the run is counted once.
 
-    `counts` are prompt_tokens, reused_tokens, completion_tokens and seconds.
+    `counts` are prompt_tokens, reused_tokens, completion_tokens and seconds; `joules` is measured energy.
     """
     values: dict[str, Any] = {name: max(0, value) for name, value in counts.items()}
     values |= {"task_id": task_id, "role": role[:20], "model": model[:120], "tokens_per_s": tokens_per_s}
+    values["joules"] = joules
     return Usage.objects.get_or_create(run_id=run_id, key=key[:160], defaults=values)[0]
 
 

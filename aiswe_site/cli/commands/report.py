@@ -1,0 +1,75 @@
+"""aiswe report: what a week brought and what it cost."""
+
+from __future__ import annotations
+
+import click
+
+from aiswe_site.cli import django, output
+
+
+@click.group()
+def command() -> None:
+    """Show what a week brought, what it cost and what is stuck."""
+
+
+@command.command()
+@click.option("--week", default="", metavar="WEEK", help="A week like 2026-W48; this one by default.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the costs as CSV.")
+@django.project_option
+@django.as_option
+@output.json_option
+def weekly(week: str, as_csv: bool, slug: str, user: str) -> int:
+    """Show the weekly report: headline, what needs you, delivered, stuck, cost per requirement, measures.
+
+    Exit code 1 when its rows do not add up to the ledger.
+    """
+    django.start()
+    from django.utils import timezone
+
+    from projects.models import Project
+    from projects.services.insight.attention import waiting_for
+    from projects.services.insight.report import weekly_report
+    from projects.services.insight.weeks import Week
+
+    person, now = django.acting_user(user), timezone.now()
+    projects = Project.objects.visible_to(person)
+    if slug:
+        projects = projects.filter(pk=django.project(slug).pk)
+    asked = Week.parse(week) if week else Week.of(now)
+    needs = waiting_for(person, now, projects.values_list("pk", flat=True) if slug else None)
+    report = weekly_report(projects, asked, now=now, needs=needs)
+    if as_csv:
+        click.echo(report.csv(), nl=False)
+        return 0 if report.adds_up else 1
+
+    def people() -> None:
+        output.say(f"{report.headline}.\nWeek {report.week.number}, {report.week.days}")
+        output.say(report.lede)
+        for title, lines in (
+            ("Needs you", [f"{one.project.name}: {one.title}" for one in report.needs]),
+            ("Delivered", [f"{project.name}: {name}" for project, names in report.delivered.items() for name in names]),
+            ("Stuck", [f"{task.run.project.name}: {task.key} {task.title}: {task.why}" for task in report.stuck]),
+        ):
+            output.say("\n".join([f"\n{title}", *(f"  {line}" for line in lines or ["–"])]))
+        rows = [{"name": f"{row.project.slug} {row.key or '–'}", **row.cells} for row in report.rows]
+        columns: dict[str, output.Column] = {
+            "Requirement": "name",
+            "Tokens": "tokens",
+            "Model s": "seconds",
+            "kWh": "kwh",
+            "Energy": "energy",
+            "API": "api",
+            "People min": "minutes",
+            "Cost": "money",
+        }
+        output.records([*rows, {"name": "all", **report.sum.cells}], columns)
+        output.say("\n".join(report.notes))
+        measures: dict[str, output.Column] = {
+            "Measure": lambda one: one.name,
+            "This week": lambda one: one.shown,
+            "Target": lambda one: one.target or "none set",
+            "n": lambda one: one.n,
+        }
+        output.records(report.measures, measures)
+
+    return output.answer(report.document(), people, ok=report.adds_up)

@@ -1,0 +1,85 @@
+"""Reports: what the agents did in a week, what it cost, and how well they did it."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard import access
+from dashboard.pages import page, show
+from dashboard.requests import AuthenticatedHttpRequest
+from projects.models import Project, Task
+from projects.services.insight.attention import waiting_for
+from projects.services.insight.cost_rows import CostRow
+from projects.services.insight.report import WeeklyReport, weekly_report
+from projects.services.insight.weeks import Week
+
+MOST_TASKS = 200  # of the table of costs
+
+
+def report_of(request: AuthenticatedHttpRequest) -> tuple[WeeklyReport, Project | None]:
+    """The report that the address asks for, of the person's projects; and the project when it is of one alone."""
+    now, projects, only = timezone.now(), access.visible(Project, request.user), None
+    if slug := request.GET.get("project"):
+        projects = projects.filter(slug=slug)
+        only = projects.first()
+        if only is None:
+            raise Http404("No such project.")
+    week = Week.parse(request.GET["week"]) if request.GET.get("week") else Week.of(now)
+    needs = waiting_for(request.user, now, None if only is None else [only.pk])
+    recording = True if request.GET.get("recordings") else None
+    return weekly_report(projects, week, now=now, needs=needs, recording=recording), only
+
+
+@page("GET")
+def weekly(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """One week on one page, fit for print."""
+    report, only = report_of(request)
+    around = {"before": report.week.shifted(-1), "after": report.week.shifted(1)}
+    choices = access.visible(Project, request.user).order_by("name")[:200]
+    context = {"report": report, "only": only, "choices": choices, "this_week": Week.of(report.as_of), **around}
+    return show(request, "pages/report_weekly.html", context)
+
+
+@page("GET")
+def weekly_csv(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """The costs of a week as CSV."""
+    report, only = report_of(request)
+    response = HttpResponse(report.csv(), content_type="text/csv; charset=utf-8")
+    name = f"costs-{report.week}{f'-{only.slug}' if only else ''}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+GROUPS = ("task", "project", "week")
+
+
+@page("GET")
+def index(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """The measures with the cases behind them, and what work cost by task, project and week."""
+    report, only = report_of(request)
+    group = request.GET.get("by") if request.GET.get("by") in GROUPS else GROUPS[0]
+    context = {"report": report, "only": only, "group": group, "groups": GROUPS, "rows": _rows(report, str(group))}
+    return show(request, "pages/reports.html", context)
+
+
+def _rows(report: WeeklyReport, group: str) -> list[CostRow]:
+    """The week's costs by task or project, or those of the last weeks; the key of a row is its address."""
+    if group == "week":
+        weeks = [(f"{reverse('report-weekly')}?week={one.week}", str(one.week), one.bill) for one in report.trend[::-1]]
+        return [CostRow(report.sum.project, where, name, bill, report.prices) for where, name, bill in weeks]
+    names = {one.pk: one for one in report.projects}
+    if group == "project":
+        return [
+            CostRow(names[pk], reverse("project", args=[pk]), names[pk].name, bill, report.prices)
+            for pk, bill in sorted(report.by_project.items(), key=lambda one: -one[1].tokens)
+        ]
+    tasks = Task.objects.select_related("run__project").in_bulk([pk for pk in report.by_task if pk is not None])
+    found = []
+    for pk, bill in sorted(report.by_task.items(), key=lambda one: -one[1].tokens)[:MOST_TASKS]:
+        task = tasks.get(pk) if pk is not None else None
+        name = f"{task.run.project.name}: {task.key} {task.title}" if task else "No task: planning and tests on request"
+        where = reverse("task", args=[task.pk]) if task else ""
+        found.append(CostRow(task.run.project if task else report.sum.project, where, name, bill, report.prices))
+    return found

@@ -1,0 +1,326 @@
+"""What a manager judges the agents by: each measure with its definition, how many cases it rests on, and those cases.
+
+Under ten cases there is no percentage and no p90, but the counts: a rate of three tasks says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from projects.models import Approval, Attempt, Finding, Project, Task, Usage
+from projects.services.insight.costs import Bill, Feature
+from projects.services.insight.prices import PriceList
+
+ENOUGH = 10  # cases for a percentage or a p90
+RESOLVED_PERCENT, CORRECTED_PERCENT = 80, 60
+COST_TARGET = Decimal("0.50")
+REPAIR_S = 600
+TOKENS_PER_S = 30  # SWE-NFR-01
+
+
+class EndedTask(NamedTuple):
+    """A task that was merged, escalated or skipped; `touched`: a person answered, decided, noted or retried."""
+
+    task: int
+    name: str
+    project: int
+    at: datetime
+    merged: bool
+    touched: bool
+
+
+class TaskFailure(NamedTuple):
+    """A task whose tests failed, from its first failed try to the next that passed; `over`: no try can follow."""
+
+    task: int
+    name: str
+    project: int
+    failed_at: datetime
+    passed_at: datetime | None
+    touched: bool
+    over: bool
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the repair took."""
+        return (self.passed_at - self.failed_at).total_seconds() if self.passed_at else None
+
+
+class DeliveredFeature(NamedTuple):
+    """A requirement of which all tasks are merged, since the last of them was."""
+
+    feature: Feature
+    at: datetime
+
+
+class Case(NamedTuple):
+    """One row behind a measure."""
+
+    task: int | None  # the task whose page shows it
+    name: str
+    value: str
+    counts: bool = True  # for the measure
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of a time."""
+
+    key: str
+    name: str
+    shown: str  # "84 %", or under ten cases "7 of 9"; "–" without any
+    n: int
+    definition: str
+    target: str = ""
+    met: bool | None = None  # None: no target, or not enough to say
+    value: float | None = None  # for charts
+    cases: Sequence[Case] = ()
+
+
+@dataclass(frozen=True)
+class WeekFacts:
+    """What happened in a time, as read by `facts_of`."""
+
+    ended: Sequence[EndedTask]
+    failures: Sequence[TaskFailure]
+    delivered: Sequence[DeliveredFeature]
+    speeds: Sequence[tuple[datetime, float]]  # tokens per second of each call
+
+    def between(self, start: datetime, end: datetime) -> WeekFacts:
+        """Those of a part of the time. A failure counts when it began."""
+        return WeekFacts(
+            [one for one in self.ended if start <= one.at < end],
+            [one for one in self.failures if start <= one.failed_at < end],
+            [one for one in self.delivered if start <= one.at < end],
+            [one for one in self.speeds if start <= one[0] < end],
+        )
+
+
+def facts_of(projects: QuerySet[Project], start: datetime, end: datetime, *, recording: bool) -> WeekFacts:
+    """What happened in projects from `start` up to but without `end`; in recordings, or in real runs."""
+    mine = Task.objects.filter(run__project__in=projects, run__recording=recording)
+    people = Exists(Approval.objects.filter(task=OuterRef("pk"), decided_by__isnull=False)) | Exists(
+        Finding.objects.filter(task=OuterRef("pk"), decided_by__isnull=False)
+    )
+    mine = mine.annotate(touched=people | ~Q(note="") | Q(generation__gt=1))
+    over = [Task.Status.MERGED, Task.Status.ESCALATED, Task.Status.SKIPPED]
+    ended = mine.filter(status__in=over, finished_at__gte=start, finished_at__lt=end).order_by("finished_at")
+    columns = ("pk", "key", "title", "run__project_id", "finished_at", "status", "touched")
+    speeds = Usage.objects.filter(
+        run__project__in=projects, run__recording=recording, at__gte=start, at__lt=end, completion_tokens__gt=0
+    )
+    return WeekFacts(
+        [
+            EndedTask(pk, f"{key} {title}", project, at, status == Task.Status.MERGED, touched)
+            for pk, key, title, project, at, status, touched in ended.values_list(*columns)
+            if at is not None
+        ],
+        _failures(mine, start, end),
+        delivered_in(projects, start, end, recording=recording),
+        [
+            (at, float(told or written / seconds))
+            for at, told, written, seconds in speeds.values_list("at", "tokens_per_s", "completion_tokens", "seconds")
+            if told or seconds
+        ],
+    )
+
+
+def _failures(tasks: QuerySet[Task], start: datetime, end: datetime) -> list[TaskFailure]:
+    failed = Attempt.objects.filter(
+        task=OuterRef("pk"), outcome=Attempt.Outcome.FAILED, finished_at__gte=start, finished_at__lt=end
+    )
+    hit = {task.pk: task for task in tasks.filter(Exists(failed)).select_related("run")}
+    tries = Attempt.objects.filter(task__in=tasks.filter(Exists(failed)), finished_at__isnull=False)
+    by_task: dict[int, list[tuple[str, datetime]]] = defaultdict(list)
+    for pk, outcome, at in tries.order_by("task_id", "number").values_list("task_id", "outcome", "finished_at"):
+        if at is not None:
+            by_task[pk].append((outcome, at))
+    found = []
+    for pk, rows in by_task.items():
+        task = hit[pk]
+        first = next(at for outcome, at in rows if outcome == Attempt.Outcome.FAILED)
+        if not start <= first < end:
+            continue  # it began before
+        passed = next((at for outcome, at in rows if outcome == Attempt.Outcome.PASSED and at > first), None)
+        over = task.status in (*Task.SETTLED, Task.Status.ESCALATED)
+        name, touched = f"{task.key} {task.title}", bool(getattr(task, "touched", False))
+        found.append(TaskFailure(pk, name, task.run.project_id, first, passed, touched, over))
+    return sorted(found, key=lambda one: one.failed_at)
+
+
+def delivered_in(
+    projects: QuerySet[Project], start: datetime, end: datetime, *, recording: bool
+) -> list[DeliveredFeature]:
+    """The requirements whose last open task was merged in the time, by the newest run that worked on them then."""
+    busy = Task.objects.filter(
+        run__project__in=projects, run__recording=recording, finished_at__gte=start, finished_at__lt=end
+    )
+    pairs = Task.requirements.through.objects.filter(task__run__in=busy.order_by().values("run"))
+    rows: dict[Feature, dict[int, list[tuple[str, datetime | None]]]] = defaultdict(lambda: defaultdict(list))
+    columns = ("task__run__project_id", "requirement__key", "task__run_id", "task__status", "task__finished_at")
+    for project, key, run, status, at in pairs.values_list(*columns):
+        rows[Feature(project, key)][run].append((status, at))
+    found = []
+    for feature, runs in rows.items():
+        tasks = runs[max(runs)]
+        moments = [at for status, at in tasks if status == Task.Status.MERGED and at is not None]
+        if len(moments) == len(tasks) and start <= max(moments) < end:
+            found.append(DeliveredFeature(feature, max(moments)))
+    return sorted(found, key=lambda one: (one.at, one.feature))
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that this share of the values does not exceed."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def _rate(key: str, name: str, target: int, cases: Sequence[Case], definition: str) -> Measure:
+    n, hits = len(cases), sum(case.counts for case in cases)
+    share = 100 * hits / n if n else None
+    enough = share is not None and n >= ENOUGH
+    shown = f"{share:.0f} %" if enough else f"{hits} of {n}" if n else "–"
+    definition = f"{definition}: {hits} of {n}" if n else definition
+    met = share > target if enough and share is not None else None
+    return Measure(key, name, shown, n, definition, f"over {target} %", met, share, cases)
+
+
+def minutes(seconds: float) -> str:
+    """A duration as a report says it: 12 s, 4 min 12 s, 2 h 10 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def dollars(amount: Decimal | None, *, places: int = 2) -> str:
+    """Money; cents only where they say something, "–" where it is not known."""
+    if amount is None:
+        return "–"
+    small = 0 < amount < Decimal("0.01")
+    return f"${amount:,.4f}" if small else f"${amount:,.{places}f}"
+
+
+def _repair_time(failures: Iterable[TaskFailure]) -> Measure:
+    fixed = [one for one in failures if one.seconds is not None]
+    times = [one.seconds or 0.0 for one in fixed]
+    cases = [Case(one.task, one.name, minutes(one.seconds or 0.0)) for one in fixed]
+    definition = "from a task's first failing test run to the next that passes"
+    name, target = "Failure to fix, median", "under 10 min"
+    if not times:
+        return Measure("repair", name, "–", 0, definition, target)
+    median = statistics.median(times)
+    last = (
+        f"p90 {minutes(percentile(times, 0.9))}"
+        if len(times) >= ENOUGH
+        else f"slowest {minutes(max(times))}; a p90 is given from n = {ENOUGH}"
+    )
+    met = median < REPAIR_S if len(times) >= ENOUGH else None
+    return Measure("repair", name, minutes(median), len(times), f"{definition}; {last}", target, met, median, cases)
+
+
+def _speed(speeds: Sequence[tuple[datetime, float]]) -> Measure:
+    values = [speed for _, speed in speeds]
+    definition = "generated tokens by seconds of each call, as the model's server told, else by the time of the call"
+    if not values:
+        return Measure("speed", "Model speed, median", "–", 0, definition, "at least 30 tokens/s")
+    median = statistics.median(values)
+    met = median >= TOKENS_PER_S if len(values) >= ENOUGH else None
+    shown = f"{median:.0f} tokens/s"
+    return Measure("speed", "Model speed, median", shown, len(values), definition, "at least 30 tokens/s", met, median)
+
+
+def _per_feature(
+    delivered: Sequence[DeliveredFeature], costs: dict[Feature, Bill], prices: PriceList, names: dict[Feature, str]
+) -> list[Measure]:
+    bills = [(one.feature, costs.get(one.feature, Bill())) for one in delivered]
+    n = len(bills)
+    moneys = [bill.money(prices) for _, bill in bills]
+    known = [money for money in moneys if money is not None]
+    tokens = sum(bill.tokens for _, bill in bills)
+    words = [names.get(feature, feature.key) for feature, _ in bills]
+    if n and len(known) == n:
+        average = sum(known, Decimal(0)) / n
+        shown, met = dollars(average), average < COST_TARGET
+        value: float | None = float(average)
+        what = "energy and tokens"
+        values = [dollars(money) for money in known]
+    else:
+        shown, met, value = (f"{tokens // n:,} tokens" if n else "–"), None, (tokens / n if n else None)
+        what = "tokens, since a price is missing,"
+        values = [f"{bill.tokens:,} tokens" for _, bill in bills]
+    cases = [
+        Case(None, f"{feature.key} {word}", cost) for (feature, _), word, cost in zip(bills, words, values, strict=True)
+    ]
+    cost = Measure(
+        "cost",
+        "Cost per delivered feature",
+        shown,
+        n,
+        f"all {what} of the delivered requirements since work on them began ÷ their number",
+        "under $0.50",
+        met if n >= ENOUGH else None,
+        value,
+        cases,
+    )
+    spent = [float(bill.human_minutes) for _, bill in bills]
+    own = [Case(None, case.name, f"{time:.1f} min") for case, time in zip(cases, spent, strict=True)]
+    average_time = sum(spent) / n if n else None
+    shown = f"{average_time:.1f} min" if average_time is not None else "–"
+    definition = (
+        "from a question to a person's answer, each at most 10 min: an upper bound, since other work in between "
+        "counts too; of the delivered requirements ÷ their number"
+    )
+    return [cost, Measure("people", "Minutes of people per feature", shown, n, definition, "", None, average_time, own)]
+
+
+def measures_of(
+    facts: WeekFacts, costs: dict[Feature, Bill], prices: PriceList, names: dict[Feature, str] | None = None
+) -> list[Measure]:
+    """All measures of a time. `costs` are those of the delivered features since they began."""
+    ended = [
+        Case(
+            one.task,
+            one.name,
+            "not merged" if not one.merged else "a person was asked" if one.touched else "merged",
+            one.merged and not one.touched,
+        )
+        for one in facts.ended
+    ]
+    failed = [
+        Case(
+            one.task,
+            one.name,
+            "not fixed" if one.passed_at is None else "fixed with a person" if one.touched else "fixed",
+            one.passed_at is not None and not one.touched,
+        )
+        for one in facts.failures
+        if one.passed_at is not None or one.over
+    ]
+    return [
+        _rate(
+            "resolved",
+            "Resolved without a person",
+            RESOLVED_PERCENT,
+            ended,
+            "tasks merged without a person's answer, note or retry ÷ tasks merged, escalated or skipped",
+        ),
+        _rate(
+            "corrected",
+            "Failures repaired by the agents",
+            CORRECTED_PERCENT,
+            failed,
+            "tasks with failing tests that passed later without a person ÷ all that passed or ended",
+        ),
+        *_per_feature(facts.delivered, costs, prices, names or {}),
+        _repair_time(facts.failures),
+        _speed(facts.speeds),
+    ]

@@ -1,0 +1,84 @@
+"""Reports: what a manager sees of a week, and of whose projects."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.dashboard.story import Story
+from tests.factories import make_user
+from tests.projects.services.insight.year import WEEK, set_prices, tell_year
+
+pytestmark = pytest.mark.django_db
+WEEKLY = f"/reports/weekly?week={WEEK}"
+
+
+@pytest.fixture
+def manager(settings, client: Client, enqueued) -> Client:
+    set_prices(settings)
+    client.force_login(tell_year().project.created_by)
+    return client
+
+
+def test_a_week_is_one_page_with_the_figures_computed_by_hand(manager: Client) -> None:
+    text = manager.get(WEEKLY).content.decode()
+    assert "Two requirements delivered for $0.03" in text
+    assert "adds up to the ledger" in text
+    for figure in ("14,500", "2,001", "1,201", "17,702", "0.010*", "$0.03", "9.0"):
+        assert figure in text
+    order = [text.index(f">{title}<") for title in ("Needs you", "Delivered", "Stuck", "Cost per feature", "Measures")]
+    assert order == sorted(order)
+
+
+def test_the_csv_has_a_line_for_each_requirement(manager: Client) -> None:
+    answer = manager.get(f"/reports/weekly.csv?week={WEEK}")
+    assert answer["Content-Disposition"] == f'attachment; filename="costs-{WEEK}.csv"'
+    lines = answer.content.decode().splitlines()
+    assert [line.split(",")[2] for line in lines] == ["requirement", "FR-01", "FR-02", ""]
+
+
+def test_a_week_that_cannot_be_read_is_refused(manager: Client) -> None:
+    for week in ("soon", "2026-W54", "0000-W01"):
+        answer = manager.get(f"/reports/weekly?week={quote(week)}")
+        assert answer.status_code == 422
+        assert "like 2026-W48" in answer.content.decode()
+
+
+def test_nobody_sees_the_costs_of_projects_of_others(manager: Client) -> None:
+    manager.force_login(make_user("eve"))
+    assert "14,500" not in manager.get(WEEKLY).content.decode()
+    assert manager.get(f"{WEEKLY}&project=clinic").status_code == 404
+    assert "FR-01" not in manager.get(f"/reports/weekly.csv?week={WEEK}").content.decode()
+
+
+def test_the_rows_behind_a_measure_lead_to_its_tasks(manager: Client) -> None:
+    for group in ("task", "project", "week"):
+        text = manager.get(f"/reports?week={WEEK}&by={group}").content.decode()
+        assert "a person was asked" in text
+        assert "17,702" in text or group == "task"
+
+
+def test_pages_take_the_same_number_of_queries_whatever_there_is(manager: Client) -> None:
+    owner = make_user("bob")
+    for path in (WEEKLY, f"/reports?week={WEEK}"):
+        manager.force_login(owner)
+        tell_year(f"One {path}", owner)
+        manager.get(path)
+        with CaptureQueriesContext(connection) as few:
+            manager.get(path)
+        for number in range(3):
+            tell_year(f"More {path} {number}", owner)
+        with CaptureQueriesContext(connection) as many:
+            manager.get(path)
+        assert len(many) == len(few), path
+
+
+def test_a_story_in_work_has_a_report(story: Story, client: Client) -> None:
+    client.force_login(story.owner)
+    text = client.get("/reports/weekly").content.decode()
+    assert "Install httpx" in text
+    assert "is stuck" in text
