@@ -42,7 +42,8 @@ def _page_of(request: AuthenticatedHttpRequest, rows: QuerySet[Numbered]) -> tup
 
 def _page(request: AuthenticatedHttpRequest, run: Run, report: object = None) -> HttpResponse:
     wanted = stream.Filter.read(request.GET)
-    rows, before = _page_of(request, wanted.apply(stream.events_of(run)))
+    whole = stream.events_of(run).defer(None).defer("blobs")  # with payloads: what is in doubt is read from them
+    rows, before = _page_of(request, wanted.apply(whole))
     context = {
         "rows": rows,
         "wanted": wanted,

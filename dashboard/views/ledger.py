@@ -26,9 +26,8 @@ def _page(request: AuthenticatedHttpRequest, run: Run, task: Task | None) -> Htt
         "more": calls[-1].usage.seq if len(calls) == ledger.MOST else None,
     }
     if task is None:
-        context["tasks"] = [
-            {"task": one, "total": usage.usage_of(task_id=one.pk)} for one in run.tasks.order_by("ordinal")
-        ]
+        totals = usage.usage_by_task(run.pk)
+        context["tasks"] = [{"task": one, "total": totals[one.pk]} for one in run.tasks.order_by("ordinal")]
     return show(request, "pages/ledger.html", context)
 
 

@@ -143,8 +143,7 @@ def _calls(usages: QuerySet[Event], *, wanted: set[int]) -> list[LedgerCall]:
     rows = list(usages.order_by("seq"))
     keys = [stem + end for row in rows if (stem := _stem(row)) for end in ("", ":compacted")]
     beside = {row.key: row for row in Event.objects.filter(run_id=rows[0].run_id, key__in=keys)} if rows else {}
-    blobs: dict[str, Blob] = {}
-    made: list[LedgerCall] = []
+    made: list[tuple[LedgerCall, list[LedgerCall]]] = []
     earlier: dict[tuple[int | None, str], list[LedgerCall]] = {}
     for row in rows:
         thought, compacted = beside.get(_stem(row)), beside.get(f"{_stem(row)}:compacted")
@@ -152,12 +151,10 @@ def _calls(usages: QuerySet[Event], *, wanted: set[int]) -> list[LedgerCall]:
         call = replace(call, prompt=_shas(call.thought))
         before = earlier.setdefault((row.task_id, row.role), [])
         if row.pk in wanted:
-            missing = {sha for one in (call, *before) for sha in one.prompt} - blobs.keys()
-            blobs |= Blob.objects.in_bulk(list(missing))
-            cut = _cut(compacted) if compacted else None
-            made.append(_with_reuse(replace(call, cut=cut), before, blobs))
+            made.append((replace(call, cut=_cut(compacted) if compacted else None), before[:]))
         before.append(call)
-    return made
+    blobs = Blob.objects.in_bulk(list({sha for call, before in made for one in (call, *before) for sha in one.prompt}))
+    return [_with_reuse(call, before, blobs) for call, before in made]
 
 
 def _stem(usage: Event) -> str:

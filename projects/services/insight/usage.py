@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
 from typing import Any, TypedDict
 
 from django.db.models import Count, Sum
 
 from projects.models import Usage
+
+SUMS = {
+    "calls": Count("pk"),
+    **{name: Sum(name, default=0) for name in ("prompt_tokens", "reused_tokens", "completion_tokens", "seconds")},
+}
 
 
 class UsageTotals(TypedDict):
@@ -47,10 +54,15 @@ def usage_of(**which: int) -> UsageTotals:
 
     tokens_per_s is generated tokens by the seconds of their calls; None when nothing ran.
     """
-    columns = ("prompt_tokens", "reused_tokens", "completion_tokens", "seconds")
-    rows = Usage.objects.filter(**which).order_by()
-    sums: dict[str, Any] = rows.aggregate(calls=Count("pk"), **{name: Sum(name, default=0) for name in columns})
-    return totals_of(**sums)
+    return totals_of(**Usage.objects.filter(**which).order_by().aggregate(**SUMS))
+
+
+def usage_by_task(run_id: int) -> defaultdict[int | None, UsageTotals]:
+    """The same for every task of a run at once; None stands for the calls that belong to no task."""
+    rows = Usage.objects.filter(run_id=run_id).order_by().values("task_id").annotate(**SUMS)
+    found: defaultdict[int | None, UsageTotals] = defaultdict(partial(totals_of, **dict.fromkeys(SUMS, 0)))
+    found.update({row.pop("task_id"): totals_of(**row) for row in rows})
+    return found
 
 
 def totals_of(
