@@ -13,6 +13,7 @@ import pytest
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from tests.dashboard.story import CODE, Story, add_code, tell
+from tests.factories import make_requirement
 
 pytestmark = pytest.mark.django_db
 
@@ -89,3 +90,17 @@ def test_one_task_is_taken_over_into_a_checkout_of_ones_own(
     code, found = answer(capsys, "project", "take", story.project.slug, "T-01", str(other))
     assert (code, found["applied"]) == (1, False)
     assert answer(capsys, "project", "take", story.project.slug, "T-02", str(mine))[0] == 2
+
+
+def test_the_trace_is_a_table_json_or_csv(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    slug = story.project.slug
+    code, found = answer(capsys, "trace", slug)
+    rows = {row["requirement"]: row for row in found["rows"]}
+    assert (code, found["at"], rows["FR-02"]["state"]) == (0, "main", "in work")
+    assert "tests/test_todos.py:4 test_add" in rows["FR-01"]["tests"]
+    assert run(["trace", slug, "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("requirement,author_id,")
+    assert run(["trace", slug]) == 0
+    assert "FR-01" in capsys.readouterr().out
+    make_requirement(story.document, "X-1")
+    assert run(["trace", slug, "--csv"]) == 1, "something is missing"
