@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import markdown as md
-from dashboard import places, prompt_breakdown, states, stream
+from dashboard import places, prompt_breakdown, queue, states, stream
 from dashboard import text as safe
 from projects.models.project import Role
 from projects.services.accounts import rights
@@ -29,6 +29,7 @@ register.filter("part", prompt_breakdown.words_of)
 register.filter("share", prompt_breakdown.share_of)
 register.filter("look", states.look_of_state)
 register.filter("sentence", places.sentence)
+register.filter("decision_address", queue.address_of)
 
 
 @register.filter

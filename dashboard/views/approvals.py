@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.db.models import Count
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from dashboard import access, dag, diffs, text
+from dashboard import access, dag, diffs, queue, text
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
-from projects.errors import BadInput, StaleVersion
+from dashboard.weaknesses import Weakness, weaknesses_of
+from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Blob, Event, Plan
 from projects.services.audit.vocabulary import FileChanged, Thought
 from projects.services.work import approvals
@@ -24,16 +27,64 @@ CODE_FILES = 10  # files of a question whose code is shown
 @page("GET")
 def inbox(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The queue; its length is the badge's number, from the same query."""
-    waiting = approvals.pending_for(request.user)
+    waiting = list(queue.waiting_for(request.user).annotate(behind=Count("task__unblocks")))
+    kinds = Counter(row.kind for row in waiting)
     decided = access.visible(Approval, request.user).exclude(status=Approval.Status.PENDING)
-    context = {"pending": waiting, "decided": decided.order_by("-decided_at")[:10]}
+    context = {
+        "pending": waiting,
+        "together": [(kind, kind.label.lower(), kinds[kind]) for kind in queue.BULK if kinds[kind] > 1],
+        "decided": decided.select_related("decided_by").order_by("-decided_at")[:10],
+    }
     return show(request, "pages/approvals.html", context, part="inbox")
+
+
+@page("GET POST")
+def together(request: AuthenticatedHttpRequest, kind: str) -> HttpResponse:
+    """Several questions of one kind, answered with one form; each answer is recorded by itself."""
+    if kind not in queue.BULK:
+        raise Http404("Questions of this kind are answered one by one.")
+    rows = list(queue.waiting_for(request.user).filter(kind=kind))
+    if request.method == "GET":
+        return show(request, "pages/approvals_together.html", {"pending": rows, "kind": Approval.Kind(kind).label})
+    answer, reason = _answer(request)
+    picked = [row for row in rows if str(row.pk) in request.POST.getlist("approval")]
+    gone = len(set(request.POST.getlist("approval"))) - len(picked)
+    if not picked and not gone:
+        raise BadInput("Pick at least one question.")
+    done = 0
+    for row in picked:
+        try:
+            approvals.decide(row, by=request.user, yes=answer == "yes", reason=reason)
+            done += 1
+        except LostRace:
+            gone += 1
+    if gone:
+        messages.warning(request, f"Decided elsewhere meanwhile: {gone}. Your answer to these does not count.")
+    if done:
+        messages.success(request, f"{'Approved' if answer == 'yes' else 'Rejected'}: {done}.")
+    return queue.after_decision(request)
+
+
+def _answer(request: AuthenticatedHttpRequest) -> tuple[str, str]:
+    answer = request.POST.get("answer", "")
+    if answer not in ("yes", "no"):
+        raise BadInput("Choose Approve or Reject.")
+    return answer, request.POST.get("reason", "").strip()[:4_000]
 
 
 def _plan_of(approval: Approval) -> Plan | None:
     if approval.kind != Approval.Kind.PLAN:
         return None
     return approval.project.plans.filter(content_hash=approval.subject).first()
+
+
+def _weakness_of(approval: Approval) -> Weakness | None:
+    """What a second person is asked about."""
+    if approval.task is None or "finding" not in approval.payload:
+        return None
+    wanted = approval.payload["finding"]
+    found = weaknesses_of(approval.task)
+    return next((one for one in found if wanted in [row.pk for row in one.findings]), None)
 
 
 def _asked_code(approval: Approval) -> dict[str, Any]:
@@ -70,23 +121,24 @@ def _blob(event: Event | None, name: str) -> str:
 def decide(request: AuthenticatedHttpRequest, approval: Approval) -> HttpResponse:
     """One approval: what, why, what happens on yes and no; then the next one."""
     plan = _plan_of(approval)
+    if request.method == "GET" and (address := queue.address_of(approval)) != request.path:
+        return redirect(address)
     if request.method == "POST":
-        answer, reason = request.POST.get("answer"), request.POST.get("reason", "").strip()[:4_000]
-        if answer not in ("yes", "no"):
-            raise BadInput("Choose Approve or Reject.")
+        answer, reason = _answer(request)
         try:
             approvals.decide(approval, by=request.user, yes=answer == "yes", reason=reason)
         except StaleVersion as refusal:
             if plan is None:
                 raise
             return conflict(request, plan, refusal)
-        upcoming = approvals.pending_for(request.user).exclude(pk=approval.pk).first()
         messages.success(request, f"{'Approved' if answer == 'yes' else 'Rejected'}: {approval.title}")
-        return redirect("approval", upcoming.pk) if upcoming else redirect("approvals")
+        return queue.after_decision(request, approval=approval)
     context = {
         "run": approval.run,
         "plan": plan,
         "asked": _asked_code(approval),
+        "weakness": _weakness_of(approval),
+        "next_up": queue.next_for(request.user, approval=approval),
         "graph": dag.graph_of(plan) if plan else None,
     }
     return show(request, "pages/approval.html", context)

@@ -1,31 +1,28 @@
-"""One task: its attempts, tests, diff, findings and log; and its security gate."""
+"""One task: its attempts, tests, diff, findings and log, and what a person can do about it."""
 
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth import get_user_model
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
 from dashboard import best, diffs, stream
-from dashboard.forms import DispositionForm
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.weaknesses import SEVERITY
 from projects.errors import BadInput
-from projects.models import Attempt, Event, Finding, Task
+from projects.models import Attempt, Event, Task
 from projects.services.audit.vocabulary import (
     AttemptRepeated,
     AttemptTakenBack,
     CoverageMeasured,
     DiagnosisMade,
-    GateJudged,
 )
 from projects.services.insight import usage
 from projects.services.planning import projects
-from projects.services.work import findings, tasks
+from projects.services.work import tasks
 
 LIMITS = {name: projects.LIMITS[name].label for name in projects.PER_TASK}
-SEVERITY = {"CRITICAL": 0, "HIGH": 1, "ERROR": 1, "MEDIUM": 2, "WARNING": 2, "LOW": 3, "INFO": 4}
 LOG_ROWS = 200
 
 
@@ -64,7 +61,7 @@ def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     return show(request, "pages/task.html", context)
 
 
-def _annotate(row: Attempt | Finding, **values: object) -> None:
+def _annotate(row: Attempt, **values: object) -> None:
     """Give a row attributes that only its page shows."""
     for name, value in values.items():
         setattr(row, name, value)
@@ -141,63 +138,3 @@ def skip(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     tasks.skip_task(task, by=request.user, reason=reason)
     messages.success(request, f"{task.key} is skipped.")
     return redirect("task", task.pk)
-
-
-def _verdict(task: Task, open_findings: list[Finding]) -> dict[str, object]:
-    """The gate's answer in one sentence, with its rule."""
-    event = Event.objects.filter(task=task, type=GateJudged.type).order_by("-seq").first()
-    blocking = [f for f in open_findings if f.blocks and not f.disposition]
-    if blocking:
-        worst = blocking[0]
-        state, words = "blocked", f"Blocked: {worst.tool} {worst.rule} is {worst.severity}."
-    elif event is None:
-        state, words = "queued", "Not scanned yet. A change that was not scanned has not passed."
-    else:
-        state, words = "blocked" if event.outcome == "fail" else "passed", event.summary
-    return {"state": state, "words": words, "event": event}
-
-
-@page("GET", Task)
-def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
-    """What the scanners said about a task's change, and what people decided."""
-    found = sorted(
-        task.findings.select_related("decided_by", "seconded_by"),
-        key=lambda f: (f.state == "fixed", SEVERITY.get(f.severity.upper(), 5)),
-    )
-    for row in found:
-        _annotate(row, severe=findings.is_severe(row), form=DispositionForm(auto_id=f"f{row.pk}-%s"))
-    context = {
-        "found": found,
-        "verdict": _verdict(task, [f for f in found if f.state != "fixed"]),
-    }
-    return show(request, "pages/gate.html", context)
-
-
-@page("POST", Finding)
-def dispose(request: AuthenticatedHttpRequest, finding: Finding) -> HttpResponse:
-    """Decide about a finding, with a reason and an expiry."""
-    form = DispositionForm(request.POST)
-    if not form.is_valid():
-        missing = ", ".join(form.errors)
-        raise BadInput(f"The decision is incomplete: {missing}. A reason and a number of days (1-365) are needed.")
-    second = None
-    if name := form.cleaned_data["second"]:
-        second = get_user_model().objects.filter(username=name, is_active=True).first()
-        if second is None:
-            raise BadInput(f"There is no user {name!r} who could be the second person.")
-    findings.dispose(
-        finding,
-        by=request.user,
-        disposition=form.cleaned_data["disposition"],
-        reason=form.cleaned_data["reason"],
-        expires_at=form.expires_at(),
-        second=second,
-    )
-    finding.refresh_from_db()
-    kept = "The decision is recorded with your name and its expiry date."
-    waits = (
-        f"Not decided yet: a {finding.severity} finding waits for {name or 'a second person'} to say yes under "
-        "Approvals."
-    )
-    messages.success(request, kept if finding.disposition else waits)
-    return redirect("gate", finding.task_id)

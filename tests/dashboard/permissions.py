@@ -123,6 +123,8 @@ TABLE: list[Row] = [
     _any("project-import", "POST", 422),
     _any("runs"),
     _any("approvals"),
+    _any("approvals-together", args=("package",)),
+    _any("approvals-together", "POST", 422, args=("package",), data={"answer": "yes"}),
     _any("audit"),
     _any("reports"),
     _any("report-weekly"),
@@ -206,6 +208,7 @@ TABLE: list[Row] = [
     _do("task-retry", DEVELOPERS, "stuck", note="again"),
     _do("task-skip", DEVELOPERS, "stuck", reason="later"),
     _see("gate", "stuck"),
+    _do("gate", DEVELOPERS, "stuck", note="again"),
     _do("finding-dispose", frozenset({"security", "root"}), "finding", **DISPOSED),  # a HIGH one
     _see("approval", "approval"),
     _do("approval", DECIDERS, "approval", answer="yes"),

@@ -23,6 +23,18 @@ DIFF = """diff --git a/app/todos.py b/app/todos.py
 +        raise ValueError("a to-do needs a title")
 """
 
+RUN_DIFF = """diff --git a/app/run.py b/app/run.py
+new file mode 100644
+index 0000000..{blob}
+--- /dev/null
++++ b/app/run.py
+@@ -0,0 +1,4 @@
++import subprocess
++
++def run(command: str) -> int:
++    return subprocess.call({argument}, shell=True)
+"""
+
 
 @dataclass
 class Story:
@@ -40,6 +52,15 @@ class Story:
     waiting_plan: Plan
 
 
+SHELL = {
+    "severity": "HIGH",
+    "confidence": "HIGH",
+    "cwe": "CWE-78",
+    "path": "app/run.py",
+    "line": 4,
+    "message": "subprocess call with shell=True",
+    "remediation": "Pass the command as a list.",
+}
 NEEDS = {"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"], "T-04": ["T-02", "T-03"]}
 
 
@@ -61,21 +82,20 @@ def tell(owner: Any = None, name: str = "Todo API") -> Story:
     found = findings.record_findings(
         stuck,
         [
+            {**SHELL, "tool": "bandit", "rule": "B602", "fingerprint": "f" * 64},
+            {**SHELL, "tool": "semgrep", "rule": "py-shell", "confidence": "MEDIUM", "fingerprint": "e" * 64},
             {
+                **SHELL,
                 "tool": "bandit",
-                "rule": "B602",
-                "severity": "HIGH",
-                "confidence": "HIGH",
-                "cwe": "CWE-78",
-                "path": "app/run.py",
-                "line": 3,
-                "message": "subprocess call with shell=True",
-                "remediation": "Pass the command as a list.",
-                "fingerprint": "f" * 64,
-            }
+                "rule": "B404",
+                "severity": "LOW",
+                "line": 1,
+                "message": "Imports subprocess",
+                "fingerprint": "d" * 64,
+            },
         ],
         attempt=2,
-        blocking={"f" * 64},
+        blocking={"f" * 64, "e" * 64},
     )
     approval = approval_requests.ask(
         project,
@@ -207,7 +227,7 @@ def _struggle(run: Run, task: Task) -> None:
             outcome="failed",
             tests=failed,
             branch_coverage=71.5,
-            diff=DIFF,
+            diff=DIFF + RUN_DIFF.format(blob=str(number) * 7, argument=("command", "f'{command} -v'")[number - 1]),
             error_signature="a" * 64,
         )
     attempts.judge_diagnosis(task, number=2, outcome="refuted")
@@ -275,3 +295,26 @@ def second_version(story: Story) -> Plan:
     return plans.edit_plan(
         plan, content=content, by=owner_of(plan.project), comment="smaller", base_hash=plan.content_hash
     )
+
+
+def ask_gate(story: Story) -> Approval:
+    """Have the security gate ask about the third task, whose change has the findings of the escalated one."""
+    task = story.run.tasks.get(key="T-03")
+    attempts.start_attempt(task, number=1, strategy="first")
+    diff = RUN_DIFF.format(blob="1" * 7, argument="command")
+    attempts.finish_attempt(task, number=1, outcome="rejected", diff=diff, tests={"passed": 4, "failed": 0})
+    rows = [{**SHELL, "tool": "bandit", "rule": "B602", "fingerprint": "1" * 64}]
+    findings.record_findings(task, rows, attempt=1, blocking={"1" * 64})
+    asked = approval_requests.ask(
+        story.project,
+        kind="gate",
+        subject="T-03#1:" + "1" * 12,
+        title="T-03 failed the security gate",
+        run=story.run,
+        task=task,
+        why="HIGH bandit B602",
+        on_yes="The gate runs again with what you decided about each finding.",
+        on_no="The task is escalated.",
+    )
+    tasks.move_task(task, "needs_you")
+    return asked

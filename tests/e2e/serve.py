@@ -133,6 +133,15 @@ def do_code(megabytes: int = 0) -> dict[str, Any]:
     return {"commit": commit, "tokens": made}
 
 
+def do_gate() -> dict[str, Any]:
+    """A question of the security gate in a project of its own."""
+    from tests.dashboard.story import ask_gate, tell
+
+    story = tell(KEPT[0].owner, "Clinic")
+    asked = ask_gate(story)
+    return {"task": asked.task_id, "approval": asked.pk}
+
+
 def do_finish(whole: bool = False) -> dict[str, Any]:
     """End the build of the story."""
     from projects.engine.paths import repository_of

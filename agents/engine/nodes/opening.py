@@ -43,7 +43,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         tests_go="" if is_coder else tests_folder(state, ctx),
         installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
         removable=removable(state, ctx, [path for path in (*files, *nearest) if is_test(path) != is_coder]),
-        note=Material(task.get("note", ""), {Source.PERSON} if task.get("note") else ()),
+        note=_note(task),
         lessons=lessons_text(state["memory"]["lessons"]),
         failing=_failing(ctx, {*files, *nearest}, about),
         tests=more.get("tests", ""),
@@ -66,6 +66,13 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     long = [path for path, text in own.items() if is_long(text, path) or path in shown.parts]
     labels = {"task": task["key"], "approach": state["counters"]["approach"], "step": step}
     return [system, as_turn("user", message(existing=joined(existing), long=long), **labels)]
+
+
+def _note(task: Mapping[str, Any]) -> Material:
+    """What a person added. Code and findings that it quotes are in fences which name their source."""
+    note = task.get("note", "")
+    quoted = {one for one in (Source.MODEL, Source.TOOLS) if f"from={one}" in note}
+    return Material(note, {Source.PERSON, *quoted} if note else ())
 
 
 def about_of(task: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from projects.errors import NotAllowed
 from projects.models import Membership, Project
@@ -62,6 +62,12 @@ def can(user: Person, project: Project, verb: str) -> bool:
     if user.is_superuser:
         return True
     return any(verb in VERBS.get(role, frozenset()) for role in roles_of(user, project))
+
+
+def people_who_may(project: Project, verb: str) -> QuerySet[User]:
+    """Everybody whom can() answers yes for in this project, administrators included."""
+    members = Q(memberships__project=project, memberships__role__in=roles_that_may(verb))
+    return User.objects.filter(members | Q(is_superuser=True), is_active=True).distinct().order_by("username")
 
 
 def require_administrator(user: Person, what: str) -> None:

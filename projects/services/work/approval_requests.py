@@ -106,8 +106,10 @@ def close_approval(approval: Approval, status: str, *, by: Any = None, reason: s
             lock_run(approval.run_id)
         rows = Approval.objects.filter(pk=approval.pk, status=Approval.Status.PENDING)
         if not rows.update(status=status, reason=clean_reason, decided_at=now, decided_by=by):
-            current = Approval.objects.filter(pk=approval.pk).first()
-            raise LostRace(f"“{approval.title}” was {current.get_status_display().lower() if current else 'removed'}.")
+            now_is = Approval.objects.filter(pk=approval.pk).select_related("decided_by").first()
+            who = f" by {now_is.decided_by.get_username()}" if now_is and now_is.decided_by else ""
+            word = now_is.get_status_display().lower() if now_is else "removed"
+            raise LostRace(f"Decided elsewhere: “{approval.title}” was {word}{who}. Your answer does not count.")
         if approval.run_id is not None:
             word = Approval.Status(status).label.lower()
             decided = ApprovalDecided(

@@ -25,6 +25,12 @@ from projects.services.work.queue import enqueue
 SECOND_PERSON = Q(kind=Approval.Kind.GATE, payload__has_key="disposition")
 
 
+def is_gate_question(approval: Approval) -> bool:
+    """Whether the security gate asks what becomes of a task's findings; other gate questions are about other things."""
+    named = approval.task is not None and approval.subject.startswith(f"{approval.task.key}#")
+    return named and approval.kind == Approval.Kind.GATE and not is_second(approval)
+
+
 def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Approval:
     """Answer a question once; of two answers at the same moment one wins.
 
@@ -39,6 +45,9 @@ def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Appr
         _decide_plan(approval, by=by, yes=yes, reason=reason)
     else:
         _check_second(approval, by)
+        if yes and is_gate_question(approval) and approval.task and (left := findings.undecided(approval.task)):
+            some = f"{left[0].tool} {left[0].rule}" + (f" and {len(left) - 1} more" if len(left) > 1 else "")
+            raise BadInput(f"Approve opens when what blocks is decided: {some} still blocks {approval.task.key}.")
         with transaction.atomic():
             if approval.run_id is not None:
                 lock_run(approval.run_id)

@@ -14,8 +14,8 @@ from agents.events.effects import FindingFixed, FindingRecorded
 from agents.events.lifecycle import ApprovalDecided
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, NotAllowed
-from projects.models import Approval, Finding, Task
-from projects.services.accounts.rights import can, require
+from projects.models import Approval, Finding, Project, Task
+from projects.services.accounts.rights import can, people_who_may, require
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.work.approval_requests import ask, close_questions
@@ -26,6 +26,9 @@ DISPOSITIONS = ("accepted", "false_positive", "wont_fix", "override")
 SEVERE = ("HIGH", "ERROR", "CRITICAL")
 LINES = {"tool": 30, "rule": 160, "severity": 10, "confidence": 10, "cwe": 20, "path": 400}  # characters
 MAX_LIFE = timedelta(days=366)
+# What stands in for the second person where a project has nobody else who may override its gates.
+ALONE_REASON = 30  # characters
+ALONE_LIFE = timedelta(days=30)
 
 
 def record_findings(
@@ -33,14 +36,16 @@ def record_findings(
 ) -> list[Finding]:
     """Bring the task's findings to what the scanners say now; returns those present, blocking ones first.
 
-    Known by fingerprint: present before = OLD, absent now = FIXED, back again = NEW. Running it twice for one attempt
-    changes nothing. Each newly found one is an event of the stream. A disposition holds until it expires.
+    Known by fingerprint: present before = OLD, absent now = FIXED, back again = NEW. A weakness that nobody decided on
+    and whose line was only rewritten keeps its row: it is not fixed. Running it twice for one attempt changes nothing.
+    Each newly found one is an event of the stream. A disposition holds until it expires.
     """
     given = {clean_line(str(item["fingerprint"]), 64): item for item in findings}
     now = timezone.now()
     with transaction.atomic():
         lock_run(task.run_id)
         known = {row.fingerprint: row for row in Finding.objects.filter(task=task)}
+        rewritten = _rename_rewritten(known, given)
         for fingerprint, item in given.items():
             row = known.get(fingerprint)
             fresh = row is None or row.state == Finding.State.FIXED
@@ -54,7 +59,7 @@ def record_findings(
             row.blocks = fingerprint in blocking and not still_holds(row, now)
             row.save()
             known[fingerprint] = row
-            if fresh:
+            if fresh or fingerprint in rewritten:
                 _report(row, attempt, actor)
         gone = [row for name, row in known.items() if name not in given and row.state != Finding.State.FIXED]
         for row in gone:
@@ -63,6 +68,30 @@ def record_findings(
             _report_fixed(row, attempt, actor)
     present = [known[name] for name in given]
     return sorted(present, key=lambda row: (not row.blocks, row.pk))
+
+
+def _rename_rewritten(known: dict[str, Finding], given: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Give open findings whose line was rewritten their new fingerprints, which are returned.
+
+    The same tool reports the same rule in the same file, as often as before or more: the weakness is still there. What
+    a person decided on is never carried over to other code.
+    """
+    fixed, undecided = Finding.State.FIXED, [row for row in known.values() if not row.disposition]
+    gone = [row for row in undecided if row.state != fixed and row.fingerprint not in given]
+    renamed: set[str] = set()
+    for fingerprint, item in given.items():
+        same = {name: clean_line(str(item.get(name) or ""), LINES[name]) for name in ("tool", "rule", "path")}
+        alike = [row for row in gone if all(getattr(row, name) == value for name, value in same.items())]
+        if fingerprint in known or not alike:
+            continue
+        line = int(item.get("line") or 0)
+        nearest = min(alike, key=lambda row: abs(row.line - line))
+        gone.remove(nearest)
+        del known[nearest.fingerprint]
+        nearest.fingerprint = fingerprint
+        known[fingerprint] = nearest
+        renamed.add(fingerprint)
+    return renamed
 
 
 def _fill(row: Finding, item: Mapping[str, Any]) -> None:
@@ -99,7 +128,8 @@ def dispose(
 
     For a severe finding (HIGH, ERROR, CRITICAL) every decision lets the change pass the gate. So it takes the right
     gate.override, an expiry at most a year ahead, and a second person who agrees: the decision is asked as an approval
-    of kind gate (of `second` alone when given) and holds once that is approved. Until then the finding blocks.
+    of kind gate (of `second` alone when given) and holds once that is approved. Until then the finding blocks. Where
+    nobody else could agree, a reason of at least ALONE_REASON characters and an expiry within ALONE_LIFE stand in.
     Raises NotAllowed and BadInput.
     """
     project = finding.task.run.project
@@ -119,7 +149,10 @@ def dispose(
     if severe and second is not None and not can(second, project, "gate.override"):
         raise NotAllowed(f"{second.get_username()} may not override gates in {project.name}.")
     clean_reason = clean_text(str(redact(reason)), 4_000)
-    if severe:
+    alone = severe and second is None and not seconds_for(project, by)
+    if alone:
+        _check_alone(clean_reason, expires_at)
+    if severe and not alone:
         _ask_second(finding, by, disposition, clean_reason, expires_at, second)
     else:
         apply_disposition(finding, by=by, disposition=disposition, reason=clean_reason, expires_at=expires_at)
@@ -130,6 +163,29 @@ def dispose(
 def is_severe(finding: Finding) -> bool:
     """Whether deciding about the finding takes two people."""
     return finding.severity.upper() in SEVERE
+
+
+def seconds_for(project: Project, first: User) -> list[str]:
+    """Names of the people who could agree, as the second person, to what `first` decides about a severe finding."""
+    others = people_who_may(project, "gate.override").exclude(pk=first.pk)
+    return list(others.values_list("username", flat=True))
+
+
+def _check_alone(reason: str, expires_at: datetime | None) -> None:
+    if len(reason.strip()) < ALONE_REASON:
+        raise BadInput(
+            f"Nobody else may override gates here, so a reason of at least {ALONE_REASON} characters stands in for the "
+            "second person."
+        )
+    if expires_at is None or expires_at > timezone.now() + ALONE_LIFE:
+        raise BadInput(f"Decided by one person alone, it lasts {ALONE_LIFE.days} days at most.")
+
+
+def undecided(task: Task) -> list[Finding]:
+    """Findings that block the task's change and that no decision in force is about."""
+    now = timezone.now()
+    rows = Finding.objects.filter(task=task, blocks=True).exclude(state=Finding.State.FIXED)
+    return [row for row in rows if not still_holds(row, now)]
 
 
 def _ask_second(
@@ -181,6 +237,7 @@ def apply_disposition(
             blocks=False,
         )
         names = by.get_username() + (f" and {second.get_username()}" if second else "")
+        names += " alone" if is_severe(finding) and not second else ""
         decided = ApprovalDecided(
             summary=f"{names}: {finding.tool} {finding.rule} is {disposition.replace('_', ' ')} · {reason}",
             role="user",

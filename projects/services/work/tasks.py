@@ -23,6 +23,7 @@ from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 
 DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
+NOTE_CHARS = 8_000  # of what people add to a task
 STUCK = (Task.Status.ESCALATED, Task.Status.CANCELLED)
 
 
@@ -117,7 +118,7 @@ def again(task: Task, *, actor: str, note: str = "") -> None:
     allowed = (Task.Status.ESCALATED, Task.Status.NEEDS_YOU, Task.Status.SKIPPED)
     if task.status not in allowed:
         raise IllegalMove(f"{task.key} is {task.status}: only an escalated, waiting or skipped task can be retried.")
-    clean_note = clean_text(str(redact(note)), 4_000)
+    clean_note = clean_text(str(redact(note)), NOTE_CHARS)
     with transaction.atomic():
         run = _open_run(task)
         close_questions("the task is tried again", task=task)

@@ -1,0 +1,152 @@
+"""The gate page: one card a weakness, its code, its decision; sending back and approving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from dashboard import weaknesses
+from projects.models import Approval, Finding, Task
+from projects.services.work import approvals
+from tests.dashboard.story import Story, ask_gate
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_two_scanners_on_one_weakness_are_one_card(page: Callable[..., str], story: Story) -> None:
+    text = page("gate", story.stuck.pk)
+    assert text.count("1 weakness, found by 2 scanners") == 1
+    assert "HIGH, confidence HIGH (bandit);" in text
+    assert "HIGH, confidence MEDIUM (semgrep)" in text
+    assert text.count('<section class="weak"') == 2, "the third is another weakness"
+
+
+def test_the_code_around_the_line_is_shown_and_the_line_marked(page: Callable[..., str], story: Story) -> None:
+    text = page("gate", story.stuck.pk)
+    assert 'class="hit"' in text
+    assert '<mark>    <span class="tk">return</span> subprocess.call(' in text
+    assert "Pass the command as a list." in text
+
+
+def test_a_line_that_is_not_kept_is_named_as_such(page: Callable[..., str], story: Story) -> None:
+    Finding.objects.update(path="app/other.py")
+    text = page("gate", story.stuck.pk)
+    assert "its code is not shown" in text
+    assert "app/other.py:4" in text
+
+
+def test_what_was_tried_has_the_change_of_each_try(story: Story) -> None:
+    first, second, *_ = weaknesses.tries_of(list(story.stuck.attempts.all()))
+    assert first.counts == "+6 −1"
+    assert second.counts == "+1 −1"
+    assert (first.same, second.same) == (False, True)
+
+
+def test_sending_back_is_the_focused_button_and_names_its_number(page: Callable[..., str], story: Story) -> None:
+    text = " ".join(page("gate", story.stuck.pk).split())
+    assert "data-send autofocus>Send back with 1 finding</button>" in text.replace("> Send", ">Send").replace(
+        "g </b", "g</b"
+    )
+
+
+def test_sent_back_the_task_is_tried_again_and_the_next_decision_opens(owner: Client, story: Story) -> None:
+    data = {f"f{story.finding.pk}-disposition": "fix", f"f{story.finding.pk}-reason": "Use a list."}
+    answer = owner.post(reverse("gate", args=[story.stuck.pk]), data, follow=True)
+    story.stuck.refresh_from_db()
+    assert story.stuck.status == "ready"
+    assert "Use a list." in story.stuck.note
+    assert "Imports subprocess" not in story.stuck.note, "a lesser finding is left unless it is picked"
+    assert answer.redirect_chain[-1][0] == reverse("approval", args=[story.approval.pk])
+    assert "Next: Install httpx" in answer.content.decode()
+
+
+def test_approve_is_shut_with_its_reason_until_what_blocks_is_decided(page: Callable[..., str], story: Story) -> None:
+    asked = ask_gate(story)
+    text = " ".join(page("gate", asked.task_id).split())
+    assert "Approve opens when 1 weakness that blocks is fixed" in text
+    assert 'aria-describedby="approve-help" disabled>Approve: scan T-03 again</button>' in text
+    Finding.objects.filter(task=asked.task_id).update(disposition="accepted", reason="r", blocks=False)
+    text = " ".join(page("gate", asked.task_id).split())
+    assert "Nothing undecided blocks." in text
+    assert "then T-04 can start" in text
+
+
+def test_a_shut_approve_is_refused_by_the_service_too(owner: Client, story: Story) -> None:
+    asked = ask_gate(story)
+    assert owner.post(reverse("approval", args=[asked.pk]), {"answer": "yes"}).status_code == 422
+    asked.refresh_from_db()
+    assert asked.status == Approval.Status.PENDING
+
+
+def test_a_question_of_the_gate_opens_with_its_evidence(owner: Client, story: Story) -> None:
+    asked = ask_gate(story)
+    answer = owner.get(reverse("approval", args=[asked.pk]))
+    assert answer["Location"] == reverse("gate", args=[asked.task_id])
+    inbox = owner.get(reverse("approvals")).content.decode()
+    assert f'href="{reverse("gate", args=[asked.task_id])}"' in inbox, "one click from the inbox"
+    assert inbox.index("T-03 failed the security gate") < inbox.index("Install httpx"), "riskiest first"
+
+
+def test_a_weakness_is_decided_once_for_all_its_scanners(story: Story, client: Client) -> None:
+    client.force_login(make_user("sue", role="security", project=story.project))
+    key = f"f{story.finding.pk}"
+    data = {f"{key}-disposition": "accepted", f"{key}-days": "7"}
+    data[f"{key}-reason"] = "The command is a constant of this module, and stays one."
+    client.post(reverse("finding-dispose", args=[story.finding.pk]), data)
+    rows = story.stuck.findings.filter(line=4)
+    assert [row.disposition for row in rows] == ["accepted", "accepted"]
+
+
+def test_a_second_person_is_named_only_where_one_exists(story: Story, client: Client) -> None:
+    sue = make_user("sue", role="security", project=story.project)
+    client.force_login(sue)
+    text = " ".join(client.get(reverse("gate", args=[story.stuck.pk])).content.decode().split())
+    assert "stand in for the second person" in text
+    assert "Ask the second person" not in text
+    make_user("tom", role="security", project=story.project)
+    text = " ".join(client.get(reverse("gate", args=[story.stuck.pk])).content.decode().split())
+    assert "a second person: tom" in text
+    assert "Ask the second person" in text
+
+
+def test_a_fixed_weakness_is_counted_as_fixed(page: Callable[..., str], story: Story) -> None:
+    story.stuck.findings.update(state="fixed", blocks=False)
+    text = page("gate", story.stuck.pk)
+    assert "Nothing blocks T-02" in text
+    assert "no scanner" in text
+
+
+def test_hostile_words_of_a_scanner_are_text(page: Callable[..., str], story: Story) -> None:
+    Finding.objects.update(message="<img src=x onerror=alert(1)>")
+    assert "<img src=x" not in page("gate", story.stuck.pk)
+
+
+def test_several_of_one_kind_are_decided_with_one_form_each_by_itself(owner: Client, story: Story) -> None:
+    from projects.services.work import approval_requests
+
+    more = [
+        approval_requests.ask(story.project, kind="package", subject=name, title=f"Install {name}", run=story.run)
+        for name in ("attrs", "rich")
+    ]
+    assert reverse("approvals-together", args=["package"]) in owner.get(reverse("approvals")).content.decode()
+    approvals.decide(more[1], by=story.owner, yes=False, reason="no")
+    data = {"approval": [story.approval.pk, more[0].pk, more[1].pk], "answer": "yes"}
+    text = owner.post(reverse("approvals-together", args=["package"]), data, follow=True).content.decode()
+    assert "Decided elsewhere meanwhile: 1" in text
+    assert [Approval.objects.get(pk=row.pk).status for row in (story.approval, *more)] == [
+        "approved",
+        "approved",
+        "rejected",
+    ]
+    assert story.run.events.filter(type="approval.decided").count() == 3
+    assert owner.get(reverse("approvals-together", args=["gate"])).status_code == 404
+
+
+def test_a_task_that_is_at_work_is_not_sent_back(owner: Client, story: Story) -> None:
+    Task.objects.filter(pk=story.stuck.pk).update(status="running")
+    assert "Nothing here waits for a decision" in owner.get(reverse("gate", args=[story.stuck.pk])).content.decode()
+    assert owner.post(reverse("gate", args=[story.stuck.pk])).status_code == 409
