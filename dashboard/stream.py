@@ -15,10 +15,11 @@ from django.db.models import Count, Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils.html import strip_spaces_between_tags
 
+from dashboard import run_graph
 from dashboard.requests import words
 from dashboard.text import one_line
 from projects.models import Event, Run, Task
-from projects.services.audit.vocabulary import Preset, Urgency, families, look_of, types_in
+from projects.services.audit.vocabulary import Preset, TaskAdded, Urgency, families, look_of, types_in
 from projects.services.work import runs
 
 CHUNK = 100  # rows; the unit the browser loads, drops and caches
@@ -27,6 +28,7 @@ SKIP_AFTER = 2_000  # a reader further behind than this is sent counts first, ro
 FILTERED_PAGE = 300
 
 PRESETS: dict[Preset, str] = {"errors": "Errors", "decisions": "Decisions", "needs": "Needs me"}
+RUN_PANELS = ("run_status", "run_why", "run_counts")
 AGENTS = ("planner", "tester", "coder", "reviewer", "runtime", "user")
 
 
@@ -142,8 +144,12 @@ def _touched(run: Run, rows: list[Event]) -> str:
     if moved:
         parts += [render_to_string("partials/task_item.html", {"task": t}) for t in tasks_of(run).filter(pk__in=moved)]
     if any("run" in look_of(row.type).panels for row in rows):
-        parts.append(render_to_string("partials/run_status.html", {"run": run, "totals": runs.totals(run)}))
-        parts.append(render_to_string("partials/run_why.html", {"run": run}))
+        tasks = list(tasks_of(run))
+        context = {"run": run, "totals": runs.totals(run), "tasks": tasks}
+        context["graph"] = run_graph.graph_of_run(run, tasks)
+        parts += [render_to_string(f"partials/{name}.html", context) for name in RUN_PANELS]
+        if any(row.type == TaskAdded.type for row in rows):
+            parts.append(render_to_string("partials/run_graph.html", context))
     return "".join(parts)
 
 

@@ -77,6 +77,53 @@ def layout(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cards in columns and rows. `edges`: from, to, and the cells that a long edge passes on its way."""
+
+    cells: dict[str, tuple[int, int]]
+    edges: list[tuple[str, str, list[tuple[int, int]]]]
+
+
+def grid(nodes: Sequence[str], edges: Iterable[tuple[str, str]], top: Sequence[str] = ()) -> Grid:
+    """Place `nodes` by column and row; the chain `top` is the first row, which nothing else uses."""
+    keys = list(dict.fromkeys(nodes))
+    if not keys:
+        return Grid({}, [])
+    number = {key: index for index, key in enumerate(keys)}
+    pairs = list(dict.fromkeys((number[a], number[b]) for a, b in edges if a in number and b in number and a != b))
+    depth, drawn_back = _depths(len(keys), pairs)
+    net, routes = _net(len(keys), depth, [p for p in pairs if p not in drawn_back])
+    _reduce_crossings(net)
+    chain = [number[key] for key in top if key in number]
+    first = {*chain}.union(*(routes.get(pair, ()) for pair in pairwise(chain)))
+    rows = _rows(net, first)
+    return Grid(
+        {key: (depth[i], rows[i]) for key, i in number.items()},
+        [
+            (keys[a], keys[b], [(depth[a] + 1 + k, rows[i]) for k, i in enumerate(routes.get((a, b), ()))])
+            for a, b in pairs
+        ],
+    )
+
+
+def _rows(net: _Net, first: set[int]) -> list[int]:
+    """The row of every card and lane: as near to its neighbours on the left as the order of its layer allows."""
+    rows = [0] * len(net.left)
+    start = 1 if first else 0
+    most = max(sum(node not in first for node in layer) for layer in net.layers)
+    for layer in net.layers:
+        others = [node for node in layer if node not in first]
+        below = start
+        for node in others:
+            near = [rows[other] for other in net.left[node]]
+            rows[node] = max(below, round(sum(near) / len(near)) if near else below)
+            below = rows[node] + 1
+        for place, node in enumerate(reversed(others)):
+            rows[node] = min(rows[node], start + most - 1 - place)
+    return rows
+
+
 def _depths(count: int, pairs: list[tuple[int, int]]) -> tuple[list[int], set[tuple[int, int]]]:
     """The layer of every node, and the edges that close a circle (they are drawn, but do not count)."""
     after: list[list[int]] = [[] for _ in range(count)]

@@ -88,7 +88,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "newest": versions.first(),
             "before": before,
             "changes": changes,
-            "graph": dag.graph_of_run(run)
+            "graph": dag.graph_of(plan, tasks={task.key: task for task in run.tasks.all()})
             if run
             else dag.graph_of(plan, {change.key: change.kind for change in changes} if before else None),
             "entries": entries,

@@ -9,7 +9,7 @@ from django.db.models import Case, Value, When
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from dashboard import access, dag, prompt_breakdown, stream, time_travel
+from dashboard import access, prompt_breakdown, run_graph, stream, time_travel
 from dashboard.pages import page, show
 from dashboard.refusals import local_path
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -27,6 +27,7 @@ CONTROLS = (
     ("resume", "Resume", "paused failed"),
     ("stop", "Stop", "queued running needs_you paused failed"),
 )
+VIEWS = {"graph": "Graph", "list": "List"}
 NEEDS = ("needs_you", "failed", "paused")
 
 
@@ -67,7 +68,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
     run = shown.run
     request.about["run"] = run
     context: dict[str, Any] = {"wanted": wanted, "seq": seq, "at": shown.at, "head": shown.head}
-    context |= _next(run) if shown.at is None else {}  # what came of it later
+    context |= {"view": _view(request, run)} | (_next(run) if shown.at is None else {})  # what came of it later
     if seq is not None:
         context |= _inspected(run, seq)
     if wanted.is_all:
@@ -92,8 +93,10 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         }
     context |= {
         "totals": shown.totals,
-        "tasks": shown.tasks,
-        "graph": dag.graph_of_run(run, shown.tasks),
+        "tasks": run_graph.listed(shown.tasks),
+        "chosen": next((task for task in shown.tasks if task.key == wanted.task), None),
+        "graph": run_graph.graph_of_run(run, shown.tasks, chosen=wanted.task, layer=number(request.GET, "layer")),
+        "views": list(VIEWS.items()),
         "presets": list(stream.PRESETS.items()),
         "agents": stream.AGENTS,
         "families": families(),
@@ -102,6 +105,11 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         "base_moved": base_branch.base_moved(run) if shown.at is None else None,
     }
     return show(request, "pages/run.html", context)
+
+
+def _view(request: AuthenticatedHttpRequest, run: Run) -> str:
+    """Which view of a run is asked for: the graph unless another is named."""
+    return request.GET.get("view", "") if request.GET.get("view") in VIEWS else "graph"
 
 
 def _next(run: Run) -> dict[str, Any]:

@@ -87,12 +87,16 @@ export function localTimes(/** @type {ParentNode} */ root) {
 }
 
 // Graph: one tab stop, arrows along edges and within a column.
-for (const graph of document.querySelectorAll('.dag')) {
+export function arrowKeys(/** @type {Element} */ graph) {
   const nodes = /** @type {SVGAElement[]} */ ([...graph.querySelectorAll('a.node')]);
   const edges = [...graph.querySelectorAll('.edge')];
   const attr = (/** @type {Element} */ el, /** @type {string} */ name) => el.getAttribute(name) || '';
-  const at = (/** @type {Element} */ n) => [Number(attr(n.children[0], 'x')), Number(attr(n.children[0], 'y'))];
+  const at = (/** @type {Element} */ n) => [Number(attr(n, 'data-x')), Number(attr(n, 'data-y'))];
   const byKey = new Map(nodes.map((n) => [attr(n, 'data-key'), n]));
+  const beside = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ by) => {
+    const [first] = nodes.filter((n) => (at(n)[0] - x) * by > 0).sort((a, b) => (at(a)[0] - at(b)[0]) * by || Math.abs(at(a)[1] - y) - Math.abs(at(b)[1] - y));
+    return first;
+  };
   const stop = (/** @type {SVGAElement} */ node) => {
     for (const other of nodes) other.setAttribute('tabindex', other === node ? '0' : '-1');
   };
@@ -116,8 +120,8 @@ for (const graph of document.querySelectorAll('.dag')) {
     const key = attr(node, 'data-key'), [x, y] = at(node);
     const column = nodes.filter((n) => at(n)[0] === x).sort((a, b) => at(a)[1] - at(b)[1]);
     const next = {
-      ArrowRight: () => byKey.get(attr(edges.find((d) => attr(d, 'data-from') === key) || graph, 'data-to')),
-      ArrowLeft: () => byKey.get(attr(edges.find((d) => attr(d, 'data-to') === key) || graph, 'data-from')),
+      ArrowRight: () => byKey.get(attr(edges.find((d) => attr(d, 'data-from') === key) || graph, 'data-to')) || (edges.length ? null : beside(x, y, 1)),
+      ArrowLeft: () => byKey.get(attr(edges.find((d) => attr(d, 'data-to') === key) || graph, 'data-from')) || (edges.length ? null : beside(x, y, -1)),
       ArrowDown: () => column.find((n) => at(n)[1] > y),
       ArrowUp: () => column.filter((n) => at(n)[1] < y).pop(),
       Home: () => nodes[0],
@@ -128,6 +132,7 @@ for (const graph of document.querySelectorAll('.dag')) {
     next.focus();
   });
 }
+for (const graph of document.querySelectorAll('.dag')) arrowKeys(graph);
 
 copyable(document);
 localTimes(document);

@@ -156,7 +156,7 @@ async function fill(/** @type {number} */ upto) {
   for (const f of waiting.splice(0).sort((a, b) => a.from - b.from)) if (f.from <= last + 1) take(f);
 }
 
-// ---- panels: replaced by id, focus kept; the graph only changes class and word
+// ---- panels: replaced by id, focus kept
 function panels(/** @type {string} */ html) {
   if (!html) return;
   for (const fresh of [...nodes(html).children]) {
@@ -176,21 +176,7 @@ function panels(/** @type {string} */ html) {
         /** @type {HTMLElement} */ (form).hidden = !(/** @type {HTMLElement} */ (form).dataset.when || '').split(' ').includes(now);
       }
     }
-    const data = /** @type {HTMLElement} */ (fresh).dataset;
-    const node = document.querySelector(`.dag [data-task="${fresh.id.slice(1)}"]`);
-    if (node && fresh.id.startsWith('t') && data.icon) {
-      node.setAttribute('class', `node tone-${data.tone}`);
-      node.querySelector('use')?.setAttribute('href', `#i-${data.icon}`);
-      const word = node.querySelector('.w');
-      if (word) {
-        node.setAttribute('aria-label', (node.getAttribute('aria-label') || '').replace(`, ${word.textContent}`, `, ${data.word}`));
-        word.textContent = data.word || '';
-      }
-    }
   }
-  const done = document.querySelectorAll('.tasks [data-word="merged"]').length;
-  const head = document.querySelector('#tasks-h span');
-  if (head && document.querySelector('.tasks')) head.textContent = `${done}/${document.querySelectorAll('.tasks li').length}`;
 }
 
 // ---- words of a model as they come

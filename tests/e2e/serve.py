@@ -110,6 +110,13 @@ def do_story() -> dict[str, Any]:
     }
 
 
+def do_busy(count: int) -> dict[str, Any]:
+    """A build of the owner's in the middle of its work."""
+    from tests.dashboard.busy import busy
+
+    return {"run": busy(KEPT[0].owner, count).pk}
+
+
 def do_code(megabytes: int = 0) -> dict[str, Any]:
     """A repository for the story's project, with as much data as is asked for; and tokens of people for git."""
     import random

@@ -136,14 +136,14 @@ def test_a_task_moves_in_list_and_graph_without_the_cards_moving(
     site: Site, story: dict[str, Any], window: Callable[..., Any]
 ) -> None:
     page = window(f"/runs/{story['run']}")
-    page.locator(".strip summary").click()
     card = page.locator('.dag [data-key="T-03"]')
     before = card.bounding_box()
     number = int(str(card.get_attribute("data-task")))
     site.do("move", task=number, to="merged")
     expect(page.locator(f"#t{number}")).to_have_attribute("data-word", "merged")
-    expect(card).to_have_class("node tone-ok")
+    expect(card).to_have_class("node s-merged tone-ok")
     expect(card).to_have_attribute("aria-label", "T-03 Write part T-03, merged, needs T-01")
+    expect(page.locator('.graph .edge[data-from="T-03"]')).to_have_class("edge done")
     assert card.bounding_box() == before
 
 

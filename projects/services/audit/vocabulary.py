@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.events.base import EventLook, Preset, Urgency
 from agents.events.effects import CoverageMeasured, ErrorRaised, FileChanged, GateJudged
-from agents.events.lifecycle import AttemptTakenBack
+from agents.events.lifecycle import AttemptTakenBack, TaskAdded
 from agents.events.reasoning import AttemptRepeated, DiagnosisMade, ModelCalled, Thought
 from agents.events.vocabulary import families, is_known, look_of, schema, types_in
 
@@ -19,6 +19,7 @@ __all__ = [
     "GateJudged",
     "ModelCalled",
     "Preset",
+    "TaskAdded",
     "Thought",
     "Urgency",
     "families",

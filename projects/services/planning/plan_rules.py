@@ -23,7 +23,6 @@ from projects.services.planning.progress import scope_of
 
 KEPT_LAYOUTS = 64
 CHANGES = "For a change, upload a document that asks for it."
-DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,48 +159,27 @@ def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> l
     ]
 
 
-def layout_of(plan: Plan, states: Mapping[str, Task] | None = None) -> dict[str, Any]:
-    """The plan's graph with places in CSS pixels, and the states of a run's tasks by key.
+def layout_of(plan: Plan) -> dict[str, Any]:
+    """The plan's graph with places in CSS pixels.
 
-    {"width", "height", "nodes": [{key, title, x, y, width, height, minutes, requirements, needs, status, task}],
-    "edges": [{source, target, path, done}]}: status is "" and task None without a run. Places depend on the content
-    alone, so a node never moves while its state changes.
+    {"width", "height", "nodes": [{key, title, x, y, width, height, minutes, requirements, needs}],
+    "edges": [{source, target, path}]}.
     """
     specs = [spec for spec in plan.content.get("tasks") or [] if isinstance(spec, dict)]
-    specs = _as_built(specs, states or {})
     needs = tuple((str(spec.get("key")), tuple(str(need) for need in spec.get("needs") or ())) for spec in specs)
-    placed, tasks = _placed(needs), states or {}
+    placed = _placed(needs)
     nodes: dict[str, dict[str, Any]] = {}
     for spec in specs:
         key = str(spec.get("key"))
-        task = tasks.get(key)
         node: dict[str, Any] = dict(zip(("x", "y", "width", "height"), placed.boxes[key], strict=True))
         node |= {"key": key, "title": str(spec.get("title") or ""), "minutes": spec.get("minutes")}
         node |= {name: list(spec.get(name) or ()) for name in ("requirements", "needs")}
-        nodes.setdefault(key, {**node, "status": task.status if task else "", "task": task.pk if task else None})
-    edges = [
-        {"source": source, "target": target, "path": path, "done": nodes[source]["status"] in DONE}
-        for source, target, path in placed.edges
-    ]
+        nodes.setdefault(key, node)
+    edges = [{"source": source, "target": target, "path": path} for source, target, path in placed.edges]
     return {"width": placed.width, "height": placed.height, "nodes": list(nodes.values()), "edges": edges}
-
-
-def _as_built(specs: list[dict[str, Any]], states: Mapping[str, Task]) -> list[dict[str, Any]]:
-    """A plan's tasks with what they wait for in a run and, before the task that asked for it, each sub-task."""
-    asked = {task.asked_by_id: task for task in states.values() if task.asked_by_id is not None}
-    found = []
-    for spec in specs:
-        task = states.get(str(spec.get("key")))
-        if task is not None:
-            if added := asked.get(task.pk):
-                found.append(spec | {"key": added.key, "title": added.title, "minutes": added.minutes, "needs": []})
-            needs = [*(spec.get("needs") or ()), *(need.key for need in task.needs.all())]
-            spec = spec | {"needs": list(dict.fromkeys(needs))}
-        found.append(spec)
-    return found
 
 
 @lru_cache(KEPT_LAYOUTS)
 def _placed(needs: tuple[tuple[str, tuple[str, ...]], ...]) -> Layout:
-    """Computed once per graph; every state of every run of it is drawn on the same places."""
+    """Computed once per graph."""
     return layout([key for key, _wanted in needs], [(need, key) for key, wanted in needs for need in wanted])

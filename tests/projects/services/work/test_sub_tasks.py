@@ -13,8 +13,8 @@ from aiswe_site.cli.app import run as cli_run
 from projects.errors import NotAllowed
 from projects.models import Approval, Run, Task
 from projects.services.planning.overtaken import leave_out_overtaken
-from projects.services.planning.plan_rules import layout_of
 from projects.services.work import approvals
+from projects.services.work.graphs import RunGraph
 from projects.services.work.moves import move_task
 from projects.services.work.sub_tasks import SubTaskRequest, sub_task_for
 from projects.services.work.tasks import ready_tasks
@@ -63,8 +63,7 @@ def test_a_task_of_the_plan_that_is_to_write_the_file_is_waited_for_and_no_sub_t
     assert "T-03, which writes app/t_03.py" in str(waits(task, WISH._replace(path="app/t_03.py")))
     assert not Approval.objects.filter(task=task).exists()
     assert [need.key for need in task.needs.all()] == ["T-03"]
-    edges = layout_of(task.run.plan, {one.key: one for one in task.run.tasks.all()})["edges"]
-    assert ("T-03", "T-01") in {(edge["source"], edge["target"]) for edge in edges}
+    assert ("T-03", "T-01", []) in RunGraph(task.run.tasks.all()).grid.edges
     behind = WISH._replace(path="app/t_02.py")
     assert waits(task, behind).reason == WaitReason.SUB_TASK_CONSENT, "T-02 waits for the task that asks"
 
@@ -124,10 +123,9 @@ def test_a_yes_holds_for_exactly_what_was_asked():
 def test_the_graph_of_the_run_has_the_sub_task_before_its_task():
     task = working()
     waits(task)
-    graph = layout_of(task.run.plan, {one.key: one for one in task.run.tasks.all()})
-    assert [node["key"] for node in graph["nodes"]] == ["T-01.1", "T-01", "T-02"]
-    assert {("T-01.1", "T-01"), ("T-01", "T-02")} == {(edge["source"], edge["target"]) for edge in graph["edges"]}
-    assert len(layout_of(task.run.plan)["nodes"]) == 2
+    graph = RunGraph(task.run.tasks.all()).grid
+    assert graph.cells == {"T-01.1": (0, 0), "T-01": (1, 0), "T-02": (2, 0)}
+    assert {("T-01.1", "T-01", ()), ("T-01", "T-02", ())} == {(a, b, tuple(way)) for a, b, way in graph.edges}
 
 
 def test_what_a_document_no_longer_asks_for_takes_its_sub_task_along():
