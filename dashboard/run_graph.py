@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
@@ -44,11 +43,23 @@ def tries_of(task: Task) -> str:
     return "" if tries < 2 else f"try {tries} of {most}" if tries <= most else f"try {tries}"
 
 
-def meta_of(task: Task, now: datetime | None = None) -> str:
+def seconds_of(task: Task) -> float:
+    """How long a task has been at work, now or at the moment its run is shown at."""
+    now = getattr(task.run, "shown_at", None) or timezone.now()
+    return (now - task.started_at).total_seconds() if task.started_at else 0.0
+
+
+def clock_start(task: Task) -> str:
+    """Since when the clock of a task counts on; "" for one that stands."""
+    counts = task.status == Task.Status.RUNNING and task.started_at and not hasattr(task.run, "shown_at")
+    return task.started_at.isoformat() if counts and task.started_at else ""
+
+
+def meta_of(task: Task) -> str:
     """What the corner of a card says: tries and time, or the estimate."""
     tries, status = tries_of(task), task.status
     if status == Task.Status.RUNNING:
-        since = clock_of(((now or timezone.now()) - task.started_at).total_seconds()) if task.started_at else ""
+        since = clock_of(seconds_of(task)) if task.started_at else ""
         return " · ".join(part for part in (tries or one_line(task.agent, 20), since) if part)
     if status == Task.Status.MERGED and task.started_at and task.finished_at:
         took = round((task.finished_at - task.started_at).total_seconds() / 60)
@@ -157,8 +168,7 @@ def _share(task: Task, width: int) -> int:
     """How much of a card's bar is filled: the time so far, of the estimate."""
     if task.status != Task.Status.RUNNING or task.started_at is None:
         return 0
-    passed = (timezone.now() - task.started_at).total_seconds() / 60
-    return round((width - 2) * min(1.0, passed / max(task.minutes, 1)))
+    return round((width - 2) * min(1.0, seconds_of(task) / 60 / max(task.minutes, 1)))
 
 
 def _path(source: dict[str, Any], target: dict[str, Any], width: int, lanes: list[tuple[int, int]]) -> str:

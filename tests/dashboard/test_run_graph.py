@@ -90,7 +90,7 @@ def test_a_card_says_the_try_and_how_long_it_runs_of_its_estimate():
     for number in (1, 2):
         task.attempts.create(number=number)
     (node,) = [node for node in drawn(run)["nodes"] if node["task"].key == "T-01"]
-    assert re.fullmatch(r"try 2 of 6 · 15:0\d", node["meta"])
+    assert re.fullmatch(r"try 2/6 · 15:0\d", node["meta"])
     assert 0.48 < node["bar"] / 188 < 0.52
 
 

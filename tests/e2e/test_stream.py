@@ -137,14 +137,15 @@ def test_a_task_moves_in_list_and_graph_without_the_cards_moving(
 ) -> None:
     page = window(f"/runs/{story['run']}")
     card = page.locator('.dag [data-key="T-03"]')
-    before = card.bounding_box()
+    place = "n => { const b = n.querySelector('.t').getBoundingClientRect(); return [b.x, b.y]; }"
+    before = card.evaluate(place)
     number = int(str(card.get_attribute("data-task")))
     site.do("move", task=number, to="merged")
     expect(page.locator(f"#t{number}")).to_have_attribute("data-word", "merged")
     expect(card).to_have_class("node s-merged tone-ok")
     expect(card).to_have_attribute("aria-label", "T-03 Write part T-03, merged, needs T-01")
     expect(page.locator('.graph .edge[data-from="T-03"]')).to_have_class("edge done")
-    assert card.bounding_box() == before
+    assert card.evaluate(place) == before
 
 
 def test_hostile_rows_do_nothing(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
