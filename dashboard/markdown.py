@@ -51,6 +51,16 @@ def _made(*, breaks: bool) -> MarkdownIt:
 _flowing, _by_line = _made(breaks=False), _made(breaks=True)
 
 
+_inline = MarkdownIt("zero", {"html": False, "breaks": True}).enable(["emphasis", "backticks", "newline", "escape"])
+
+
+@lru_cache(maxsize=1024)
+def render_inline(text: str) -> SafeString:
+    """A few lines with emphasis and code alone, as allow-listed HTML: no blocks, no links, a line stays a line."""
+    html = nh3.clean(_inline.renderInline(plain(text)), tags={"br", "strong", "em", "code"}, attributes={})
+    return mark_safe(html)  # noqa: S308  the allow-list above made it
+
+
 @lru_cache(maxsize=512)
 def render(text: str, limit: int = 20_000, *, breaks: bool = False) -> SafeString:
     """Markdown as allow-listed HTML: no images, no raw HTML, links only to http(s), with their host beside them.

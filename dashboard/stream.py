@@ -5,9 +5,10 @@ One renderer for all of them: a row that came by the socket, by a poll and with 
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -15,19 +16,28 @@ from django.db.models import Count, Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils.html import strip_spaces_between_tags
 
+from dashboard import rows as lines
 from dashboard import run_graph
 from dashboard.requests import words
+from dashboard.rows import CHUNK, Height, chunk_of
 from dashboard.text import one_line
 from projects.models import Event, Run, Task
-from projects.services.audit.vocabulary import Preset, TaskAdded, Urgency, families, look_of, types_in
+from projects.services.audit.vocabulary import (
+    Preset,
+    TaskAdded,
+    Urgency,
+    families,
+    look_of,
+    types_in,
+    types_with_words,
+)
 from projects.services.work import runs
 
-CHUNK = 100  # rows; the unit the browser loads, drops and caches
 FRAME = 200  # rows at most in one message
 SKIP_AFTER = 2_000  # a reader further behind than this is sent counts first, rows when it scrolls to them
 FILTERED_PAGE = 300
 
-PRESETS: dict[Preset, str] = {"errors": "Errors", "decisions": "Decisions", "needs": "Needs me"}
+PRESETS: dict[Preset, str] = {"decisions": "Thoughts and decisions", "errors": "Errors", "needs": "Needs me"}
 RUN_PANELS = ("run_status", "run_why", "run_counts")
 AGENTS = ("planner", "tester", "coder", "reviewer", "runtime", "user")
 
@@ -67,7 +77,7 @@ class Filter:
     def apply(self, events: QuerySet[Event]) -> QuerySet[Event]:
         """The wanted rows of a queryset."""
         if self.preset:
-            wanted = Q(type__in=types_in(self.preset))
+            wanted = Q(type__in=[*types_in(self.preset), *(types_with_words() if self.preset == "decisions" else ())])
             events = events.filter(wanted | Q(outcome="fail") if self.preset == "errors" else wanted)
         if self.q:
             events = events.filter(summary__icontains=self.q)
@@ -80,11 +90,29 @@ class Filter:
         return events
 
 
+@dataclass(frozen=True)
+class Found:
+    """An event that was looked for: its place among all of its kind, from 1; no `seq` when there is none that way."""
+
+    seq: int | None
+    number: int
+    count: int
+
+
+def seek(run: Run, after: int, wanted: Filter, *, back: bool = False) -> Found:
+    """The nearest wanted event after (or before) an event, in the whole run."""
+    seqs = list(wanted.apply(Event.objects.filter(run=run)).order_by("seq").values_list("seq", flat=True))
+    at = bisect_left(seqs, after) - 1 if back else bisect_right(seqs, after)
+    found = seqs[at] if 0 <= at < len(seqs) else None
+    return Found(found, at + 1 if found else 0, len(seqs))
+
+
 @dataclass
 class StreamSection:
-    """A chunk of the stream on a page: its number and, when it is sent along, its rows."""
+    """A chunk of the stream on a page: its number, its height and, when they are sent along, its rows."""
 
     n: int
+    height: Height = Height(CHUNK, 0)
     rows: list[Event] | None = field(default=None)
 
     @property
@@ -98,24 +126,19 @@ class StreamSection:
         return (self.n + 1) * CHUNK
 
 
-def chunk_of(seq: int) -> int:
-    """The chunk an event is in."""
-    return (seq - 1) // CHUNK
-
-
 def events_of(run: Run) -> QuerySet[Event]:
     """A run's rows in order, with what a row shows."""
-    return Event.objects.filter(run=run).select_related("task").defer("payload", "blobs").order_by("seq")
+    return lines.with_words(Event.objects.filter(run=run).select_related("task")).order_by("seq")
 
 
 def sections(run: Run, *, around: int | None = None) -> list[StreamSection]:
     """Every chunk of a run; rows only for the newest two, or for those around an event."""
-    count = math.ceil(run.last_seq / CHUNK)
+    found = [StreamSection(n, height) for n, height in enumerate(lines.heights(run))]
+    count = len(found)
     wanted = {count - 1, count - 2}
     if around is not None:
         middle = chunk_of(around)
         wanted = {middle - 1, middle, middle + 1, count - 1}
-    found = [StreamSection(n) for n in range(count)]
     for section in found:
         if section.n in wanted:
             last = min(section.last, run.last_seq)
@@ -123,12 +146,14 @@ def sections(run: Run, *, around: int | None = None) -> list[StreamSection]:
     return found
 
 
-def render_rows(rows: Iterable[Event], here: int | None = None) -> str:
+def render_rows(rows: Iterable[Event], here: int | None = None, *, fold: bool = True) -> str:
     """Rows as HTML, escaped, without any attribute htmx would act on; `here` is the sequence number that is open.
+
+    Consecutive steps fold; a filter asks for rows, so what it finds does not.
 
     The template's indentation is left out: it would be a quarter of every frame.
     """
-    html = render_to_string("partials/rows.html", {"rows": rows, "seq": here})
+    html = render_to_string("partials/rows.html", {"lines": lines.lines(rows, fold=fold), "seq": here})
     return strip_spaces_between_tags(" ".join(html.split()))
 
 
@@ -163,6 +188,16 @@ def _announced(rows: list[Event]) -> list[dict[str, Any]]:
     ]
 
 
+def _begun(run: Run, first: Event) -> list[Event]:
+    """The rows before a frame that share a fold with its first: the page gets that fold anew, as it is now."""
+    key = lines.fold_key(first)
+    if len(key) == 1 or first.seq % CHUNK == 1:
+        return []
+    start = chunk_of(first.seq) * CHUNK
+    before = events_of(run).filter(seq__gt=start, seq__lt=first.seq).order_by("-seq")
+    return list(takewhile(lambda row: lines.fold_key(row) == key, before))[::-1]
+
+
 def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -> dict[str, Any] | None:
     """What a reader at `after` is sent next, or None when it has everything.
 
@@ -176,17 +211,22 @@ def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -
     base = {"v": 1, "run": run_id, "from": after + 1, "last": run.last_seq}
     if head - after > SKIP_AFTER and wanted.is_all:
         to = chunk_of(head - CHUNK) * CHUNK
-        return {**base, "to": to, "skip": True, "ui": _touched(run, [])}
+        heights = [[n, *height] for n, height in enumerate(lines.heights(run)) if chunk_of(after + 1) <= n < to // CHUNK]
+        return {**base, "to": to, "skip": True, "heights": heights, "ui": _touched(run, [])}
     to = min(after + FRAME, head)
     span = list(events_of(run).filter(seq__gt=after, seq__lte=to))
     if not span:
         return None
     to = span[-1].seq
-    shown = span if wanted.is_all else list(wanted.apply(events_of(run).filter(seq__gt=after, seq__lte=to)))
+    if wanted.is_all:
+        shown, rows = span, render_rows([*_begun(run, span[0]), *span])
+    else:
+        shown = list(wanted.apply(events_of(run).filter(seq__gt=after, seq__lte=to)))
+        rows = render_rows(shown, fold=False)
     return {
         **base,
         "to": to,
-        "rows": render_rows(shown),
+        "rows": rows,
         "n": len(shown),
         "ui": _touched(run, span),
         "say": _announced(span),

@@ -89,6 +89,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<int:pk>/c/<int:n>", runs.chunk, name="run-chunk"),
     path("runs/<int:pk>/i/<int:seq>", runs.inspect, name="run-inspect"),
     path("runs/<int:pk>/rows", runs.rows, name="run-rows"),
+    path("runs/<int:pk>/seek", runs.seek, name="run-seek"),
     re_path(r"^runs/(?P<pk>\d{1,18})/(?P<verb>pause|resume|stop)$", runs.control, name="run-control"),
     path("runs/<int:pk>/result", runs.result, name="run-result"),
     path("runs/<int:pk>/push", runs.push, name="run-push"),

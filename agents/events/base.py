@@ -41,6 +41,8 @@ class EventLook:
     presets: Sequence[Preset] = ()
     urgency: Urgency = Urgency.SILENT
     panels: Sequence[Panel] = ()  # what a page shows of the run that this event makes stale
+    words: Sequence[str] = ()  # payload fields that a person reads as text; "summary" is the line itself
+    steps: str = ""  # several of them in a word: "commands". Consecutive ones fold into one row; empty: never
 
     def tone_of(self, outcome: str) -> str:
         """The tone of a row with this outcome; a failure is red unless its kind says otherwise."""
@@ -88,6 +90,8 @@ def kind(
     presets: Sequence[Preset] = (),
     urgency: Urgency = Urgency.SILENT,
     panels: Sequence[Panel] = (),
+    words: Sequence[str] = (),
+    steps: str = "",
 ) -> Callable[[type[E]], type[E]]:
     """Make a class a frozen dataclass and register it under `type_`. Raises ValueError for a duplicate type."""
 
@@ -95,7 +99,8 @@ def kind(
         made = dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
         if type_ in KINDS:
             raise ValueError(f"two kinds of event are named {type_!r}")
-        made.type, made.look = type_, EventLook(icon, word, tone, tone_by_outcome or {}, presets, urgency, panels)
+        made.type = type_
+        made.look = EventLook(icon, word, tone, tone_by_outcome or {}, presets, urgency, panels, words, steps)
         KINDS[type_] = made
         return made
 

@@ -37,7 +37,7 @@ class Announcement(EventKind):
     again: bool = False
 
 
-@kind("cmd", "cmd", "command")
+@kind("cmd", "cmd", "command", steps="commands")
 class CommandRan(Announcement):
     """A command in the sandbox: announced (outcome `intent`) before it runs, its result in a second row."""
 
@@ -51,7 +51,7 @@ class CommandRan(Announcement):
     role: str = "tester"
 
 
-@kind("file.diff", "file", "file")
+@kind("file.diff", "file", "file", steps="files changed")
 class FileChanged(EventKind):
     """A file of the candidate differs from its base by so many lines; blobs: diff."""
 
@@ -78,7 +78,7 @@ class TestsRan(EventKind):
     role: str = "tester"
 
 
-@kind("coverage.result", "test", "coverage")
+@kind("coverage.result", "test", "coverage", steps="coverage reports")
 class CoverageMeasured(EventKind):
     """Branch coverage in percent, and the lines that no test reaches by file."""
 
@@ -152,7 +152,7 @@ class GuardWatched(FirewallReported):
     outcome: str = "contained"
 
 
-@kind("git.commit", "git", "git")
+@kind("git.commit", "git", "git", steps="commits")
 class CommitMade(EventKind):
     """A commit on top of `base`."""
 
@@ -172,7 +172,7 @@ class MergeDone(EventKind):
     onto: str = ""
 
 
-@kind("effect.intent", "system", "effect")
+@kind("effect.intent", "system", "effect", steps="effects announced")
 class EffectAnnounced(Announcement):
     """An effect is about to happen; committed before it begins ([audit](../explanation/audit.md))."""
 
@@ -186,7 +186,7 @@ class EffectAnnounced(Announcement):
     step: str = ""
 
 
-@kind("effect.done", "system", "effect")
+@kind("effect.done", "system", "effect", steps="effects")
 class EffectDone(EventKind):
     """The effect took place."""
 
@@ -217,7 +217,7 @@ class ErrorRaised(EventKind):
     outcome: str = "fail"
 
 
-@kind("system", "system", "system")
+@kind("system", "system", "system", steps="notices")
 class SystemNotice(EventKind):
     """Something worth knowing; `details` are fields of their own, like `servers` outside of this machine."""
 

@@ -210,7 +210,16 @@ class AttemptTakenBack(EventKind):
     worse: Mapping[str, int]
 
 
-@kind("approval.requested", "needs", "approval", "needs", presets=NEEDS, urgency=Urgency.QUESTION, panels=TASK)
+@kind(
+    "approval.requested",
+    "needs",
+    "approval",
+    "needs",
+    presets=NEEDS,
+    urgency=Urgency.QUESTION,
+    panels=TASK,
+    words=("summary",),
+)
 class ApprovalRequested(EventKind):
     """A person is asked."""
 
@@ -236,7 +245,7 @@ class ApprovalDecided(EventKind):
     expires_at: datetime | None = None
 
 
-@kind("human.message", "human", "you said", "info", presets=DECISIONS)
+@kind("human.message", "human", "you said", "info", presets=DECISIONS, words=("text",))
 class HumanMessage(EventKind):
     """A person's words to the agents."""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from agents.events.base import DECISIONS, EventKind, Rows, kind
 
 
-@kind("thought", "thought", "thought")
+@kind("thought", "thought", "thought", words=("text",))
 class Thought(EventKind):
     """A model's reply. `steps` and `sources` are those of each turn of the prompt, `untrusted` the untrusted sources;
     blobs: prompt, output, and what a thinking model thought before it.
@@ -26,7 +26,7 @@ class Thought(EventKind):
     untrusted: Sequence[str]
 
 
-@kind("decision", "decision", "decision", "info", presets=DECISIONS)
+@kind("decision", "decision", "decision", "info", presets=DECISIONS, words=("summary", "reason"))
 class DecisionMade(EventKind):
     """An agent chose, and why; `requirements` are the keys it answers to."""
 
@@ -36,7 +36,7 @@ class DecisionMade(EventKind):
     requirements: Sequence[str]
 
 
-@kind("diagnosis", "diagnosis", "diagnosis", "run", presets=DECISIONS)
+@kind("diagnosis", "diagnosis", "diagnosis", "run", presets=DECISIONS, words=("cause", "hypothesis"))
 class DiagnosisMade(EventKind):
     """The coder's explanation of a failure; `evidence_found` is whether the quoted line was shown to it."""
 
@@ -48,7 +48,7 @@ class DiagnosisMade(EventKind):
     role: str = "coder"
 
 
-@kind("adjudication", "scales", "test or code", "run", presets=DECISIONS)
+@kind("adjudication", "scales", "test or code", "run", presets=DECISIONS, words=("summary",))
 class Adjudicated(EventKind):
     """The tester argued from the requirement whether the `test`, the `code` or `neither` is wrong."""
 
@@ -79,7 +79,7 @@ class AttemptRepeated(EventKind):
     outcome: str = "fail"
 
 
-@kind("memory.recall", "memory", "recalled", "info")
+@kind("memory.recall", "memory", "recalled", "info", steps="recalls")
 class LessonsRecalled(EventKind):
     """A task's lessons: each with `by` (signature, meaning, vectors, words), similarity, weight, shown, helped."""
 
@@ -111,7 +111,7 @@ class LessonRefused(EventKind):
     outcome: str = "denied"
 
 
-@kind("context.compacted", "cut", "shortened")
+@kind("context.compacted", "cut", "shortened", steps="conversations shortened")
 class ContextCompacted(EventKind):
     """A conversation was too long: tokens saved, and of each part the tokens before and after."""
 
@@ -119,7 +119,7 @@ class ContextCompacted(EventKind):
     parts: Mapping[str, Sequence[int]]
 
 
-@kind("llm.usage", "sigma", "model call", panels=("run",))
+@kind("llm.usage", "sigma", "model call", panels=("run",), steps="model calls")
 class ModelCalled(EventKind):
     """What a model call used. `filled_by`: part of the prompt → tokens, adds up to prompt_tokens; `instead_of`: models
     that were to answer first, and why they did not; `reading_ms`: until the model began to write.

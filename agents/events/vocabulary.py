@@ -33,6 +33,11 @@ def types_in(preset: Preset) -> list[str]:
     return [type_ for type_, kind in KINDS.items() if preset in kind.look.presets]
 
 
+def types_with_words() -> list[str]:
+    """The types that a person reads as text instead of as one line."""
+    return [type_ for type_, kind in KINDS.items() if kind.look.words]
+
+
 def schema() -> list[dict[str, Any]]:
     """Every kind as plain data: type, meaning, JSON type of each payload field; `?` marks one that may be absent."""
     return [

@@ -89,9 +89,9 @@ def note_tone(verdict: str) -> str:
 
 
 @register.simple_tag
-def event_rows(rows: list[Any] | None, seq: int | None = None) -> SafeString:
+def event_rows(rows: list[Any] | None, seq: int | None = None, fold: bool = True) -> SafeString:
     """Rows of the stream as the socket sends them; without rows nothing at all, so that `:empty` matches."""
-    return SafeString(stream.render_rows(rows, seq)) if rows else SafeString()
+    return SafeString(stream.render_rows(rows, seq, fold=fold)) if rows else SafeString()
 
 
 @register.simple_tag(takes_context=True)
@@ -192,12 +192,6 @@ def since(moment: datetime | None) -> str:
 def ms(value: int) -> str:
     """Milliseconds in words."""
     return f"{value} ms" if value < 1000 else span(value / 1000)
-
-
-@register.filter
-def clock(moment: datetime | None) -> str:
-    """The time of day with tenths, UTC."""
-    return f"{moment:%H:%M:%S}.{moment.microsecond // 100_000}" if moment else ""
 
 
 @register.simple_tag

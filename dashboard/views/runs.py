@@ -100,6 +100,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         "graph": run_graph.graph_of_run(run, shown.tasks, chosen=wanted.task, layer=number(request.GET, "layer")),
         "views": list(VIEWS.items()),
         "presets": list(stream.PRESETS.items()),
+        "errors": stream.seek(run, (seq or 0) - 1, stream.Filter(preset="errors")),
         "agents": stream.AGENTS,
         "families": families(),
         "controls": CONTROLS,
@@ -168,6 +169,21 @@ def chunk(request: AuthenticatedHttpRequest, run: Run, n: int) -> HttpResponse:
     full = section.last <= run.last_seq
     response["Cache-Control"] = "private, max-age=86400, immutable" if full else "no-store"
     return response
+
+
+@page("GET", Run)
+def seek(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """The next error of the whole run after `?after=`, or with `&back=1` the one before it."""
+    back = request.GET.get("back") == "1"
+    after = number(request.GET, "after") or (run.last_seq + 1 if back else 0)
+    wanted = stream.Filter.read({"preset": request.GET.get("what", "errors")})
+    found = stream.seek(run, after, wanted if wanted.preset else stream.Filter(preset="errors"), back=back)
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"seq": found.seq, "number": found.number, "count": found.count})
+    if found.seq is not None:
+        return redirect("run-event", run.pk, found.seq)
+    messages.info(request, f"No {'earlier' if back else 'later'} error; this run has {found.count}.")
+    return redirect("run-event", run.pk, after) if 0 < after <= run.last_seq else redirect("run", run.pk)
 
 
 @page("GET", Run)

@@ -4,11 +4,11 @@ import { localTimes } from './shell.js';
 
 const CHUNK = 100, KEEP = 12, POLL = 3000;
 const el = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-const stream = el('stream'), pill = el('live'), counted = el('counted'), fresh = el('fresh'), lanes = el('lanes');
-const follow = el('follow'), inspector = el('inspector'), work = /** @type {HTMLElement} */ (inspector.closest('.work'));
+const stream = el('stream'), pill = el('live'), counted = el('counted'), lanes = el('lanes');
+const follow = el('follow'), inspector = el('inspector'), work = /** @type {HTMLElement} */ (stream.closest('.work'));
 const run = stream.dataset.run, all = stream.dataset.all === '1', query = stream.dataset.query || '';
 const frozen = stream.dataset.frozen === '1';
-let last = Number(stream.dataset.last), shown = Number(stream.dataset.shown), total = last, unseen = 0;
+let ended = false, last = Number(stream.dataset.last), shown = Number(stream.dataset.shown), total = last, unseen = 0;
 let following = !stream.dataset.seq && !frozen;
 const count = (/** @type {number} */ n) => n.toLocaleString('en');
 
@@ -28,7 +28,7 @@ const state = (/** @type {keyof typeof WORDS} */ name, extra = '') => {
 };
 const tell = () => {
   counted.textContent = all ? `${count(last)} of ${count(Math.max(total, last))} events, no gaps` : `${count(shown)} shown of ${count(last)}, no gaps`;
-  fresh.textContent = unseen ? `${count(unseen)} new below` : '';
+  follow.textContent = following ? 'Following' : unseen ? `Jump to live, ${count(unseen)} new` : 'Follow';
 };
 
 // ---- following
@@ -38,8 +38,8 @@ const bottom = () => scrollTo(stream.scrollHeight);
 const setFollow = (/** @type {boolean} */ on) => {
   following = on;
   follow.setAttribute('aria-pressed', String(on));
-  follow.textContent = on ? 'Following' : 'Follow';
-  if (on) { unseen = 0; bottom(); tell(); }
+  if (on) { unseen = 0; bottom(); }
+  tell();
 };
 follow.hidden = false;
 follow.addEventListener('click', () => setFollow(!following));
@@ -70,17 +70,39 @@ const makeChunk = (/** @type {number} */ n) => {
   near.observe(c);
   return c;
 };
-const loading = new Set();
-async function load(/** @type {HTMLElement} */ chunk) {
+/** Space for rows that are not there: so many of each height. */
+const reserve = (/** @type {HTMLElement} */ chunk, /** @type {unknown} */ short, /** @type {unknown} */ tall) => {
+  chunk.style.setProperty('--short', String(short));
+  chunk.style.setProperty('--tall', String(tall));
+};
+const seqOf = (/** @type {Element|null|undefined} */ row) => Number(/** @type {HTMLElement|null} */ (row)?.dataset.seq || 0);
+const rowsIn = (/** @type {Element} */ part) => part.matches('.ev') ? [part] : [...part.querySelectorAll('.ev')];
+const opened = new Set(); // folds the reader opened: a chunk that comes back comes back as it was
+const loading = new Map();
+function load(/** @type {HTMLElement} */ chunk) {
   const n = Number(chunk.dataset.n);
-  if (chunk.childElementCount || loading.has(n)) return;
-  loading.add(n);
-  try {
-    const answer = await fetch(`/runs/${run}/c/${n}`);
-    if (answer.ok && !chunk.childElementCount) { chunk.replaceChildren(nodes(await answer.text())); localTimes(chunk); }
-  } catch { /* it is tried again when it comes into view again */ } finally { loading.delete(n); }
-  trim();
+  if (chunk.childElementCount) return Promise.resolve();
+  if (!loading.has(n)) loading.set(n, fetched(chunk, n).finally(() => { loading.delete(n); trim(); }));
+  return loading.get(n);
 }
+async function fetched(/** @type {HTMLElement} */ chunk, /** @type {number} */ n) {
+  try {
+    do {
+      const answer = await fetch(`/runs/${run}/c/${n}`);
+      if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
+      chunk.replaceChildren(nodes(await answer.text()));
+      // Rows that came while it was under way were not put into it: then it is fetched once more.
+    } while (seqOf([...chunk.querySelectorAll('.ev')].pop()) < Math.min(last, (n + 1) * CHUNK));
+    for (const id of opened) { const fold = chunk.querySelector(`#${id} > details`); if (fold) fold.setAttribute('open', ''); }
+    localTimes(chunk);
+    if (following) bottom();
+  } catch { if (!ended) window.setTimeout(() => { if (chunk.isConnected) load(chunk); }, POLL); }
+}
+stream.addEventListener('toggle', (event) => {
+  const fold = /** @type {HTMLDetailsElement} */ (event.target), id = fold.parentElement?.id || '';
+  if (fold.open) opened.add(id); else opened.delete(id);
+}, true);
+for (const fold of stream.querySelectorAll('.fold:has(> [open])')) opened.add(fold.id);
 const near = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) load(/** @type {HTMLElement} */ (entry.target));
 }, { root: stream, rootMargin: '200% 0px' });
@@ -92,10 +114,14 @@ function trim() {
   held.sort((a, b) => far(b) - far(a));
   for (const c of held.slice(0, held.length - KEEP)) {
     // Only a whole chunk may be emptied: its space is known, and it can be fetched again as it was.
-    if (Number(c.dataset.n) !== tail && c.childElementCount === CHUNK && !c.contains(document.activeElement)) c.replaceChildren();
+    const held = c.querySelectorAll('.ev').length;
+    if (Number(c.dataset.n) === tail || held !== CHUNK || c.contains(document.activeElement)) continue;
+    const tall = c.querySelectorAll('.tall').length, away = c.querySelectorAll('details:not([open]) > .ev').length;
+    reserve(c, c.querySelectorAll('.line').length - away, tall);
+    c.replaceChildren();
   }
 }
-if (all) for (const c of stream.querySelectorAll('.chunk')) near.observe(c);
+if (all) for (const c of /** @type {NodeListOf<HTMLElement>} */ (stream.querySelectorAll('.chunk'))) { reserve(c, c.dataset.short, c.dataset.tall); near.observe(c); }
 
 // ---- frames: in order, without a hole, nothing twice
 let filling = false;
@@ -105,31 +131,32 @@ function take(/** @type {any} */ f) {
   if (f.last !== undefined) total = Math.max(total, f.last);
   if (f.to === undefined || f.to <= last) return;
   if (f.from > last + 1) { waiting.push(f); fill(f.from - 1); return; }
+  // A frame must hold each row it speaks of, once and in order; else they are fetched again.
+  if (all && f.rows) {
+    const seqs = [...f.rows.matchAll(/data-seq="(\d+)"/g)].map((found) => Number(found[1])).filter((seq) => seq > last);
+    if (seqs.length !== f.to - last || seqs.some((seq, at) => seq !== last + 1 + at)) { fill(f.to); return; }
+  }
   place(f);
   for (const row of waiting.splice(0).sort((a, b) => a.from - b.from)) take(row);
 }
 function place(/** @type {any} */ f) {
   const before = last;
   if (f.skip) {
+    for (const [n, short, tall] of f.heights || []) reserve(makeChunk(n), short, tall);
     for (let n = Math.floor(last / CHUNK); n <= Math.floor((f.to - 1) / CHUNK); n++) {
       const c = makeChunk(n);
       if (c.childElementCount && c.childElementCount < CHUNK) { c.replaceChildren(); if (n * CHUNK < f.to) load(c); }
     }
   } else if (f.rows) {
-    const content = nodes(f.rows);
-    for (const row of [...content.children]) {
-      const seq = Number(/** @type {HTMLElement} */ (row).dataset.seq);
+    for (const part of [...nodes(f.rows).children]) {
+      const rows = rowsIn(part), seq = seqOf(rows[rows.length - 1]);
       if (seq <= before) continue;
       if (all) {
         const chunk = makeChunk(Math.floor((seq - 1) / CHUNK));
         // A tail that was emptied (or never sent) is fetched whole instead of being begun in its middle.
-        if (!chunk.childElementCount && (seq - 1) % CHUNK) load(chunk); else chunk.append(row);
-      } else { stream.firstElementChild?.append(row); shown++; }
-      // The finished thought takes the place of its words in the making.
-      if (/lane-thought|lane-error/.test(row.className)) {
-        const role = row.querySelector('.r')?.textContent || '', task = /** @type {HTMLElement} */ (row).dataset.task || 'plan';
-        for (const name of [role, `${task} ${role}`]) lanes.querySelector(`[data-lane="${CSS.escape(name)}"]`)?.remove();
-      }
+        if (!chunk.childElementCount && ((seqOf(rows[0]) - 1) % CHUNK || loading.has(Number(chunk.dataset.n)))) load(chunk); else put(part, rows, chunk);
+      } else { stream.firstElementChild?.append(part); shown++; }
+      for (const row of rows) if (seqOf(row) > before) laneOf(/** @type {HTMLElement} */ (row));
     }
     if (!all) { const list = stream.firstElementChild; while (list && list.childElementCount > 600) list.firstElementChild?.remove(); }
     if (!following) unseen += all ? f.to - before : f.n || 0;
@@ -140,6 +167,23 @@ function place(/** @type {any} */ f) {
   trim();
   if (following) bottom();
   tell();
+}
+/** A row, or a fold that has grown: what it holds is never there twice, and what was open, marked or in focus still is. */
+function put(/** @type {Element} */ part, /** @type {Element[]} */ rows, /** @type {HTMLElement} */ chunk) {
+  const held = document.activeElement?.closest('.ev')?.id, fold = document.getElementById(part.id);
+  const onFold = !held && fold?.contains(document.activeElement);
+  if (opened.has(part.id)) part.firstElementChild?.setAttribute('open', '');
+  for (const row of rows) {
+    const old = document.getElementById(row.id);
+    if (old?.classList.contains('here')) row.classList.add('here');
+    if (old && old !== fold) old.remove();
+  }
+  localTimes(/** @type {ParentNode} */ (part));
+  if (fold) fold.replaceWith(part);
+  else if (seqOf([...chunk.querySelectorAll('.ev')].pop()) < seqOf(rows[0])) chunk.append(part);
+  else [...chunk.querySelectorAll('.ev')].find((row) => seqOf(row) > seqOf(rows[0]))?.closest('.chunk > *')?.before(part);
+  if (onFold) part.querySelector('summary')?.focus();
+  if (held && rows.some((row) => row.id === held)) /** @type {HTMLElement|null} */ (part.querySelector(`#${held} a.s`) || part.querySelector('a.s'))?.focus();
 }
 async function fill(/** @type {number} */ upto) {
   if (filling) return;
@@ -172,6 +216,7 @@ function panels(/** @type {string} */ html) {
     if (fresh.id === 'run-status') {
       const now = /** @type {HTMLElement} */ (fresh).dataset.state || '';
       if (/finished|failed|cancelled/.test(now)) lanes.replaceChildren();
+      lanes.dataset.state = now;
       for (const form of document.querySelectorAll('#controls form[data-when]')) {
         /** @type {HTMLElement} */ (form).hidden = !(/** @type {HTMLElement} */ (form).dataset.when || '').split(' ').includes(now);
       }
@@ -179,25 +224,48 @@ function panels(/** @type {string} */ html) {
   }
 }
 
-// ---- words of a model as they come
+// ---- what each agent does now: the words of a model as they come, or the command that runs; always as high
+const laneAt = (/** @type {string} */ name) => /** @type {HTMLElement|null} */ (lanes.querySelector(`[data-lane="${CSS.escape(name)}"]`));
+const more = document.createElement('p');
+more.className = 'more';
+function arrange() {
+  const there = /** @type {HTMLElement[]} */ ([...lanes.querySelectorAll('.lane')]), over = there.length - 3;
+  there.forEach((lane, at) => { lane.hidden = at > 2; });
+  more.textContent = over > 0 ? `${over} more` : '';
+  if (over > 0) lanes.append(more); else more.remove();
+}
+function laneFor(/** @type {string} */ name, /** @type {string} */ id, /** @type {string} */ does, command = false) {
+  const old = laneAt(name);
+  if (old && old.dataset.id === id) return old;
+  const [role, task] = name.split(' ').reverse(), lane = document.createElement('div');
+  lane.className = `lane by-${role}`;
+  lane.dataset.lane = name;
+  lane.dataset.id = id;
+  const head = document.createElement('header'), who = document.createElement('b'), what = document.createElement('span');
+  who.textContent = role;
+  what.textContent = task ? `${task} · ${does}` : does;
+  head.append(who, what);
+  const text = document.createElement(command ? 'pre' : 'p'), inner = document.createElement('span');
+  inner.append(document.createTextNode(''));
+  text.append(inner);
+  lane.append(head, text);
+  if (old) old.replaceWith(lane); else lanes.append(lane);
+  arrange();
+  return lane;
+}
 function delta(/** @type {any} */ t) {
-  let lane = /** @type {HTMLElement|null} */ (lanes.querySelector(`[data-lane="${CSS.escape(t.lane)}"]`));
-  if (!lane || lane.dataset.id !== t.id) {
-    lane?.remove();
-    lane = document.createElement('div');
-    lane.className = 'lane';
-    lane.dataset.lane = t.lane;
-    lane.dataset.id = t.id;
-    const name = document.createElement('b'), text = document.createElement('pre'), inner = document.createElement('span');
-    name.textContent = t.lane;
-    inner.append(document.createTextNode(''));
-    text.append(inner);
-    lane.append(name, text);
-    lanes.append(lane);
-  }
-  const node = /** @type {Text} */ (lane.querySelector('span')?.firstChild);
+  const node = /** @type {Text} */ (laneFor(t.lane, t.id, 'writes').querySelector('p span')?.firstChild);
   node.appendData(t.s);
   if (node.length > 4000) node.deleteData(0, node.length - 3000);
+}
+/** A row says what its author does next, or that it is done: the finished thought takes the place of its words. */
+function laneOf(/** @type {HTMLElement} */ row) {
+  const role = row.querySelector('.r')?.textContent || '', name = row.dataset.task ? `${row.dataset.task} ${role}` : `plan ${role}`;
+  if (row.matches('.intent')) {
+    const text = row.querySelector('a.s')?.lastChild?.textContent?.trim() || '', command = row.matches('.lane-cmd');
+    if (/^asks /.test(text)) laneFor(name, row.id, 'thinks');
+    else /** @type {Text} */ (laneFor(name, row.id, command ? 'runs' : 'works', command).querySelector('pre span, p span')?.firstChild).data = command ? `$ ${text}` : text;
+  } else if (!row.matches('.lane-llmusage')) { for (const one of [name, role]) laneAt(one)?.remove(); arrange(); }
 }
 
 // ---- said aloud: approvals at once, of the rest the weightiest, at most one in ten seconds
@@ -211,7 +279,7 @@ function say(/** @type {any} */ s) {
 }
 
 // ---- connection
-let socket = /** @type {WebSocket|null} */ (null), tries = 0, opened = false, poller = 0, heard = 0, ended = false, retry = 0;
+let socket = /** @type {WebSocket|null} */ (null), tries = 0, worked = false, poller = 0, heard = 0, retry = 0;
 function connect() {
   clearTimeout(retry);
   if (ended || frozen) return;
@@ -221,7 +289,7 @@ function connect() {
   const mine = socket;
   mine.onmessage = (event) => {
     heard = Date.now();
-    if (first) { first = false; opened = true; tries = 0; stopPoll(); if (document.hidden) mine.send('{"hidden":true}'); }
+    if (first) { first = false; worked = true; tries = 0; stopPoll(); if (document.hidden) mine.send('{"hidden":true}'); }
     take(JSON.parse(event.data));
     state('live', was && last - was > 1 && Date.now() - since < 4000 ? `, caught up ${count(last - was)}` : '');
   };
@@ -238,7 +306,7 @@ function connect() {
 function again() {
   tries++;
   state('reconnecting');
-  if (tries >= (opened ? 4 : 2)) startPoll();
+  if (tries >= (worked ? 4 : 2)) startPoll();
   clearTimeout(retry);
   retry = window.setTimeout(connect, Math.min(15000, 300 * 2 ** Math.min(tries, 6)) * (0.75 + Math.random() / 2));
 }
@@ -270,19 +338,62 @@ async function open(/** @type {HTMLElement} */ row) {
     const answer = await fetch(`/runs/${run}/i/${seq}`);
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     const html = await answer.text();
-    if (mine === asked) { inspector.replaceChildren(nodes(html)); localTimes(inspector); work.dataset.inspector = 'open'; }
+    if (mine !== asked) return;
+    inspector.replaceChildren(nodes(html));
+    localTimes(inspector);
+    /** @type {HTMLElement} */ (inspector.parentElement).scrollTop = 0;
+    const at = row.getBoundingClientRect().top;
+    work.dataset.inspector = 'open';
+    scrollTo(stream.scrollTop + row.getBoundingClientRect().top - at); // the stream keeps its place
   } catch { location.href = `/runs/${run}/e/${seq}`; }
 }
+function shut() {
+  const row = stream.querySelector('.here'), at = row?.getBoundingClientRect().top || 0;
+  work.dataset.inspector = 'closed';
+  row?.classList.remove('here');
+  if (row) scrollTo(stream.scrollTop + row.getBoundingClientRect().top - at);
+  /** @type {HTMLElement} */ (row?.querySelector('a.s') || stream).focus({ preventScroll: true });
+}
+el('inspector-close').addEventListener('click', (event) => { event.preventDefault(); shut(); });
+/** Bring an event of any place of the run into view and open it. */
+async function jump(/** @type {number} */ seq) {
+  if (following) setFollow(false);
+  const chunk = all ? chunkAt(Math.floor((seq - 1) / CHUNK)) : null;
+  if (chunk) await load(chunk);
+  const row = document.getElementById(`e${seq}`);
+  if (!row) { location.href = `/runs/${run}/e/${seq}`; return; }
+  row.closest('details')?.setAttribute('open', '');
+  scrollTo(stream.scrollTop + row.getBoundingClientRect().top - stream.getBoundingClientRect().top - stream.clientHeight / 2);
+  /** @type {HTMLElement} */ (row.querySelector('a.s')).focus({ preventScroll: true });
+  open(row);
+}
+const nextError = /** @type {HTMLAnchorElement|null} */ (document.getElementById('next-error'));
+/** The next or the previous error of the whole run: the server knows it, loaded or not. */
+async function seek(back = false) {
+  const here = document.activeElement?.closest('.ev') || stream.querySelector('.here');
+  const after = here ? seqOf(here) : back ? last + 1 : 0;
+  const answer = await fetch(`/runs/${run}/seek?after=${after}${back ? '&back=1' : ''}`, { headers: { Accept: 'application/json' } }).catch(() => null);
+  if (!answer?.ok) return;
+  const found = await answer.json();
+  const words = nextError?.querySelector('span');
+  if (words) words.textContent = found.count ? `${found.seq ? found.number : found.count} of ${found.count}` : 'none';
+  if (found.seq) jump(found.seq); else el('say-polite').textContent = back ? 'No earlier error.' : 'No later error.';
+}
+nextError?.addEventListener('click', (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  seek();
+});
 stream.addEventListener('click', (event) => {
+  if (following && event.target instanceof Element && event.target.closest('summary')) setFollow(false);
   const link = event.target instanceof Element ? event.target.closest('a.s') : null;
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
   if (following) setFollow(false);
   open(/** @type {HTMLElement} */ (link.closest('.ev')));
 });
-el('inspector-close').addEventListener('click', (event) => { event.preventDefault(); work.dataset.inspector = 'closed'; stream.focus(); });
 const step = (/** @type {number} */ by, /** @type {string} */ selector) => {
-  const rows = /** @type {HTMLElement[]} */ ([...stream.querySelectorAll(selector)]);
+  const rows = /** @type {HTMLElement[]} */ ([...stream.querySelectorAll(selector)].filter((row) => !row.closest('details:not([open])')));
   const here = document.activeElement?.closest('.ev') || stream.querySelector('.here');
   const from = here ? Number(/** @type {HTMLElement} */ (here).dataset.seq) : by > 0 ? 0 : Infinity;
   const next = by > 0 ? rows.find((r) => Number(r.dataset.seq) > from) : rows.reverse().find((r) => Number(r.dataset.seq) < from);
@@ -296,8 +407,9 @@ document.addEventListener('keydown', (event) => {
   if (event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
   if (event.key === 'j') step(1, '.ev');
   else if (event.key === 'k') step(-1, '.ev');
-  else if (event.key === 'e') step(1, '.ev.tone-err');
-  else if (event.key === 'E') step(-1, '.ev.tone-err');
+  else if (event.key === 'e') seek();
+  else if (event.key === 'E') seek(true);
+  else if (event.key === 'Escape' && work.dataset.inspector === 'open') shut();
   else if (event.key === 'f') setFollow(!following);
 });
 const target = stream.dataset.seq ? el(`e${stream.dataset.seq}`) : null;

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from agents.events.base import EventLook, Preset, Urgency
-from agents.events.effects import CoverageMeasured, ErrorRaised, FileChanged, GateJudged
+from agents.events.effects import CommandRan, CoverageMeasured, ErrorRaised, FileChanged, GateJudged
 from agents.events.lifecycle import AttemptTakenBack, TaskAdded
 from agents.events.reasoning import AttemptRepeated, DiagnosisMade, ModelCalled, Thought
-from agents.events.vocabulary import families, is_known, look_of, schema, types_in
+from agents.events.vocabulary import families, is_known, look_of, schema, types_in, types_with_words
 
 __all__ = [
     "AttemptRepeated",
     "AttemptTakenBack",
+    "CommandRan",
     "CoverageMeasured",
     "DiagnosisMade",
     "ErrorRaised",
@@ -27,4 +28,5 @@ __all__ = [
     "look_of",
     "schema",
     "types_in",
+    "types_with_words",
 ]
