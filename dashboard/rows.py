@@ -37,10 +37,12 @@ def chunk_of(seq: int) -> int:
 
 def with_words(events: QuerySet[Event]) -> QuerySet[Event]:
     """Events with the payload of those that are read as text as `told`; other payloads and all blobs stay behind."""
-    told = Case(
-        When(type__in=types_with_words(), then=F("payload")), default=Value(None), output_field=JSONField(null=True)
-    )
-    return events.defer("payload", "blobs").annotate(told=told)
+    return events.defer("payload", "blobs").annotate(told=_told())
+
+
+def _told() -> Case:
+    words = When(type__in=types_with_words(), then=F("payload"))
+    return Case(words, default=Value(None), output_field=JSONField(null=True))
 
 
 def words_of(type_: str, summary: str, payload: Mapping[str, Any] | None) -> str:
@@ -190,8 +192,8 @@ def heights(run: Run) -> list[Height]:
     key = (run.pk, run.created_at)
     known = _heights.get(key, [])
     found = list(known)
-    rows = with_words(Event.objects.filter(run=run, seq__gt=len(known) * CHUNK, seq__lte=run.last_seq)).order_by("seq")
-    columns = rows.values_list("seq", "type", "role", "task_id", "outcome", "summary", "told")
+    rows = Event.objects.filter(run=run, seq__gt=len(known) * CHUNK, seq__lte=run.last_seq).order_by("seq")
+    columns = rows.values_list("seq", "type", "role", "task_id", "outcome", "summary", _told())
     for _, chunk in groupby(columns.iterator(chunk_size=2_000), key=lambda row: chunk_of(row[0])):
         short = tall = 0
         for _, group in groupby(chunk, key=lambda row: _fold_key(*row[:5])):

@@ -112,7 +112,7 @@ class StreamSection:
     """A chunk of the stream on a page: its number, its height and, when they are sent along, its rows."""
 
     n: int
-    height: Height = Height(CHUNK, 0)
+    height: Height
     rows: list[Event] | None = field(default=None)
 
     @property
@@ -211,7 +211,9 @@ def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -
     base = {"v": 1, "run": run_id, "from": after + 1, "last": run.last_seq}
     if head - after > SKIP_AFTER and wanted.is_all:
         to = chunk_of(head - CHUNK) * CHUNK
-        heights = [[n, *height] for n, height in enumerate(lines.heights(run)) if chunk_of(after + 1) <= n < to // CHUNK]
+        heights = [
+            [n, *height] for n, height in enumerate(lines.heights(run)) if chunk_of(after + 1) <= n < to // CHUNK
+        ]
         return {**base, "to": to, "skip": True, "heights": heights, "ui": _touched(run, [])}
     to = min(after + FRAME, head)
     span = list(events_of(run).filter(seq__gt=after, seq__lte=to))

@@ -13,6 +13,7 @@ from dashboard import access, prompt_breakdown, run_graph, stream, time_travel
 from dashboard.pages import page, show
 from dashboard.refusals import local_path
 from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.rows import CHUNK
 from dashboard.views.code import ways_out
 from projects.engine import base_branch
 from projects.errors import BadInput
@@ -82,7 +83,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
             "older": min((p.n for p in loaded if p.n > 0), default=None),
         }
         if context["older"] is not None:
-            context["older_seq"] = context["older"] * stream.CHUNK
+            context["older_seq"] = context["older"] * CHUNK
     else:
         before = number(request.GET, "before")
         found = wanted.apply(stream.events_of(run).filter(seq__lte=run.last_seq))
@@ -161,12 +162,12 @@ def following(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
 @page("GET", Run)
 def chunk(request: AuthenticatedHttpRequest, run: Run, n: int) -> HttpResponse:
     """A chunk of rows, cacheable for good once it is full."""
-    section = stream.StreamSection(n)
-    if section.first > run.last_seq:
+    first, last = n * CHUNK + 1, (n + 1) * CHUNK
+    if first > run.last_seq:
         raise Http404("That part of the run has not happened yet.")
-    rows = stream.events_of(run).filter(seq__gte=section.first, seq__lte=section.last)
+    rows = stream.events_of(run).filter(seq__gte=first, seq__lte=last)
     response = HttpResponse(stream.render_rows(rows))
-    full = section.last <= run.last_seq
+    full = last <= run.last_seq
     response["Cache-Control"] = "private, max-age=86400, immutable" if full else "no-store"
     return response
 

@@ -191,7 +191,7 @@ TABLE: list[Row] = [
     _see("run-chunk", "run", "0"),
     _see("run-inspect", "run", "1"),
     _see("run-rows", "run"),
-    Row("run-seek", "GET", READERS, 302, ("run",)),
+    Row("run-seek", "GET", MEMBERS, 302, ("run",)),
     _see("run-next", "run"),
     _see("run-result", "run"),
     Row("run-push", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # no remote is set

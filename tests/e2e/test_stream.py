@@ -127,7 +127,7 @@ def test_words_appear_while_they_are_written(site: Site, story: dict[str, Any], 
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     site.do("delta", run=story["run"], lane="coder", id="m1", text="def add")
     site.do("delta", run=story["run"], lane="coder", id="m1", text="(title): <b>", offset=7)
-    expect(page.locator("#lanes [data-lane=coder] pre")).to_have_text("def add(title): <b>")
+    expect(page.locator("#lanes [data-lane=coder] p")).to_have_text("def add(title): <b>")
     site.do("emit", run=story["run"], count=1)
     expect(page.locator("#lanes [data-lane=coder]")).to_have_count(0)
 
