@@ -190,7 +190,8 @@ _heights: OrderedDict[tuple[Any, ...], list[Height]] = OrderedDict()
 def heights(run: Run) -> list[Height]:
     """The height of each chunk of a run in one query; those of full chunks are kept, as they never change."""
     key = (run.pk, run.created_at)
-    known = _heights.get(key, [])
+    full = run.last_seq // CHUNK
+    known = _heights.get(key, [])[:full]
     found = list(known)
     rows = Event.objects.filter(run=run, seq__gt=len(known) * CHUNK, seq__lte=run.last_seq).order_by("seq")
     columns = rows.values_list("seq", "type", "role", "task_id", "outcome", "summary", _told())
@@ -203,7 +204,8 @@ def heights(run: Run) -> list[Height]:
             else:
                 short += 1
         found.append(Height(short, tall))
-    _heights[key] = found[: run.last_seq // CHUNK]
+    if full >= len(_heights.get(key, [])):  # less of a run is asked for when it is shown as it was
+        _heights[key] = found[:full]
     _heights.move_to_end(key)
     while len(_heights) > RUNS_KEPT:
         _heights.popitem(last=False)

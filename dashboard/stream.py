@@ -101,7 +101,9 @@ class Found:
 
 def seek(run: Run, after: int, wanted: Filter, *, back: bool = False) -> Found:
     """The nearest wanted event after (or before) an event, in the whole run."""
-    seqs = list(wanted.apply(Event.objects.filter(run=run)).order_by("seq").values_list("seq", flat=True))
+    seqs = list(
+        wanted.apply(Event.objects.filter(run=run, seq__lte=run.last_seq)).order_by("seq").values_list("seq", flat=True)
+    )
     at = bisect_left(seqs, after) - 1 if back else bisect_right(seqs, after)
     found = seqs[at] if 0 <= at < len(seqs) else None
     return Found(found, at + 1 if found else 0, len(seqs))
