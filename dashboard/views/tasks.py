@@ -6,19 +6,19 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from dashboard import best, diffs, stream
+from dashboard import best, diffs, failures, queue, stream
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
-from dashboard.weaknesses import SEVERITY
+from dashboard.weaknesses import SEVERITY, tries_of
 from projects.errors import BadInput
-from projects.models import Attempt, Event, Task
+from projects.models import Approval, Attempt, Event, Task
 from projects.services.audit.vocabulary import (
     AttemptRepeated,
     AttemptTakenBack,
     CoverageMeasured,
     DiagnosisMade,
 )
-from projects.services.insight import usage
+from projects.services.insight import try_costs, usage
 from projects.services.planning import projects
 from projects.services.work import tasks
 
@@ -57,8 +57,28 @@ def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         "needs": task.needs.all(),
         "unblocks": task.unblocks.all(),
         "requirements": task.requirements.all(),
+        **(_escalation(request, task, tries, tested) if task.status == Task.Status.ESCALATED else {}),
     }
     return show(request, "pages/task.html", context)
+
+
+def _escalation(
+    request: AuthenticatedHttpRequest, task: Task, tries: list[Attempt], tested: Attempt | None
+) -> dict[str, object]:
+    """What a person needs to decide how a task that was given up goes on."""
+    failing = failures.failures_of(tested)
+    shown = tries_of(tries)
+    signatures = [one.error_signature for one in tries if one.error_signature]
+    return {
+        "heading": failures.heading_of(task, failing),
+        "failing": failing,
+        "since": next((one.number for one in tries if signatures and one.error_signature == signatures[-1]), None),
+        "tried": shown,
+        "last_change": next((one for one in reversed(shown) if one.files), None),
+        "cost": try_costs.try_cost(task.run.project),
+        "asked": task.approvals.filter(kind=Approval.Kind.ESCALATION, status=Approval.Status.PENDING).first(),
+        "next_up": queue.next_for(request.user, task=task),
+    }
 
 
 def _annotate(row: Attempt, **values: object) -> None:

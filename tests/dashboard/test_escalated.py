@@ -126,21 +126,22 @@ def test_who_may_not_sees_who_can(story: Story, client: Client) -> None:
     client.force_login(make_user("vera", role="viewer", project=story.project))
     text = read(client, "task", story.stuck.pk)
     assert "disabled>Retry with note" in text
-    assert "disabled>Keep the limit" in text
+    assert "disabled>Raise a limit" in text
     assert "disabled>Skip the task" in text
     address = reverse("task-limit", args=[story.stuck.pk])
     assert client.post(address, {"limit": "max_retries", "value": "9"}).status_code == 403
 
 
-def test_the_question_in_the_inbox_reads_as_the_page_does(story: Story, owner: Client) -> None:
+def test_the_question_in_the_inbox_is_answered_on_the_page_of_its_task(story: Story, owner: Client) -> None:
     Task.objects.filter(pk=story.done.pk).update(status="running")
     story.done.refresh_from_db()
     tasks.escalate_task(story.done, text="Five repairs failed.\n\n**What was tried**\n\n- try 1 `a`")
     question = approvals.pending_for(story.owner).get(kind="escalation")
-    text = read(owner, "approval", question.pk)
+    answer = owner.get(reverse("approval", args=[question.pk]))
+    assert answer["Location"] == reverse("task", args=[story.done.pk])
+    text = read(owner, "task", story.done.pk)
     assert "<strong>What was tried</strong>" in text
-    assert "Try it again" in text
-    assert reverse("task", args=[story.done.pk]) in text
+    assert reverse("approval", args=[question.pk]) in text, "the answer goes to the question"
 
 
 def test_a_guards_question_shows_the_code_it_is_about(story: Story, owner: Client) -> None:
