@@ -7,12 +7,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Max, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 
 from dashboard import access
 from dashboard.forms import DocumentForm, MemberForm, NextDocumentForm, ProjectForm, SettingsForm
+from dashboard.home import home_of
 from dashboard.pages import page, show
 from dashboard.refusals import status_of
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -28,30 +29,13 @@ from projects.services.planning.reading import read_bytes
 from projects.services.work import demo, runs
 
 
-def _phase(run: Run | None, asks: int) -> str:
-    """The column of a project with this newest run and so many pending approvals: needs you, working or done."""
-    if asks or run is None or run.status in ("needs_you", "paused", "failed"):
-        return "needs"
-    return "done" if run.status in Run.OVER else "working"
-
-
 @page("GET")
 def home(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """All projects in three columns; on a fresh server, the two ways to begin."""
-    asks = Count("approvals", filter=Q(approvals__status=Approval.Status.PENDING), distinct=True)
-    rows = access.visible(Project, request.user).annotate(asks=asks, newest_run=Max("runs"))
-    found = list(rows.order_by("-pk")[:200])
-    newest = access.counted(Run.objects.all()).in_bulk([p.newest_run for p in found if p.newest_run])
-    by_phase: dict[str, list[tuple[Project, Run | None]]] = {"needs": [], "working": [], "done": [], "archived": []}
-    for project in found:
-        run = newest.get(project.newest_run)
-        by_phase["archived" if project.archived_at else _phase(run, project.asks)].append((project, run))
-    if not found and not request.htmx:
+    """What needs the person, the week, the projects; on a fresh server, the two ways to begin."""
+    if not request.htmx and not access.visible(Project, request.user).exists():
         context = {"checks": health.run_checks(), "demo": demo.is_offered(), "title": "Welcome", **setup_facts()}
         return show(request, "pages/first_run.html", context)
-    labels = {"needs": "Needs you", "working": "Working", "done": "Done", "archived": "Archived"}
-    columns = [(name, labels[name], rows) for name, rows in by_phase.items() if rows or name != "archived"]
-    return show(request, "pages/projects.html", {"columns": columns, "count": len(found)}, part="board")
+    return show(request, "pages/projects.html", home_of(request.user, timezone.now()), part="home")
 
 
 @page("GET POST")

@@ -18,13 +18,6 @@ from tests.test_wordings import retired_in
 pytestmark = pytest.mark.django_db
 
 
-def test_the_projects_stand_in_columns(page, story: Story) -> None:
-    text = page("projects")
-    assert "Needs you" in text
-    assert "Todo API" in text
-    assert "Notes" in text
-
-
 def test_a_project_shows_its_next_step(page, story: Story) -> None:
     assert f"run {story.run.pk}" in page("project", story.project.pk)
     assert "Review the plan" in page("project", story.waiting_plan.project_id)

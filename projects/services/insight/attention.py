@@ -30,6 +30,14 @@ class OpenQuestion:
     behind: int  # tasks that cannot go on
 
     @property
+    def waits_words(self) -> str:
+        """How long it has waited: 47 min, 5 h, 3 days."""
+        whole = int(self.waits.total_seconds()) // 60
+        if whole < 60:
+            return f"{whole} min" if whole else "under a minute"
+        return f"{whole // 60} h" if whole < 48 * 60 else f"{whole // (24 * 60)} days"
+
+    @property
     def weight(self) -> float:
         """What its waiting costs: seconds times tasks."""
         return self.waits.total_seconds() * max(1, self.behind)
@@ -40,6 +48,13 @@ def first_sentence(text: str) -> str:
     line = " ".join(text.split())
     head, stop, _ = line.partition(". ")
     return f"{head}." if stop else line
+
+
+def _evidence(question: Approval) -> str:
+    """Why it is asked, in one sentence, with the task it is about."""
+    said = first_sentence(question.why)
+    named = question.task is None or question.task.key in said or question.task.key in question.title
+    return said if named or question.task is None else f"{question.task.key}: {said}"
 
 
 def waiting_for(user: Person, now: datetime, projects: Iterable[int] | None = None) -> list[OpenQuestion]:
@@ -62,7 +77,7 @@ def waiting_for(user: Person, now: datetime, projects: Iterable[int] | None = No
             one.project,
             one.get_kind_display(),
             one.title,
-            (f"{one.task.key}: " if one.task else "") + first_sentence(one.why),
+            _evidence(one),
             one.requested_at,
             now - one.requested_at,
             sizes.get((one.project_id, one.subject), 0) or followers.behind(one.run_id, one.task_id),

@@ -82,8 +82,9 @@ class Measure:
     definition: str
     target: str = ""
     met: bool | None = None  # None: no target, or not enough to say
-    value: float | None = None  # for charts
+    value: float | None = None
     cases: Sequence[Case] = ()
+    points: Sequence[float] = ()  # one a case, for a chart
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,8 @@ def _repair_time(failures: Iterable[TaskFailure]) -> Measure:
         else f"slowest {minutes(max(times))}; a p90 is given from n = {ENOUGH}"
     )
     met = median < REPAIR_S if len(times) >= ENOUGH else None
-    return Measure("repair", name, minutes(median), len(times), f"{definition}; {last}", target, met, median, cases)
+    shown, words = minutes(median), f"{definition}; {last}"
+    return Measure("repair", name, shown, len(times), words, target, met, median, cases, times)
 
 
 def _speed(speeds: Sequence[tuple[datetime, float]]) -> Measure:
@@ -274,7 +276,7 @@ def _per_feature(
     spent = [float(bill.human_minutes) for _, bill in bills]
     own = [Case(None, case.name, f"{time:.1f} min") for case, time in zip(cases, spent, strict=True)]
     average_time = sum(spent) / n if n else None
-    shown = f"{average_time:.1f} min" if average_time is not None else "–"
+    shown = f"{average_time:.1f} min" if average_time else "0 min" if n else "–"
     definition = (
         "from a question to a person's answer, each at most 10 min: an upper bound, since other work in between "
         "counts too; of the delivered requirements ÷ their number"

@@ -138,7 +138,7 @@ class WeeklyReport:
         ]
         cost = next(one for one in self.measures if one.key == "cost")
         if cost.n and cost.shown.startswith("$"):
-            said.append(f"A delivered requirement cost {cost.shown} on average; the target is {cost.target}.")
+            said.append(f"A delivered requirement cost {cost.shown} on average; the target is $0.50.")
         if self.needs:
             behind = sum(one.behind for one in self.needs)
             n = len(self.needs)

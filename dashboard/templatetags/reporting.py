@@ -1,4 +1,7 @@
-"""Charts as SVG made on the server. Each stands beside its numbers, so a screen reader skips it."""
+"""Charts as SVG made on the server, and where questions are answered.
+
+A chart stands beside its numbers, so a screen reader skips it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from projects.services.insight.attention import OpenQuestion
 from projects.services.insight.cost_rows import CostRow
 from projects.services.insight.measures import COST_TARGET
 from projects.services.insight.report import WeeklyReport
@@ -17,6 +22,36 @@ register = template.Library()
 
 BAR = 200  # width of a bar of costs
 SPARK_W, SPARK_H = 168, 36
+
+
+# What a question looks like: its symbol, and the word on its button.
+QUESTIONS = {
+    "plan": ("plan", "Review"),
+    "gate": ("gate", "Decide"),
+    "escalation": ("flag", "Answer"),
+    "requirements": ("doc", "Review"),
+    "package": ("guard", "Decide"),
+}
+
+
+@register.filter
+def address(question: OpenQuestion) -> str:
+    """The page on which a question is answered."""
+    if question.approval is None:
+        return reverse("requirements", args=[question.project.pk])
+    return reverse("approval", args=[question.approval.pk])
+
+
+@register.filter
+def symbol(question: OpenQuestion) -> str:
+    """The symbol of its kind."""
+    return QUESTIONS.get(question.kind.lower(), ("decision", ""))[0]
+
+
+@register.filter
+def verb(question: OpenQuestion) -> str:
+    """What a person does about it."""
+    return QUESTIONS.get(question.kind.lower(), ("", "Decide"))[1]
 
 
 @register.simple_tag
