@@ -59,17 +59,6 @@ STATES: dict[str, Look] = {
 }
 _UNKNOWN = Look("system", "unknown", "muted")
 
-# Why a run is in its state, where its row does not give a reason.
-RUN_WHY = {
-    "finished": "The run is finished.",
-    "queued": "Waiting for a worker.",
-    "running": "The agents are working.",
-    "paused": "Paused until someone resumes it.",
-    "needs_you": "Needs you.",
-    "failed": "The run failed; see the latest errors.",
-}
-RUN_OVER = "The run is over."
-
 FOUND_BY = {
     "signature": "the same failure",
     "meaning": "similar meaning",

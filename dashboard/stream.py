@@ -23,6 +23,7 @@ from dashboard.rows import CHUNK, Height, chunk_of
 from dashboard.text import one_line
 from projects.models import Event, Run, Task
 from projects.services.audit.vocabulary import (
+    STEPS,
     Preset,
     TaskAdded,
     Urgency,
@@ -177,6 +178,8 @@ def _touched(run: Run, rows: list[Event]) -> str:
         parts += [render_to_string(f"partials/{name}.html", context) for name in RUN_PANELS]
         if any(row.type == TaskAdded.type for row in rows):
             parts.append(render_to_string("partials/run_graph.html", context))
+    elif any(row.type in STEPS for row in rows):
+        parts.append(render_to_string("partials/run_why.html", {"run": run, "tasks": list(tasks_of(run))}))
     return "".join(parts)
 
 

@@ -103,12 +103,6 @@ def current(context: dict[str, Any], entry: str) -> SafeString:
 
 
 @register.filter
-def run_why(run: Any) -> str:
-    """Why a run is in its state, in one sentence."""
-    return run.why or states.RUN_WHY.get(run.status, states.RUN_OVER)
-
-
-@register.filter
 def found_by(way: str) -> str:
     """How a lesson was found, in plain words."""
     return states.FOUND_BY.get(str(way)) or safe.one_line(way, 20)

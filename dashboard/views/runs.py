@@ -105,7 +105,6 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         "agents": stream.AGENTS,
         "families": families(),
         "controls": CONTROLS,
-        "asks": run.approvals.filter(status="pending") if shown.at is None else [],
         "base_moved": base_branch.base_moved(run) if shown.at is None else None,
     }
     return show(request, "pages/run.html", context)

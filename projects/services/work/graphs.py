@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from graphlib import CycleError
 
+from agents.engine.waiting import OUTAGES
 from agents.planning.graph import longest_chains
 from agents.planning.layout import Grid, grid
 from projects.models import Task
@@ -118,3 +119,8 @@ def _chains(minutes: Mapping[str, int], followers: Mapping[str, list[str]]) -> d
         return longest_chains(minutes, among)
     except CycleError:
         return {}
+
+
+def is_outage(task: Task) -> bool:
+    """Whether a task waits for something that passes without a person."""
+    return task.wait_reason in OUTAGES
