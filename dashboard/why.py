@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard.queue import address_of
 from dashboard.run_graph import tries_of
 from dashboard.text import one_line
-from projects.models import Event, RequirementDocument, Run, Task
+from projects.models import Approval, Event, RequirementDocument, Run, Task
 from projects.models.project import Role
 from projects.models.waiting import phrase
 from projects.services.accounts import rights
@@ -59,8 +59,9 @@ def why_of(run: Run, tasks: Sequence[Task]) -> Why:
         who = f"{those_who_may('run.control')} can resume it"
         return Why(_capital(run.why_detail or "paused"), since=run.why_since, who=who)
     stuck = [task for task in tasks if task.status in (Task.Status.NEEDS_YOU, Task.Status.ESCALATED)]
-    if stuck:
-        return _stuck(run, stuck, _work(run, tasks))
+    pending = [] if hasattr(run, "shown_at") else list(run.approvals.filter(status="pending").order_by("pk"))
+    if stuck or pending:
+        return _stuck(run, stuck, pending, _work(run, tasks))
     if run.status == Run.Status.NEEDS_YOU or (run.wait_reason and not tasks):
         return _run_waits(run)
     if run.kind != Run.Kind.BUILD:
@@ -88,24 +89,30 @@ def _over(run: Run, tasks: Sequence[Task]) -> Why:
     return Why("Finished", f"All {merged} tasks are merged; nothing here waits for anybody.", run.finished_at)
 
 
-def _stuck(run: Run, stuck: list[Task], work: str) -> Why:
-    """A person can bring it on: the task that waits for one, what it wants, and what goes on meanwhile."""
-    first = stuck[0]
-    more = f"{len(stuck) - 1} more {'waits' if len(stuck) == 2 else 'wait'} for a person" if len(stuck) > 1 else ""
-    meanwhile = f"meanwhile {work}" if work else "nothing else can go on without it" if len(stuck) == 1 else ""
-    moves = Event.objects.filter(run=run, task=first, seq__lte=run.last_seq, type__in=PUT_ASIDE)
-    since = moves.order_by("-seq").values_list("at", flat=True).first()
-    asked = run.approvals.filter(status="pending", task=first).first()
-    if first.status == Task.Status.ESCALATED:
-        lead, verb, label = f"{first.key} is out of tries", "task.retry", "Look at it"
-        if first.why_detail:
-            lead = f"{first.key} is given up: {first.why_detail}"
-        href = reverse("task", args=[first.pk])
-    else:
-        lead, verb, label = says(first), "approval.decide", "Decide"
-        href = address_of(asked) if asked else reverse("task", args=[first.pk])
+def _stuck(run: Run, stuck: list[Task], pending: list[Approval], work: str) -> Why:
+    """A person can bring it on: the question or the task that waits for one, and what goes on meanwhile."""
+    waiting = {task.pk for task in stuck} | {asked.task_id for asked in pending if asked.kind != "escalation"}
+    more = (
+        f"{len(waiting) - 1} more {'waits' if len(waiting) == 2 else 'wait'} for a person" if len(waiting) > 1 else ""
+    )
+    meanwhile = f"meanwhile {work}" if work else ""
     rest = "; ".join(part for part in (more, meanwhile) if part)
-    return Why(lead, rest, since, f"{those_who_may(verb)} can decide", href, label, needs=True)
+    asked = next((one for one in pending if one.kind != "escalation"), None)
+    if asked is not None:
+        task = next((task for task in stuck if task.pk == asked.task_id), None)
+        lead = says(task) if task else f"A decision waits: {asked.title}"
+        who = f"{those_who_may('approval.decide')} can decide"
+        return Why(lead, rest, asked.requested_at, who, address_of(asked), f"Decide: {asked.title}", needs=True)
+    if not stuck:
+        first = pending[0]
+        return Why(first.title, rest, first.requested_at, "", address_of(first), f"Decide: {first.title}", needs=True)
+    task = stuck[0]
+    moves = Event.objects.filter(run=run, task=task, seq__lte=run.last_seq, type__in=PUT_ASIDE)
+    since = moves.order_by("-seq").values_list("at", flat=True).first()
+    lead, href = says(task), reverse("task", args=[task.pk])
+    if task.status == Task.Status.ESCALATED:
+        lead = f"{task.key} is given up: {task.why_detail or 'it is out of tries'}"
+    return Why(lead, rest, since, f"{those_who_may('task.retry')} can decide", href, "Look at it", needs=True)
 
 
 def says(task: Task) -> str:

@@ -67,7 +67,9 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
     wanted = stream.Filter.read(request.GET) if seq is None else stream.Filter()
     shown = time_travel.moment(run, number(request.GET, "at") if seq is None else None)
     if shown.at is not None:  # clocks of tasks stand at that event
-        vars(run).update(shown_at=run.events.values_list("at", flat=True).get(seq=shown.at))
+        moment = run.events.values_list("at", flat=True).get(seq=shown.at)
+        for one in (run, shown.run):
+            vars(one).update(shown_at=moment)
     run = shown.run
     request.about["run"] = run
     context: dict[str, Any] = {"wanted": wanted, "seq": seq, "at": shown.at, "head": shown.head}

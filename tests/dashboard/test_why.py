@@ -80,7 +80,7 @@ def test_a_question_comes_first_with_a_way_to_answer_it_and_what_goes_on_meanwhi
     said = line(run)
     assert said.lead == "T-01 wants to install httpx"
     assert said.rest == "meanwhile T-02: the coder begins"
-    assert said.since == run.events.filter(type="task.blocked").latest("seq").at
+    assert said.since == asked.requested_at
     assert said.href == f"/approvals/{asked.pk}"
     assert said.who == "Manager, Architect, Developer or Security can decide"
     assert said.needs
