@@ -268,26 +268,6 @@ class RequirementForm(forms.Form):
         return [text for row in self.cleaned_data["acceptance"].splitlines() if (text := row.strip())][:50]
 
 
-class NamesField(forms.CharField):
-    """Names separated by commas, as a list in their order, each once."""
-
-    def clean(self, value: Any) -> list[str]:
-        """At most 200 names."""
-        return list(dict.fromkeys(part for raw in super().clean(value).split(",") if (part := raw.strip())))[:200]
-
-
-class TaskForm(forms.Form):
-    """One task of a plan."""
-
-    title = forms.CharField(max_length=200)
-    description = forms.CharField(required=False, max_length=8_000, widget=forms.Textarea(attrs={"rows": 4}))
-    expects = forms.CharField(required=False, max_length=2_000, label="Expected result")
-    minutes = forms.IntegerField(min_value=1, max_value=60, label="Minutes", help_text="At most 60.")
-    requirements = NamesField(required=False, help_text="Ids, separated by commas.")
-    needs = NamesField(required=False, help_text="Tasks that come first, separated by commas.")
-    comment = forms.CharField(required=False, max_length=500, label="Why this change")
-
-
 class MemberForm(forms.Form):
     """Somebody who joins a project."""
 

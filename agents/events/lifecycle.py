@@ -117,6 +117,11 @@ class PlanRejected(PlanChanged):
     """A person asked for changes."""
 
 
+@kind("plan.refused", "plan", "plan", "err", panels=RUN)
+class PlanRefused(PlanChanged):
+    """A version that a person wanted was not stored, because of what `comment` says; `plan` is the one it came from."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TaskMoved(EventKind):
     """The task went from one state to another; with `wait`, what it waits for since, with `detail`."""

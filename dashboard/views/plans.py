@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from dashboard import dag
-from dashboard.forms import TaskForm
 from dashboard.pages import page, show, version_of
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import listed
 from projects.errors import BadInput, StaleVersion
-from projects.models import Plan, Project, Requirement, RequirementDocument
-from projects.services.planning import plans, variants
+from projects.models import Plan, Project, Requirement, RequirementDocument, Transition
+from projects.services.planning import plan_drafts, plans, variants
+from projects.services.planning.plan_edits import FIELDS
 from projects.services.work import runs
-
-FIELDS = ("title", "description", "expects", "minutes", "requirements", "needs", "files", "packages", "kind")
 
 SAMPLES = 3  # plans that the planner is asked for to compare
 
@@ -40,7 +38,7 @@ def _words(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value if value is not None else "")
 
 
-def _compare(before: Plan, after: Plan) -> list[PlanChange]:
+def compare(before: Plan, after: Plan) -> list[PlanChange]:
     """Changes of each task, in the order of the newer plan, removed tasks last."""
     old = {str(entry.get("key")): entry for entry in dag.entries_of(before)}
     new = {str(entry.get("key")): entry for entry in dag.entries_of(after)}
@@ -60,7 +58,8 @@ def _compare(before: Plan, after: Plan) -> list[PlanChange]:
     return changes
 
 
-def _url(plan: Plan) -> str:
+def url_of(plan: Plan) -> str:
+    """The page of a version."""
     return f"{reverse('plan', args=[plan.project_id])}?v={plan.version}"
 
 
@@ -73,7 +72,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     if plan is not None:
         entries = dag.entries_of(plan)
         before = versions.filter(version__lt=plan.version).first()
-        changes = _compare(before, plan) if before else []
+        changes = compare(before, plan) if before else []
         covered = {str(key) for entry in entries for key in listed(entry.get("requirements"), 1_000)}
         # What the product shall not do needs no task.
         wanted = set(plan.document.requirements.wanted().exclude(kind="non_goal").values_list("key", flat=True))
@@ -84,7 +83,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             count = len(wanted) + sum(item.get("code") == "uncovered_requirement" for item in plan.problems)
         run = plan.runs.filter(kind="build").order_by("-pk").first()
         context |= {
-            "versions": versions.values("version", "status"),
+            "versions": versions,
             "newest": versions.first(),
             "before": before,
             "changes": changes,
@@ -96,10 +95,19 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             "wanted": count,
             "minutes": sum(e.get("minutes") or 0 for e in entries if isinstance(e.get("minutes"), int | float)),
             "run": run,
+            "draft": plan_drafts.draft_of(plan.document, request.user),
+            "refusals": plan_drafts.refusals(plan.document),
+            "moves": _moves(versions),
         }
         if request.GET.get("variants"):
             context |= _compared(plan)
     return show(request, "pages/plan.html", context, part="plan_variants" if request.GET.get("variants") else "")
+
+
+def _moves(versions: Iterable[Plan]) -> dict[int, str]:
+    """Why each version is in its state, where that was said."""
+    rows = Transition.objects.filter(kind="plan", object_id__in=[plan.pk for plan in versions]).exclude(reason="")
+    return dict(rows.order_by("pk").values_list("object_id", "reason"))
 
 
 def _compared(plan: Plan) -> dict[str, Any]:
@@ -117,7 +125,7 @@ def conflict(request: AuthenticatedHttpRequest, plan: Plan, refusal: StaleVersio
         "plan": plan,
         "newest": newest,
         "refusal": str(refusal),
-        "changes": _compare(plan, newest) if newest else [],
+        "changes": compare(plan, newest) if newest else [],
     }
     return render(request, "pages/plan_conflict.html", context, status=409)
 
@@ -130,7 +138,7 @@ def approve(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     except StaleVersion as refusal:
         return conflict(request, plan, refusal)
     messages.success(request, f"Plan v{plan.version} is approved and pinned to {plan.content_hash[:12]}.")
-    return redirect(_url(plan))
+    return redirect(url_of(plan))
 
 
 @page("POST", RequirementDocument)
@@ -147,7 +155,7 @@ def take_variant(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     except StaleVersion as refusal:
         return conflict(request, plan, refusal)
     messages.success(request, f"{newer.comment} It is plan v{newer.version} now. Nothing is built before its approval.")
-    return redirect(_url(newer))
+    return redirect(url_of(newer))
 
 
 @page("POST", Plan)
@@ -158,38 +166,15 @@ def changes(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     except StaleVersion as refusal:
         return conflict(request, plan, refusal)
     messages.success(request, "Changes requested. The planner creates a new version.")
-    return redirect(_url(plan))
+    return redirect(url_of(plan))
 
 
-@page("GET POST", Plan)
-def edit_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpResponse:
-    """Change one task; that makes a new version of the plan."""
-    entry = next((e for e in dag.entries_of(plan) if str(e.get("key")) == key), None)
-    if entry is None:
-        raise Http404("The plan has no such task.")
-    start = {name: entry.get(name) for name in ("title", "description", "expects", "minutes")}
-    start |= {name: ", ".join(map(str, listed(entry.get(name), 1_000))) for name in ("requirements", "needs")}
-    form = TaskForm(request.POST or None, initial=start)
-    if request.method == "POST" and form.is_valid():
-        content = copy.deepcopy(plan.content)
-        fields = {k: v for k, v in form.cleaned_data.items() if k != "comment"}
-        for other in content["tasks"]:
-            if str(other.get("key")) == key:
-                other.update(fields)
-        try:
-            newer = plans.edit_plan(
-                plan,
-                content=content,
-                by=request.user,
-                comment=form.cleaned_data["comment"],
-                base_hash=request.POST.get("hash", ""),
-            )
-        except StaleVersion as refusal:
-            return conflict(request, plan, refusal)
-        messages.success(request, f"{key} is changed in plan v{newer.version}.")
-        return redirect(_url(newer))
-    context = {"entry": entry, "key": key, "form": form}
-    return show(request, "pages/plan_task.html", context, status=422 if form.errors else 200)
+@page("POST", Plan)
+def restore(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
+    """Make what an earlier version says the newest version."""
+    newer = plan_drafts.restore(plan, by=request.user)
+    messages.success(request, f"Plan v{newer.version} says what v{plan.version} said. It waits for approval.")
+    return redirect(url_of(newer))
 
 
 @page("POST", Plan)

@@ -5,7 +5,7 @@ from projects.models.baseline import Baseline
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
 from projects.models.notices import Notice, NoticeChannel, NoticeKind, NoticePreferences
-from projects.models.plan import Plan
+from projects.models.plan import Plan, PlanEdits
 from projects.models.project import Membership, Project
 from projects.models.requirements import OriginalFile, Requirement, RequirementDocument
 from projects.models.review import Approval, Finding
@@ -29,6 +29,7 @@ __all__ = [
     "NoticePreferences",
     "OriginalFile",
     "Plan",
+    "PlanEdits",
     "Project",
     "RecoveryCode",
     "Requirement",

@@ -48,3 +48,19 @@ class Plan(models.Model):
 
     def __str__(self) -> str:
         return f"{self.project} plan v{self.version}"
+
+
+class PlanEdits(models.Model):
+    """A person's draft: edits on a version that are no version themselves yet."""
+
+    document = models.ForeignKey(RequirementDocument, on_delete=models.CASCADE, related_name="plan_drafts")
+    base = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="drafts")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="plan_drafts")
+    edits = models.JSONField(default=list, help_text="What projects.services.planning.plan_edits applies, in order.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["document", "user"], name="plan_draft_once")]
+
+    def __str__(self) -> str:
+        return f"draft on {self.base}"

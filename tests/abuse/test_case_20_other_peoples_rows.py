@@ -261,6 +261,7 @@ NESTED = [
     ("run-inspect", ("mine_run", "999999")),
     ("run-chunk", ("mine_run", "999999")),
     ("plan-task", ("mine_plan", "T-99")),
+    ("plan-split", ("mine_plan", "T-99")),
     ("run-rows", ("run",)),
     ("audit-export", ("run", "jsonl")),
 ]

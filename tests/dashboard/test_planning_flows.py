@@ -207,8 +207,8 @@ def test_editing_a_task_makes_a_new_version(owner: Client, story: Story) -> None
         "description": "",
         "expects": "It works.",
         "minutes": "45",
-        "requirements": "FR-01, FR-02",
-        "needs": "",
+        "requirements": ["FR-01", "FR-02"],
+        "needs": [],
         "comment": "clearer",
         "hash": plan.content_hash,
     }
@@ -222,14 +222,58 @@ def test_editing_a_task_makes_a_new_version(owner: Client, story: Story) -> None
     assert too_long.status_code == 422
 
 
-def test_a_circle_is_named_on_the_page(owner: Client, story: Story) -> None:
+def test_a_circle_is_named_in_the_form_and_nothing_is_stored(owner: Client, story: Story) -> None:
     plan = story.waiting_plan
-    data = {"title": "x", "minutes": "30", "requirements": "FR-01, FR-02", "needs": "T-02"}
-    owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), {**data, "hash": plan.content_hash})
+    data = {"title": "x", "minutes": "30", "requirements": ["FR-01", "FR-02"], "needs": ["T-02"]}
+    answer = owner.post(reverse("plan-task", args=[plan.pk, "T-01"]), {**data, "hash": plan.content_hash})
+    assert answer.status_code == 422
+    assert "T-01 → T-02 → T-01" in answer.content.decode()
+    assert plan.project.plans.count() == 1
     text = owner.get(reverse("plan", args=[plan.project_id])).content.decode()
-    assert "T-01" in text
-    assert "T-02" in text
-    assert "cannot be approved" in text
+    assert "T-01 → T-02 → T-01" in text, "the refusal is a row of the plan's page"
+
+
+def test_a_rejected_plan_says_who_when_and_why(owner: Client, story: Story) -> None:
+    plan = story.waiting_plan
+    owner.post(reverse("plan-changes", args=[plan.pk]), {"comment": "Smaller tasks, please."})
+    text = " ".join(owner.get(reverse("plan", args=[plan.project_id])).content.decode().split())
+    row = text[text.index('id="history-h"') :].partition("</table>")[0]
+    assert "rejected" in row
+    assert "ada, <time" in row
+    assert "Smaller tasks, please." in row
+
+
+def test_from_the_upload_to_the_approved_plan_it_takes_at_most_six_clicks(
+    client: Client, enqueued: list, django_user_model: Any
+) -> None:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    clicks = 0
+
+    def press(text: str, address: str, **data: Any) -> Any:
+        nonlocal clicks
+        assert f'action="{address}"' in text, f"no form leads to {address}"
+        clicks += 1
+        return client.post(address, data, follow=True)
+
+    text = client.get("/projects/new").content.decode()
+    assert "<form" in text
+    upload = SimpleUploadedFile("todo.md", b"# Todo\n\nFR-01 The API shall add a to-do.\n")
+    page = client.post(
+        "/projects/new", {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "file": upload}, follow=True
+    )
+    clicks += 1
+    document = Project.objects.get().documents.get()
+    page = press(page.content.decode(), reverse("requirements-confirm", args=[document.pk]))
+    page = press(page.content.decode(), reverse("planning-start", args=[document.pk]))
+    key = document.requirements.get().key
+    plan = plans.propose_plan(document, content={"tasks": [{"title": "All", "expects": "x", "requirements": [key]}]})
+    where = reverse("plan", args=[document.project_id])
+    clicks += 1  # the tab, or the notice of the run
+    page = client.get(where)
+    press(page.content.decode(), reverse("plan-approve", args=[plan.pk]), hash=plan.content_hash)
+    plan.refresh_from_db()
+    assert plan.status == "approved"
+    assert clicks <= 6
 
 
 @pytest.mark.parametrize(

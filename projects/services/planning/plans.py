@@ -73,7 +73,7 @@ def _store(
     found = examine(clean_json(redact(clean_json(dict(content)))), document, order=True)
     given, digest, invalid = found.content, found.digest, bool(found.first_error)
     actor = by.get_username() if by is not None else ""
-    run = run or _planning_run(document)
+    run = run or planning_run(document)
     with transaction.atomic():
         if run is not None:
             lock_run(run.pk)
@@ -122,7 +122,8 @@ def _store(
     return plan
 
 
-def _planning_run(document: RequirementDocument) -> Run | None:
+def planning_run(document: RequirementDocument) -> Run | None:
+    """The newest run that planned the document: its trail tells what became of its plans."""
     return Run.objects.filter(document=document, kind=Run.Kind.PLAN).order_by("-pk").first()
 
 
@@ -161,7 +162,7 @@ def approve_plan(plan: Plan, *, content_hash: str, by: User, comment: str = "") 
 
 def _current(plan: Plan, content_hash: str | None) -> tuple[Plan, Run | None]:
     """The plan's row under the project's lock, checked to be the one to decide on, and the run to notify."""
-    run = _planning_run(plan.document)
+    run = planning_run(plan.document)
     if run is not None:
         lock_run(run.pk)
     lock_project(plan.project_id)
