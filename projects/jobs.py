@@ -19,7 +19,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, close_old
 from django.utils import timezone
 
 from agents.engine.contracts import OverBudget, Stopped
-from agents.engine.waiting import OUTAGES, Waiting, WaitReason
+from agents.engine.waiting import OUTAGES, SCHEDULED, Waiting, WaitReason
 from agents.events.effects import ErrorRaised, TestsRan
 from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailable
 from agents.llm.scripted_server.scenario import ScenarioError
@@ -35,6 +35,7 @@ from projects.models.project import NO_APPROVAL
 from projects.models.waiting import phrase
 from projects.services import backups
 from projects.services.audit import checkpoints, events
+from projects.services.backlog import hours, scheduler
 from projects.services.delivery.attestations import attest_merges
 from projects.services.insight import lessons, questions
 from projects.services.notices import delivery
@@ -88,6 +89,9 @@ def plan_run(run_id: int) -> None:
     close_old_connections()
     run = Run.objects.select_related("project", "document").filter(pk=run_id, kind=Run.Kind.PLAN).first()
     if run is None or run.status in (*Run.OVER, Run.Status.PAUSED):
+        return
+    if (why := hours.rests(run.pk, timezone.now())) is not None:
+        runs.set_wait(run, *why)
         return
     actor = this_worker()
     try:
@@ -143,7 +147,7 @@ def _plan(run: Run, actor: str, token: int) -> None:
     if run.samples:
         return
     newest = plans.newest_plan(run.document) if run.document is not None else None
-    if newest is not None and newest.status == Plan.Status.APPROVED and run.project.autonomy in NO_APPROVAL:
+    if newest is not None and newest.status == Plan.Status.APPROVED and run.autonomy in NO_APPROVAL:
         with suppress(ProjectsError):  # another plan of the project is being built: a person decides what comes next
             runs.start_build(newest, by=None)
 
@@ -178,6 +182,10 @@ def schedule_run(run_id: int) -> None:
             enqueue("projects.jobs.plan_run", planning_run.pk)
         return
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
+    if (why := hours.rests(run.pk, timezone.now())) is not None:
+        if not working and run.status == Run.Status.RUNNING and ready:
+            runs.set_wait(run, *why)
+        return
     free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
     moment = timezone.now() - LATER
     resting = [task for task in ready if task.wait_reason in OUTAGES and _moved_after(task, moment)]
@@ -242,6 +250,9 @@ def _build(task: Task, actor: str, token: int) -> None:
     except Stopped:
         _back(task, None, "", actor, token)
     except Waiting as waiting:
+        if waiting.reason in SCHEDULED:
+            _back(task, waiting.reason, waiting.detail, actor, token)
+            return
         to = Task.Status.QUEUED if waiting.reason == WaitReason.DEPENDENCY else Task.Status.NEEDS_YOU
         move_task(task, to, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token)
     except AWAY as error:
@@ -354,6 +365,7 @@ def sweep() -> None:
             repository_of(task.run.project, task.run).check()
             move_task(task, Task.Status.READY, reason="the repository can be read again", actor=this_worker())
     waiting = (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.NEEDS_YOU)
+    scheduler.advance_all(timezone.now())
     for run in Run.objects.filter(status__in=waiting).select_related("document"):
         if run.kind == Run.Kind.BUILD:
             enqueue("projects.jobs.schedule_run", run.pk)

@@ -29,6 +29,7 @@ REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 RIGHTS = {
     "project.view": "see the project, clone and download its code",
     "project.edit": "change its settings",
+    "backlog.edit": "change the backlog, its hours and caps, and assign tickets to the agents",
     "member.edit": "add and remove members",
     "document.upload": "upload documents",
     "requirement.edit": "edit and confirm requirements",

@@ -51,6 +51,9 @@ class MemoryEventLog:
         """The newest event."""
         return EventPosition(len(self.events), "0" * 64)
 
+    def rest(self) -> None:
+        pass
+
     def stopped(self) -> bool:
         """Never: a trial ends by itself."""
         return False

@@ -35,6 +35,7 @@ def check_budget(event_log: EventLog, limits: TaskLimits) -> None:
     """Raise OverBudget before a call that would go over a limit, Stopped when the run was paused or cancelled."""
     if event_log.stopped():
         raise Stopped
+    event_log.rest()
     spent = event_log.spent()
     for used, allowed, words in (
         (spent.task_tokens, limits.task_tokens, "tokens of this task"),

@@ -26,12 +26,15 @@ class WaitReason(StrEnum):
     SUB_TASK_CONSENT = "sub_task_consent"
     CHANGE_CONSENT = "change_consent"
     REPOSITORY = "repository"  # damaged, or not ours: it is looked at again until somebody has put it right
+    WINDOW = "window"  # the hours in which the agents may work on the backlog
+    NIGHT_CAP = "night_cap"  # what the backlog may take in one opening of its window
     TASKS = "tasks"  # a run: only a person can bring its tasks on
 
     @property
     def needs_person(self) -> bool:
         """True when only a person's answer ends the wait."""
-        return self not in OUTAGES and self not in (WaitReason.RESTING_TASKS, WaitReason.DEPENDENCY)
+        others = (WaitReason.RESTING_TASKS, WaitReason.DEPENDENCY)
+        return self not in OUTAGES and self not in SCHEDULED and self not in others
 
 
 # These pass without a person: the task is ready and is tried again after a rest.
@@ -45,6 +48,8 @@ OUTAGES = frozenset(
         WaitReason.RETRY,
     }
 )
+
+SCHEDULED = frozenset({WaitReason.WINDOW, WaitReason.NIGHT_CAP})  # these end by the clock
 
 UNCONFIRMED = frozenset({WaitReason.CONFIRMATION, WaitReason.NO_REQUIREMENTS})
 

@@ -58,6 +58,10 @@ class EventLog(Protocol):
         """The newest event of the run."""
         ...
 
+    def rest(self) -> None:
+        """Raise Waiting, between two steps, while the work may not go on at this hour."""
+        ...
+
     def stopped(self) -> bool:
         """True when the run was paused or cancelled, or the lease is gone; cheap enough to ask five times a second."""
         ...

@@ -132,7 +132,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         worktree_name=f"run-{run.pk}-{task.key}",
         lessons=lessons(),
         knowledge=knowledge_of(home(), store().folder, project.slug, embedder()),
-        asks_about_reach=project.autonomy in ASKS_AT_GATES,
+        asks_about_reach=run.autonomy in ASKS_AT_GATES,
         lessons_across_projects=settings.SHARE_LESSONS,
         switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),
     )

@@ -8,8 +8,10 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Sum
+from django.utils import timezone
 
 from agents.engine.contracts import Stopped
+from agents.engine.waiting import Waiting
 from agents.events.base import EventKind
 from agents.events.effects import Announcement, EffectFailed
 from agents.events.log import EventPosition, Spent
@@ -22,6 +24,7 @@ from projects.services.audit import events
 from projects.services.audit.intents import announce_effect, effect_failed
 from projects.services.audit.notifications import announce_delta
 from projects.services.audit.sealing import keep_reply, kept_reply
+from projects.services.backlog import hours
 from projects.services.insight import usage
 from projects.services.work import leases
 from projects.services.work.locks import lock_run
@@ -124,6 +127,10 @@ class DatabaseEventLog:
     def head(self) -> EventPosition:
         row = Event.objects.filter(run_id=self._run_id).order_by("-seq").values_list("seq", "hash").first()
         return EventPosition(*row) if row else EventPosition(0, "")
+
+    def rest(self) -> None:
+        if (why := hours.rests(self._run_id, timezone.now())) is not None:
+            raise Waiting(*why)
 
     def stopped(self) -> bool:
         now = time.monotonic()

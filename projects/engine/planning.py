@@ -65,7 +65,7 @@ class DatabasePlanStore:
         return self._document.requirements.wanted().exists()
 
     def confirm_if_waived(self, *, small: bool) -> None:
-        waived = small or self._run.project.autonomy in NO_APPROVAL
+        waived = small or self._run.autonomy in NO_APPROVAL
         if waived and not self.confirmed() and self.any_found():
             self._event_log.fenced(lambda: documents.confirm_requirements(self._document, by=None, small=small))
 

@@ -1,6 +1,7 @@
 """The tables, one module a subject."""
 
 from projects.models.accounts import ApiToken, BrowserSession, RecoveryCode, SecondFactor, Tries
+from projects.models.backlog import BacklogHours, BacklogItem
 from projects.models.baseline import Baseline
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
@@ -15,6 +16,8 @@ __all__ = [
     "ApiToken",
     "Approval",
     "Attempt",
+    "BacklogHours",
+    "BacklogItem",
     "Baseline",
     "Blob",
     "BrowserSession",

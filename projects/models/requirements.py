@@ -7,7 +7,7 @@ from bisect import bisect_right
 from django.conf import settings
 from django.db import models
 
-from projects.models.project import Project
+from projects.models.project import Autonomy, Project
 
 
 class OriginalFile(models.Model):
@@ -62,6 +62,7 @@ class RequirementDocument(models.Model):
     unmapped = models.JSONField(default=list)
     # [{"lines": [a, b], "text": …}]: what the document leaves open.
     questions = models.JSONField(default=list)
+    autonomy = models.CharField(max_length=12, choices=Autonomy.choices, blank=True, help_text="Empty: the project's.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -74,6 +75,11 @@ class RequirementDocument(models.Model):
 
     def __str__(self) -> str:
         return f"{self.filename} v{self.version}"
+
+    @property
+    def autonomy_in_force(self) -> str:
+        """How far the agents go on this document before a person must say yes: its own level, else the project's."""
+        return self.autonomy or self.project.autonomy
 
     def replaced(self) -> list[RequirementDocument]:
         """The documents whose place it takes, directly and through others, newest first."""

@@ -89,6 +89,11 @@ class Run(Work):
         return f"Run {self.pk}"
 
     @property
+    def autonomy(self) -> str:
+        """How far the agents go before a person must say yes."""
+        return self.document.autonomy_in_force if self.document is not None else self.project.autonomy
+
+    @property
     def left_out(self) -> int:
         """How many tasks of a finished build were not merged: with any, it is not a success."""
         if self.kind != self.Kind.BUILD or self.status != self.Status.FINISHED:

@@ -25,6 +25,8 @@ PHRASES: dict[WaitReason, str] = {
     WaitReason.CHANGE_CONSENT: "removes or changes what was there ({})",
     WaitReason.REPOSITORY: "{}",
     WaitReason.TEST_CONSENT: "would decide how its tests run ({})",
+    WaitReason.WINDOW: "waiting for the window until {}",
+    WaitReason.NIGHT_CAP: "tonight's cap is used up; waiting until {}",
     WaitReason.TASKS: "{}",
 }
 

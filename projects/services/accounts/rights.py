@@ -15,12 +15,12 @@ Person: TypeAlias = "User | AnonymousUser"
 
 VERBS: dict[str, frozenset[str]] = {
     Role.MANAGER: frozenset(
-        {"project.view", "project.edit", "member.edit", "run.start", "run.control", "approval.decide", "report.send"}
+        ("project.view project.edit member.edit backlog.edit run.start run.control approval.decide report.send").split()
     ),
     Role.ARCHITECT: frozenset(
         (
-            "project.view project.edit document.upload requirement.edit plan.edit plan.approve run.start run.control "
-            "approval.decide"
+            "project.view project.edit backlog.edit document.upload requirement.edit plan.edit plan.approve run.start "
+            "run.control approval.decide"
         ).split()
     ),
     Role.DEVELOPER: frozenset(

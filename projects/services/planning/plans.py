@@ -14,7 +14,7 @@ from agents.events.lifecycle import PlanApproved, PlanChanged, PlanEdited, PlanP
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Plan, RequirementDocument, Run
-from projects.models.project import NO_APPROVAL
+from projects.models.project import NO_APPROVAL, Autonomy
 from projects.services.accounts.rights import can, require
 from projects.services.audit.canonical import clean_json, clean_text
 from projects.services.audit.events import emit
@@ -105,8 +105,9 @@ def _store(
         state = f"not valid: {found.first_error}" if invalid else counted(len(given["tasks"]), "task")
         verb = "proposed" if kind is PlanProposed else "edited"
         _tell(run, plan, kind, f"plan v{plan.version} {verb}: {state}", actor, "fail" if invalid else "ok")
-        if not invalid and project.autonomy in NO_APPROVAL:
-            _approve(plan, run, by=None, reason=f"autonomy is “{project.get_autonomy_display()}”")
+        if not invalid and document.autonomy_in_force in NO_APPROVAL:
+            level = Autonomy(document.autonomy_in_force).label
+            _approve(plan, run, by=None, reason=f"autonomy is “{level}”")
         elif not invalid:
             ask(
                 project,

@@ -87,7 +87,7 @@ def start_build(plan: Plan, *, by: User | None) -> Run:
     actor = by.get_username() if by is not None else "autonomy"
     if by is not None:
         require(by, plan.project, "run.start")
-    elif plan.project.autonomy not in NO_APPROVAL:
+    elif plan.document.autonomy_in_force not in NO_APPROVAL:
         raise NotAllowed(f"In {plan.project.name} a person starts a build.")
     with transaction.atomic():
         project = lock_project_in_use(plan.project_id)

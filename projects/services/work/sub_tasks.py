@@ -41,7 +41,7 @@ def sub_task_for(task: Task, wish: SubTaskRequest, *, actor: str, fenced: Callab
         if (planned := _planned(task, wish.path)) is not None:
             fenced(lambda: task.needs.add(planned))
             raise Waiting(WaitReason.DEPENDENCY, f"{planned.key}, which writes {wish.path}")
-        if task.run.project.autonomy not in NO_APPROVAL and (refused := _refusal(task, wish)):
+        if task.run.autonomy not in NO_APPROVAL and (refused := _refusal(task, wish)):
             return refused
         made = fenced(lambda: _add(task, wish, actor))
     if made.status == Task.Status.MERGED:

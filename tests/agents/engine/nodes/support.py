@@ -80,6 +80,9 @@ class MemoryEventLog:
     def head(self) -> EventPosition:
         return self._mark(len(self.events))
 
+    def rest(self) -> None:
+        pass
+
     def stopped(self) -> bool:
         return False
 

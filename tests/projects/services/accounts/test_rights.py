@@ -15,6 +15,7 @@ pytestmark = pytest.mark.django_db
 EXPECTED = {
     "project.view": {"manager", "architect", "developer", "security", "auditor", "viewer"},
     "project.edit": {"manager", "architect"},
+    "backlog.edit": {"manager", "architect"},
     "member.edit": {"manager"},
     "document.upload": {"architect"},
     "requirement.edit": {"architect"},
