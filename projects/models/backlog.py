@@ -52,7 +52,8 @@ class BacklogHours(models.Model):
     time_zone = models.CharField(max_length=60, default="UTC")
     cap_tokens = models.PositiveBigIntegerField(null=True)
     cap_minutes = models.PositiveIntegerField(null=True)
-    # One night's exceptions: {"night": when it opens, "closes": …, "tokens": …, "minutes": …}
+    cap_cents = models.PositiveIntegerField(null=True, help_text="Energy and hosted models, at the configured prices.")
+    # One night's exceptions: {"night": when it opens, "closes": …, "tokens": …, "minutes": …, "cents": …}
     tonight = models.JSONField(default=dict)
 
     class Meta:

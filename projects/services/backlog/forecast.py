@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from django.db.models import Count, F, Sum
+from django.db.models import Count, Sum
 
-from projects.models import BacklogItem, Plan, Project, RequirementDocument, Run, Task, Usage
+from projects.models import BacklogItem, Plan, Project, RequirementDocument, Run, Task
 from projects.services.backlog.hours import Night, hours_of, night_of, used_in
 from projects.services.backlog.items import open_items
+from projects.services.insight import costs
 
 SHORTEST = timedelta(minutes=5)  # what a ticket at work is thought to need still, when its estimate is used up
 WINDOW, BEHIND = "window", "behind"
@@ -80,9 +81,10 @@ def _run(item: BacklogItem, kind: Run.Kind) -> Run | None:
 
 
 class Rate(NamedTuple):
-    """Tokens that a minute of estimate took here so far, and over how many tasks; None before the first."""
+    """Tokens and cents that a minute of estimate took here so far, and over how many tasks; None: unknown."""
 
     tokens: float | None
+    cents: float | None
     tasks: int
 
 
@@ -90,9 +92,12 @@ def rate_of(project: Project) -> Rate:
     """What merged tasks of the project took, by what they were estimated at."""
     merged = Task.objects.filter(run__project=project, status=Task.Status.MERGED).order_by()
     found = merged.aggregate(minutes=Sum("minutes"), tasks=Count("pk"))
-    calls = Usage.objects.filter(task__in=merged).order_by()
-    tokens = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))["all"]
-    return Rate(tokens / found["minutes"] if found["minutes"] and tokens else None, found["tasks"])
+    entries = costs.entries_of(Project.objects.filter(pk=project.pk), task__status=Task.Status.MERGED)
+    bill, minutes = costs.total_of(costs.by_group(entries, "project").values()), found["minutes"]
+    if not (minutes and bill.tokens):
+        return Rate(None, None, found["tasks"])
+    money = bill.money(costs.prices_in_force())
+    return Rate(bill.tokens / minutes, float(money) * 100 / minutes if money else None, found["tasks"])
 
 
 @dataclass
@@ -103,7 +108,7 @@ class Block:
     progress: Progress
     start: datetime
     end: datetime
-    tokens: int | None
+    need: dict[str, int]
     out: str = ""
 
 
@@ -115,7 +120,7 @@ class Forecast:
     now: datetime
     used: dict[str, int]
     blocks: list[Block] = field(default_factory=list)
-    rate: Rate = field(default_factory=lambda: Rate(None, 0))
+    rate: Rate = field(default_factory=lambda: Rate(None, None, 0))
     # What would let the first ticket that is out fit: (what, its new value); "" when one change is not enough.
     offer: tuple[str, str] | None = None
 
@@ -131,10 +136,7 @@ class Forecast:
 
     def total(self, measure: str) -> int:
         """What is used when everything that fits is done."""
-        spent = self.used[measure]
-        if measure == "tokens":
-            return spent + sum(block.tokens or 0 for block in self.inside)
-        return spent + sum(round((block.end - block.start).total_seconds() / 60) for block in self.inside)
+        return self.used[measure] + sum(block.need[measure] for block in self.inside)
 
 
 def does_not_fit(item: BacklogItem, now: datetime) -> str:
@@ -147,7 +149,8 @@ def does_not_fit(item: BacklogItem, now: datetime) -> str:
 
 
 def _need(minutes: float, rate: Rate) -> dict[str, int]:
-    return {"tokens": round(minutes * (rate.tokens or 0)), "minutes": round(minutes)}
+    amounts = {"tokens": rate.tokens or 0, "minutes": 1.0, "cents": rate.cents or 0}
+    return {name: round(minutes * amount) for name, amount in amounts.items()}
 
 
 def _violations(night: Night, used: Mapping[str, int], need: Mapping[str, int], end: datetime) -> list[str]:
@@ -171,8 +174,7 @@ def simulate(project: Project, now: datetime) -> Forecast:
             length = max(SHORTEST, length - (now - stands.run.started_at))
         need = _need(length.total_seconds() / 60, found.rate)
         broken = _violations(night, spent, need, at + length)
-        tokens = need["tokens"] if item.minutes and found.rate.tokens else None
-        block = Block(item, stands, at, at + length, tokens)
+        block = Block(item, stands, at, at + length, need)
         if stands.state in (State.WAITING, State.APPROVED):
             block.out = broken[0] if broken else BEHIND if found.outside else ""
         if block.out and found.offer is None:
@@ -192,5 +194,5 @@ def _offer(
     if broken[0] == WINDOW:
         short = night.is_limited and end - night.span.closes < timedelta(hours=4)
         return ("closes", end.isoformat()) if short else ("", "")
-    step = 10_000 if broken[0] == "tokens" else 5
+    step = {"tokens": 10_000, "minutes": 5, "cents": 10}[broken[0]]
     return broken[0], str(-(-(spent[broken[0]] + need[broken[0]]) // step) * step)

@@ -10,19 +10,20 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
 from agents.engine.waiting import WaitReason
 from projects.errors import BadInput
-from projects.models import BacklogHours, Project, Run, Transition, Usage
+from projects.models import BacklogHours, Project, Run, Transition
 from projects.services.accounts.rights import require
 from projects.services.audit.sitelog import note
+from projects.services.insight import costs
 from projects.services.work.locks import lock_project
 from projects.time_windows import Span, Window, zone
 
-MEASURES = ("tokens", "minutes")
-MOST = {"tokens": 10_000_000_000, "minutes": 7 * 24 * 60}
+MEASURES = ("tokens", "minutes", "cents")
+MOST = {"tokens": 10_000_000_000, "minutes": 7 * 24 * 60, "cents": 100_000_000}
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,11 @@ def night_of(hours: BacklogHours, now: datetime) -> Night:
 
 
 def used_in(project: Project, span: Span, now: datetime) -> dict[str, int]:
-    """Tokens and minutes at work of the project's backlog since the window opened."""
+    """Tokens, minutes at work and cents of the project's backlog since the window opened."""
     runs = Run.objects.filter(project=project, document__backlog_item__isnull=False)
-    calls = Usage.objects.filter(run__in=runs, at__gte=span.opens, at__lt=span.closes).order_by()
-    tokens = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))["all"]
+    mine = Project.objects.filter(pk=project.pk)
+    calls = costs.entries_of(mine, span.opens, span.closes, run__document__backlog_item__isnull=False)
+    bill = costs.total_of(costs.by_group(calls, "project").values())
     moves = defaultdict[int, list[tuple[str, datetime]]](list)
     ids = list(runs.filter(Q(finished_at=None) | Q(finished_at__gte=span.opens)).values_list("pk", flat=True))
     rows = Transition.objects.filter(kind="run", object_id__in=ids).order_by("pk")
@@ -72,7 +74,14 @@ def used_in(project: Project, span: Span, now: datetime) -> dict[str, int]:
         for (new, at), end in zip(steps, ends, strict=True):
             if new == Run.Status.RUNNING:
                 seconds += max(0.0, (min(end, until) - max(at, span.opens)).total_seconds())
-    return {"tokens": int(tokens), "minutes": round(seconds / 60)}
+    cents = (bill.money(costs.prices_in_force()) or 0) * 100
+    return {"tokens": bill.tokens, "minutes": round(seconds / 60), "cents": round(cents)}
+
+
+def has_prices() -> bool:
+    """Whether money can be counted here: a cap in money holds only then."""
+    prices = costs.prices_in_force()
+    return bool(prices.models) or (prices.kwh is not None and prices.watts is not None)
 
 
 def closed(project: Project, now: datetime) -> tuple[WaitReason, str] | None:
@@ -129,7 +138,7 @@ def save(
 
 
 def change_tonight(project: Project, *, by: User, what: str, to: str, now: datetime) -> BacklogHours:
-    """Raise one cap (`what` is tokens or minutes) or move the end ("closes", an ISO time) for this night alone.
+    """Raise one cap (`what` is one of MEASURES) or move the end ("closes", an ISO time) for this night alone.
 
     Raises NotAllowed, and BadInput for anything but more.
     """

@@ -179,9 +179,7 @@ def change(project: Project, pks: Collection[int], *, by: User, do: str, value: 
 def _change(item: BacklogItem, by: User, do: str, value: str) -> None:
     if do == "assign":
         if not item.title:
-            raise BadInput(
-                f"{item.key} is a link alone, and links are not read: paste it with a sentence on it."
-            )
+            raise BadInput(f"{item.key} is a link alone, and links are not read: paste it with a sentence on it.")
         item.assigned_at, item.assigned_by, item.left_out = timezone.now(), by, ""
     elif do in ("unassign", "leave_out"):
         item.assigned_at, item.assigned_by = None, None

@@ -64,9 +64,7 @@ def test_a_csv_file_is_read_by_the_names_of_its_columns(project: Project, mark: 
     assert (item.key, item.title, item.minutes, item.source) == ("CL-1", "Two, or; three", 90, "csv")
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b"title,link\nx,javascript:alert(1)\n", b"title\n"]
-)
+@pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b"title,link\nx,javascript:alert(1)\n", b"title\n"])
 def test_a_csv_file_that_cannot_be_used_adds_nothing(project: Project, data: bytes) -> None:
     with pytest.raises(BadInput):
         items.add(project, items.from_csv(data), by=project.created_by, source="csv")

@@ -14,6 +14,7 @@ from projects.engine.event_log import DatabaseEventLog
 from projects.models import BacklogItem, Plan, Project, Run, SiteEvent, Task, Transition, Usage
 from projects.services.backlog import hours, items, scheduler
 from projects.services.backlog.forecast import State, progress_of, simulate
+from projects.services.insight.prices import parse_model_prices
 from projects.services.planning import plans
 from projects.services.work import leases, runs
 from projects.services.work.moves import move_run, move_task
@@ -370,3 +371,19 @@ def test_the_forecast_and_the_scheduler_agree(project: Project) -> None:
     assert [block.out for block in simulate(project, NIGHT).blocks] == ["minutes"]
     scheduler.advance(project, NIGHT)
     assert begun(project) == []
+
+
+def test_money_is_counted_at_the_configured_prices(project: Project, settings: Any) -> None:
+    settings.MODEL_PRICES = parse_model_prices(["m=10/1/30"])
+    windowed(project, cents=200)
+    queue(project, 30)
+    spend(project, 150_000, NIGHT)  # at ten dollars a million
+    night = hours.night_of(hours.hours_of(project), NIGHT)
+    assert hours.used_in(project, night.span, NIGHT)["cents"] == 150
+    assert hours.closed(project, NIGHT) is None
+    Usage.objects.update(prompt_tokens=200_000)
+    assert hours.closed(project, NIGHT) == (WaitReason.NIGHT_CAP, "20:00 (UTC)")
+
+
+def test_without_prices_no_cap_in_money_can_hold(project: Project) -> None:
+    assert not hours.has_prices()
