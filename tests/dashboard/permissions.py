@@ -140,6 +140,11 @@ TABLE: list[Row] = [
     _see("baseline", "project"),
     _do("baseline", SETTERS, "project"),
     _do("baseline-accept", SETTERS, "project", ok=422),
+    _see("backlog", "project"),
+    _do("backlog-add", SETTERS, "project", text="A-1 Do it"),
+    _do("backlog-items", SETTERS, "project", ok=422, do="assign"),
+    _do("backlog-hours", SETTERS, "project", time_zone="UTC"),
+    _do("backlog-tonight", SETTERS, "project", ok=422),
     _do("project-settings", SETTERS, "project", **SETTINGS),
     _do("project-archive", SETTERS, "project"),
     Row("project-delete", "POST", ROOT, 409, ("project",), {"named": "todo-api"}),  # its run is open

@@ -331,5 +331,30 @@ def do_sign_out(session: str) -> dict[str, Any]:
     return {}
 
 
+def do_backlog() -> dict[str, Any]:
+    """Tickets of a project of their own: some fit tonight, one is over the cap, one has no estimate."""
+    from datetime import time
+
+    from projects.models import BacklogItem
+    from projects.services.backlog import hours, items
+    from projects.services.planning import projects
+
+    owner = KEPT[0].owner
+    project = projects.create_project("Booking core", by=owner)
+    window = (time(20), time(6))
+    caps = {"tokens": None, "minutes": 420, "cents": None}
+    hours.save(project, by=owner, window=window, time_zone="UTC", caps=caps)
+    titles = ("Patients move an appointment by answering the text", "Phone desk sees the next free slot first")
+    titles += ("Search is slow with 40,000 patients", "Cancelled slots still show in the day list")
+    titles += ("The week as CSV", "Colours a colour-blind receptionist can tell apart", "Two doctors share one room")
+    titles += ("Reminder in the patient’s language",)
+    text = "\n".join(f"CL-{118 + n} {title}" for n, title in enumerate(titles))
+    made = items.add(project, items.from_text(text), by=owner, source="pasted")
+    for item, minutes in zip(made, (95, 60, 110, 50, 40, 85, 115), strict=False):
+        BacklogItem.objects.filter(pk=item.pk).update(minutes=minutes)
+    items.change(project, [item.pk for item in made[:7]], by=owner, do="assign")
+    return {"project": project.pk}
+
+
 if __name__ == "__main__":
     main()

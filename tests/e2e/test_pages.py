@@ -109,6 +109,20 @@ def test_pages_that_keep_or_give_up_data_are_accessible_and_fit_a_phone(
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_backlog_is_accessible_fits_a_phone_and_is_ordered_by_keyboard(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    address = f"/p/{site.do('backlog')['project']}/backlog"
+    for theme in ("light", "dark"):
+        page = window(address, theme=theme)
+        assert complaints_of(page) == []
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert complaints_of(page) == []
+    page.get_by_role("button", name="Move CL-119 up").press("Enter")
+    expect(page.locator(".tick tbody tr").first).to_contain_text("CL-119")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_kind_of_event(story: dict[str, Any], window: Callable[..., Any], theme: str) -> None:
     for seq in story["loop"]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.engine.waiting import OUTAGES, WaitReason
+from agents.engine.waiting import OUTAGES, SCHEDULED, WaitReason
 from agents.languages.python import syntax
 from projects.models import Task
 from projects.models.waiting import PHRASES, sentence
@@ -23,7 +23,8 @@ def test_every_wait_reason_fits_its_column_and_has_a_phrase():
 
 @pytest.mark.parametrize("reason", WaitReason)
 def test_only_a_wait_for_a_person_says_needs_you(reason):
-    person = reason not in OUTAGES and reason not in (WaitReason.RESTING_TASKS, WaitReason.DEPENDENCY)
+    passes = OUTAGES | SCHEDULED | {WaitReason.RESTING_TASKS, WaitReason.DEPENDENCY}
+    person = reason not in passes
     assert reason.needs_person == person
     assert sentence(reason, "x").startswith("needs you: ") == person
 
