@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from projects.services.backlog.forecast import BEHIND, WINDOW, Block, Forecast, State
+from projects.services.backlog.forecast import BEHIND, WINDOW, Slot, Forecast, State
 from projects.time_windows import zone
 
 WIDTH, LEFT, RIGHT = 1120, 40, 1080
@@ -78,7 +78,7 @@ def local(forecast: Forecast, moment: datetime) -> str:
     return f"{moment.astimezone(zone(forecast.night.window.zone_name)):%H:%M}"
 
 
-def state_words(forecast: Forecast, block: Block) -> tuple[str, str]:
+def state_words(forecast: Forecast, block: Slot) -> tuple[str, str]:
     """The state of an assigned ticket: how it looks, and in words."""
     fixed = {State.WORKING: ("running", "working"), State.NEEDS_YOU: ("needs_you", "needs you")}
     if block.progress.state in fixed:
@@ -174,7 +174,7 @@ def strip_of(forecast: Forecast, others: list[tuple[str, Forecast]]) -> Strip:
     def x(moment: datetime) -> float:
         return round(LEFT + (min(max(moment, first), last) - first).total_seconds() * scale, 1)
 
-    def bar(name: str, block: Block, css: str) -> Bar:
+    def bar(name: str, block: Slot, css: str) -> Bar:
         width = max(0.0, x(block.end) - x(block.start) - 2)
         span = f"{local(forecast, block.start)} to {local(forecast, block.end)}"
         label = amount("minutes", block.need["minutes"])

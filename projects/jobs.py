@@ -91,8 +91,7 @@ def plan_run(run_id: int) -> None:
     if run is None or run.status in (*Run.OVER, Run.Status.PAUSED):
         return
     if (why := hours.rests(run.pk, timezone.now())) is not None:
-        runs.set_wait(run, *why)
-        return
+        return runs.set_wait(run, *why)
     actor = this_worker()
     try:
         token = leases.claim(Run, run.pk, owner=actor, seconds=settings.LEASE_SECONDS)
@@ -183,9 +182,7 @@ def schedule_run(run_id: int) -> None:
         return
     working = Task.objects.filter(run=run, status=Task.Status.RUNNING).count()
     if (why := hours.rests(run.pk, timezone.now())) is not None:
-        if not working and run.status == Run.Status.RUNNING and ready:
-            runs.set_wait(run, *why)
-        return
+        return runs.set_wait(run, *why) if ready and not working and run.status == Run.Status.RUNNING else None
     free = max(1, int(run.project.limits.get("parallel_tasks", 2))) - working
     moment = timezone.now() - LATER
     resting = [task for task in ready if task.wait_reason in OUTAGES and _moved_after(task, moment)]
@@ -250,10 +247,8 @@ def _build(task: Task, actor: str, token: int) -> None:
     except Stopped:
         _back(task, None, "", actor, token)
     except Waiting as waiting:
-        if waiting.reason in SCHEDULED:
-            _back(task, waiting.reason, waiting.detail, actor, token)
-            return
-        to = Task.Status.QUEUED if waiting.reason == WaitReason.DEPENDENCY else Task.Status.NEEDS_YOU
+        passes = {WaitReason.DEPENDENCY: Task.Status.QUEUED, **dict.fromkeys(SCHEDULED, Task.Status.READY)}
+        to = passes.get(waiting.reason, Task.Status.NEEDS_YOU)
         move_task(task, to, wait=waiting.reason, reason=waiting.detail, actor=actor, token=token)
     except AWAY as error:
         _back(task, WaitReason.MODEL, str(error), actor, token)

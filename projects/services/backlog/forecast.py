@@ -34,7 +34,7 @@ class State(StrEnum):
     LEFT_OUT = "left_out"
 
 
-class Progress(NamedTuple):
+class Standing(NamedTuple):
     """Where a ticket stands, the run that shows it, and why, in words."""
 
     state: State
@@ -42,38 +42,38 @@ class Progress(NamedTuple):
     why: str = ""
 
 
-def progress_of(item: BacklogItem) -> Progress:
+def progress_of(item: BacklogItem) -> Standing:
     """Where a ticket stands now, from its document's plan and runs."""
     if item.left_out:
-        return Progress(State.LEFT_OUT, _run(item, Run.Kind.BUILD) or _run(item, Run.Kind.PLAN), item.left_out)
+        return Standing(State.LEFT_OUT, _run(item, Run.Kind.BUILD) or _run(item, Run.Kind.PLAN), item.left_out)
     if item.document is None:
-        return Progress(State.WAITING if item.assigned_at else State.OPEN)
+        return Standing(State.WAITING if item.assigned_at else State.OPEN)
     build = _run(item, Run.Kind.BUILD)
     if build is not None:
         if build.status == Run.Status.FINISHED:
             left = build.left_out
-            return Progress(State.LEFT_OUT, build, f"{left} tasks left out") if left else Progress(State.DONE, build)
+            return Standing(State.LEFT_OUT, build, f"{left} tasks left out") if left else Standing(State.DONE, build)
         if build.status == Run.Status.CANCELLED:
-            return Progress(State.LEFT_OUT, build, f"run {build.pk} was cancelled")
+            return Standing(State.LEFT_OUT, build, f"run {build.pk} was cancelled")
         stuck = build.status in (Run.Status.NEEDS_YOU, Run.Status.PAUSED, Run.Status.FAILED)
-        return Progress(State.NEEDS_YOU if stuck else State.WORKING, build, build.why)
+        return Standing(State.NEEDS_YOU if stuck else State.WORKING, build, build.why)
     return _planned(item)
 
 
-def _planned(item: BacklogItem) -> Progress:
+def _planned(item: BacklogItem) -> Standing:
     run = _run(item, Run.Kind.PLAN)
     plan = Plan.objects.filter(document=item.document).order_by("-version").first()
     if item.document is not None and item.document.status == RequirementDocument.Status.WITHDRAWN:
-        return Progress(State.LEFT_OUT, run, "its document was withdrawn")
+        return Standing(State.LEFT_OUT, run, "its document was withdrawn")
     if run is not None and run.status in (Run.Status.QUEUED, Run.Status.RUNNING):
-        return Progress(State.WORKING, run, run.why)
+        return Standing(State.WORKING, run, run.why)
     if plan is not None and plan.status == Plan.Status.APPROVED:
-        return Progress(State.APPROVED, run, "its plan is approved")
+        return Standing(State.APPROVED, run, "its plan is approved")
     if plan is not None and plan.status == Plan.Status.SUPERSEDED:
-        return Progress(State.LEFT_OUT, run, "another plan took the place of its plan")
+        return Standing(State.LEFT_OUT, run, "another plan took the place of its plan")
     if run is None or run.status == Run.Status.CANCELLED:
-        return Progress(State.LEFT_OUT, run, "its planning was cancelled")
-    return Progress(State.NEEDS_YOU, run, run.why if plan is None else f"plan v{plan.version} is {plan.status}")
+        return Standing(State.LEFT_OUT, run, "its planning was cancelled")
+    return Standing(State.NEEDS_YOU, run, run.why if plan is None else f"plan v{plan.version} is {plan.status}")
 
 
 def _run(item: BacklogItem, kind: Run.Kind) -> Run | None:
@@ -101,11 +101,11 @@ def rate_of(project: Project) -> Rate:
 
 
 @dataclass
-class Block:
+class Slot:
     """One ticket in the plan of the scheduler. `out` is why it does not fit: window, a measure, or behind."""
 
     item: BacklogItem
-    progress: Progress
+    progress: Standing
     start: datetime
     end: datetime
     need: dict[str, int]
@@ -119,18 +119,18 @@ class Forecast:
     night: Night
     now: datetime
     used: dict[str, int]
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[Slot] = field(default_factory=list)
     rate: Rate = field(default_factory=lambda: Rate(None, None, 0))
     # What would let the first ticket that is out fit: (what, its new value); "" when one change is not enough.
     offer: tuple[str, str] | None = None
 
     @property
-    def inside(self) -> list[Block]:
+    def inside(self) -> list[Slot]:
         """What gets done, as far as it can be told."""
         return [block for block in self.blocks if not block.out]
 
     @property
-    def outside(self) -> list[Block]:
+    def outside(self) -> list[Slot]:
         """What does not fit."""
         return [block for block in self.blocks if block.out]
 
@@ -174,7 +174,7 @@ def simulate(project: Project, now: datetime) -> Forecast:
             length = max(SHORTEST, length - (now - stands.run.started_at))
         need = _need(length.total_seconds() / 60, found.rate)
         broken = _violations(night, spent, need, at + length)
-        block = Block(item, stands, at, at + length, need)
+        block = Slot(item, stands, at, at + length, need)
         if stands.state in (State.WAITING, State.APPROVED):
             block.out = broken[0] if broken else BEHIND if found.outside else ""
         if block.out and found.offer is None:

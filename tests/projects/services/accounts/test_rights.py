@@ -17,6 +17,7 @@ EXPECTED = {
     "project.edit": {"manager", "architect"},
     "backlog.edit": {"manager", "architect"},
     "member.edit": {"manager"},
+    "report.send": {"manager"},
     "document.upload": {"architect"},
     "requirement.edit": {"architect"},
     "plan.edit": {"architect"},
