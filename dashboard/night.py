@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from projects.services.backlog.forecast import BEHIND, WINDOW, Slot, Forecast, State
+from projects.services.backlog.forecast import BEHIND, WINDOW, Forecast, Slot, State
 from projects.time_windows import zone
 
 WIDTH, LEFT, RIGHT = 1120, 40, 1080

@@ -14,7 +14,7 @@ from dashboard.run_graph import tries_of
 from dashboard.text import one_line
 from projects.models import Approval, Event, RequirementDocument, Run, Task
 from projects.models.project import Role
-from projects.models.waiting import phrase
+from projects.models.waiting import is_scheduled, phrase
 from projects.services.accounts import rights
 from projects.services.audit.vocabulary import PUT_ASIDE, STEPS
 from projects.services.work.graphs import is_outage
@@ -49,6 +49,10 @@ def those_who_may(verb: str) -> str:
 
 def why_of(run: Run, tasks: Sequence[Task]) -> Why:
     """The sentence for a run as it is now, or as it was after its event `last_seq`."""
+    if run.status in (Run.Status.QUEUED, Run.Status.RUNNING) and is_scheduled(run.wait_reason):
+        who = f"{those_who_may('backlog.edit')} can change window and caps"
+        at = reverse("backlog", args=[run.project_id])
+        return Why(_capital(run.why), _work(run, tasks), run.why_since, who, at, "Open the backlog")
     if run.status == Run.Status.QUEUED:
         others = Run.objects.filter(status=Run.Status.RUNNING).exclude(pk=run.pk).count()
         busy = f"{others} other run{'s are' if others > 1 else ' is'} at work. " if others else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.engine.waiting import WaitReason
+from agents.engine.waiting import SCHEDULED, WaitReason
 
 PHRASES: dict[WaitReason, str] = {
     WaitReason.MODEL: "waiting for the model: {}",
@@ -34,6 +34,11 @@ PHRASES: dict[WaitReason, str] = {
 def choices() -> list[tuple[str, str]]:
     """The values of a `wait_reason` column, each with its phrase."""
     return [(reason.value, PHRASES[reason]) for reason in WaitReason]
+
+
+def is_scheduled(reason: str) -> bool:
+    """Whether the clock ends the wait: a window that opens, or a night with caps of its own."""
+    return reason in SCHEDULED
 
 
 def phrase(reason: str, detail: str) -> str:

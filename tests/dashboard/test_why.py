@@ -146,3 +146,17 @@ def test_no_sentence_is_a_fallback(run: Run):
     assert html is not None
     assert "agents are working" not in html["ui"]
     assert "T-01: the coder begins" in html["ui"]
+
+
+@pytest.mark.parametrize("status", [Run.Status.QUEUED, Run.Status.RUNNING])
+def test_a_run_that_rests_for_its_window_says_until_when_and_who_can_change_it(status: str) -> None:
+    run = make_run()
+    Run.objects.filter(pk=run.pk).update(status=status, wait_reason="window", why_detail="20:00 (UTC)")
+    run.refresh_from_db()
+    why = why_of(run, list(run.tasks.all()))
+    assert why.lead == "Waiting for the window until 20:00 (UTC)"
+    assert (why.who, why.href) == (
+        "Manager or Architect can change window and caps",
+        f"/p/{run.project_id}/backlog",
+    )
+    assert not why.needs
