@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0011_usage_energy'),
+        ('projects', '0012_plan_drafts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
