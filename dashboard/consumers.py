@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from collections import Counter
@@ -18,9 +17,8 @@ from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
 from django.utils.crypto import constant_time_compare
 
-from dashboard import access, gatekeeper, stream
+from dashboard import access, feeds, gatekeeper, stream
 from dashboard.requests import number
-from dashboard.text import plain
 from projects.models import Run
 from projects.services.audit.notifications import person_group
 
@@ -49,14 +47,14 @@ def _permission(session_key: str | None, run_id: int) -> tuple[int, int]:
 
 
 class RunConsumer(AsyncWebsocketConsumer):
-    """One tab on one run: reads rows after its cursor whenever the doorbell rings, and every few seconds anyway."""
+    """One tab on one run: sent what its cursor lacks whenever the run's feed rings."""
 
-    batch_seconds = 0.05
     hidden_seconds = 0.25
-    idle_seconds = 5.0  # a lost doorbell costs this much latency, never data
+    idle_seconds = 5.0  # between two signs of life
     recheck_seconds = 15.0  # for what rings no bell, like an account that is deactivated
     messages_per_minute = 120
     sockets_per_person = 40
+    most_texts = 100  # that wait to be sent
 
     async def connect(self) -> None:
         """Accept the socket, or close it with a code that says why (a refused handshake cannot carry one)."""
@@ -64,10 +62,11 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.pump: asyncio.Task[None] | None = None
         self.wake = asyncio.Event()
         self.hidden = False
-        self.deltas: dict[tuple[str, str], dict[str, Any]] = {}
+        self.feed: feeds.Feed | None = None
+        self.texts: list[str] = []
         self.received: list[float] = []
-        self.shut = False
-        self.checked = time.monotonic()
+        self.shut = self.counted = False
+        self.checked, self.sent = time.monotonic(), float("-inf")
         await self.accept()
         code, self.person = await self.permission()
         if not code and _open[self.person] >= self.sockets_per_person:
@@ -78,22 +77,23 @@ class RunConsumer(AsyncWebsocketConsumer):
         query = dict(parse_qsl(self.scope.get("query_string", b"").decode("utf-8", "replace")))
         self.cursor = number(query, "after") or 0
         self.wanted = stream.Filter.read(query)
-        self.group = f"run.{self.run_id}"
-        # The group first, then the first look: what is announced in between is not missed.
-        await self.channel_layer.group_add(self.group, self.channel_name)
-        await self.channel_layer.group_add(person_group(self.person), self.channel_name)
         _open[self.person] += 1
+        self.counted = True
+        await self.channel_layer.group_add(person_group(self.person), self.channel_name)
+        # The feed first, then the first look: what is announced in between is not missed.
+        self.feed = await feeds.join(self.run_id, self)
         self.wake.set()
         self.pump = asyncio.create_task(self._pump())
 
     async def disconnect(self, code: int) -> None:
         """Leave nothing running."""
-        if self.pump is not None:
+        self.part()
+        if self.counted:
             _open[self.person] -= 1
             if _open[self.person] <= 0:
                 del _open[self.person]
-            await self.channel_layer.group_discard(self.group, self.channel_name)
             await self.channel_layer.group_discard(person_group(self.person), self.channel_name)
+        if self.pump is not None:
             self.pump.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self.pump
@@ -112,6 +112,7 @@ class RunConsumer(AsyncWebsocketConsumer):
     async def hang_up(self, code: int) -> None:
         """Close, and ignore what still arrives."""
         self.shut = True
+        self.part()
         await self.close(code)
 
     async def permission(self) -> tuple[int, int]:
@@ -120,25 +121,20 @@ class RunConsumer(AsyncWebsocketConsumer):
         key = getattr(session, "session_key", None)
         return await database_sync_to_async(_permission)(key, self.run_id)
 
-    async def run_poke(self, message: dict[str, Any]) -> None:
-        """The doorbell."""
+    def part(self) -> None:
+        """Hear no more of the run."""
+        if self.feed is not None:
+            feeds.leave(self.feed, self)
+            self.feed = None
+
+    def ring(self, *texts: str) -> None:
+        """The feed has something. A tab that does not take it misses words in the making, never rows."""
+        self.texts += texts[: max(0, self.most_texts - len(self.texts))]
         self.wake.set()
 
     async def run_recheck(self, message: dict[str, Any]) -> None:
         """Something about this person's rights changed: look again before the next row."""
         self.checked = float("-inf")
-        self.wake.set()
-
-    async def run_delta(self, message: dict[str, Any]) -> None:
-        """Words of a model as they come: joined until the next frame, never stored."""
-        lane, ident = str(message.get("lane", ""))[:20], str(message.get("id", ""))[:80]
-        text = plain(message.get("text", ""), 4_000)
-        kept = self.deltas.get((lane, ident))
-        if kept is None:
-            offset = message.get("offset", 0)
-            self.deltas[lane, ident] = {"lane": lane, "id": ident, "off": offset, "s": text}
-        elif len(kept["s"]) < 8_000:
-            kept["s"] += text
         self.wake.set()
 
     async def _pump(self) -> None:
@@ -155,7 +151,8 @@ class RunConsumer(AsyncWebsocketConsumer):
                         await self.hang_up(code)
                         return
                 await self._send_new()
-                await asyncio.sleep(self.hidden_seconds if self.hidden else self.batch_seconds)
+                if self.hidden:
+                    await asyncio.sleep(self.hidden_seconds)
         except asyncio.CancelledError:
             raise
         except Exception:
@@ -163,14 +160,16 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self.hang_up(1011)
 
     async def _send_new(self) -> None:
-        tokens, self.deltas = list(self.deltas.values()), {}
-        sent = False
-        while found := await database_sync_to_async(stream.frame)(self.run_id, self.cursor, self.wanted):
-            self.cursor = found["to"]
-            await self._say({**found, "tok": tokens})
-            tokens, sent = [], True
-        if tokens or not sent:
-            await self._say({"v": 1, "run": self.run_id, "tok": tokens, "hb": int(time.time())})
-
-    async def _say(self, message: dict[str, Any]) -> None:
-        await self.send(text_data=json.dumps(message, separators=(",", ":"), ensure_ascii=False))
+        texts, self.texts = self.texts, []
+        for text in texts:
+            await self.send(text_data=text)
+        sent = bool(texts)
+        while self.feed is not None and (found := await self.feed.after(self.cursor, self.wanted)):
+            self.cursor, sent = found.to, True
+            await self.send(text_data=found.text)
+        now = time.monotonic()
+        if not sent and now - self.sent < self.idle_seconds:
+            return
+        self.sent = now
+        if not sent:
+            await self.send(text_data=feeds.encode({"v": 1, "run": self.run_id, "hb": int(time.time())}))

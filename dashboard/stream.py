@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import takewhile
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -165,21 +166,44 @@ def tasks_of(run: Run) -> QuerySet[Task]:
     return run.tasks.annotate(tries=Count("attempts")).order_by("ordinal").prefetch_related("needs")
 
 
-def _touched(run: Run, rows: list[Event]) -> str:
-    """The panels that the rows make stale, rendered again."""
+class Stale(IntEnum):
+    """What a page says of the run as a whole that rows made out of date."""
+
+    NOTHING = 0
+    WHY = 1
+    RUN = 2
+
+
+def panels(run_id: int, stale: Stale) -> str:
+    """What is stale of a run's page, rendered anew."""
+    return _run_panels(Run.objects.select_related("project").get(pk=run_id), stale)
+
+
+def _run_panels(run: Run, stale: Stale, *extra: str) -> str:
+    tasks = list(tasks_of(run))
+    context: dict[str, Any] = {"run": run, "tasks": tasks}
+    if stale is not Stale.RUN:
+        return render_to_string("partials/run_why.html", context)
+    context |= {"totals": runs.totals(run), "graph": run_graph.graph_of_run(run, tasks)}
+    return "".join(render_to_string(f"partials/{name}.html", context) for name in (*RUN_PANELS, *extra))
+
+
+def _made_stale(rows: list[Event]) -> Stale:
+    if any("run" in look_of(row.type).panels for row in rows):
+        return Stale.RUN
+    return Stale.WHY if any(row.type in STEPS for row in rows) else Stale.NOTHING
+
+
+def _touched(run: Run, rows: list[Event], *, totals: bool) -> str:
+    """The panels that the rows make stale, rendered again; those of the run only with `totals` or for a new task."""
     moved = {row.task_id for row in rows if row.task_id and "task" in look_of(row.type).panels}
-    parts = []
+    parts: list[str] = []
     if moved:
         parts += [render_to_string("partials/task_item.html", {"task": t}) for t in tasks_of(run).filter(pk__in=moved)]
-    if any("run" in look_of(row.type).panels for row in rows):
-        tasks = list(tasks_of(run))
-        context = {"run": run, "totals": runs.totals(run), "tasks": tasks}
-        context["graph"] = run_graph.graph_of_run(run, tasks)
-        parts += [render_to_string(f"partials/{name}.html", context) for name in RUN_PANELS]
-        if any(row.type == TaskAdded.type for row in rows):
-            parts.append(render_to_string("partials/run_graph.html", context))
-    elif any(row.type in STEPS for row in rows):
-        parts.append(render_to_string("partials/run_why.html", {"run": run, "tasks": list(tasks_of(run))}))
+    added = any(row.type == TaskAdded.type for row in rows)
+    stale = _made_stale(rows) if totals else Stale.NOTHING
+    if added or stale:
+        parts.append(_run_panels(run, Stale.RUN if added else stale, *(["run_graph"] if added else [])))
     return "".join(parts)
 
 
@@ -203,11 +227,14 @@ def _begun(run: Run, first: Event) -> list[Event]:
     return list(takewhile(lambda row: lines.fold_key(row) == key, before))[::-1]
 
 
-def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -> dict[str, Any] | None:
+def frame(
+    run_id: int, after: int, wanted: Filter, *, upto: int | None = None, totals: bool = True
+) -> dict[str, Any] | None:
     """What a reader at `after` is sent next, or None when it has everything.
 
     The frame covers from..to without a hole; with a filter its rows are only the wanted ones of that span. A reader far
-    behind gets {"skip": true} for the distance, and fetches those rows by chunk when they come into view.
+    behind gets {"skip": true} for the distance, and fetches those rows by chunk when they come into view. Without
+    `totals`, `stale` says that they are due.
     """
     run = Run.objects.select_related("project").get(pk=run_id)
     head = min(run.last_seq, upto) if upto is not None else run.last_seq
@@ -219,7 +246,7 @@ def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -
         heights = [
             [n, *height] for n, height in enumerate(lines.heights(run)) if chunk_of(after + 1) <= n < to // CHUNK
         ]
-        return {**base, "to": to, "skip": True, "heights": heights, "ui": _touched(run, [])}
+        return {**base, "to": to, "skip": True, "heights": heights, "stale": Stale.RUN}
     to = min(after + FRAME, head)
     span = list(events_of(run).filter(seq__gt=after, seq__lte=to))
     if not span:
@@ -235,6 +262,7 @@ def frame(run_id: int, after: int, wanted: Filter, *, upto: int | None = None) -
         "to": to,
         "rows": rows,
         "n": len(shown),
-        "ui": _touched(run, span),
+        "ui": _touched(run, span, totals=totals),
+        "stale": Stale.NOTHING if totals else _made_stale(span),
         "say": _announced(span),
     }

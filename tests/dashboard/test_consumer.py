@@ -16,6 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from aiswe_site.asgi import application
 from dashboard import stream
 from dashboard.consumers import RunConsumer
+from dashboard.feeds import Feed
 from projects.models import Run
 from projects.services.audit import events
 from tests.e2e.serve import session_of
@@ -121,11 +122,15 @@ def test_a_run_that_does_not_exist_looks_like_somebody_elses(run: Run) -> None:
     play(scene)
 
 
-def test_a_page_of_another_host_is_refused(run: Run) -> None:
+@pytest.mark.parametrize(
+    "origin",
+    [b"http://evil.example", b"http://127.0.0.1:9999", b"https://127.0.0.1", b"http://127.0.0.1.evil.example", b"null"],
+)
+def test_a_page_of_another_host_port_or_scheme_is_refused(run: Run, origin: bytes) -> None:
     user = run.project.created_by
 
     async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user, origin=(b"origin", b"http://evil.example"))
+        wire = await sync_to_async(dial)(run.pk, user, origin=(b"origin", origin))
         connected, _ = await wire.connect(timeout=10)
         assert not connected
 
@@ -188,7 +193,7 @@ def test_frames_cover_every_row_once(run: Run) -> None:
 def test_a_new_row_rings_through(run: Run) -> None:
     user = run.project.created_by
 
-    async def scene() -> dict[str, Any]:
+    async def scene() -> tuple[dict[str, Any], str]:
         wire = await sync_to_async(dial)(run.pk, user)
         await wire.connect(timeout=10)
         await wire.receive_from(timeout=10)
@@ -196,16 +201,19 @@ def test_a_new_row_rings_through(run: Run) -> None:
         layer = channel_layers["default"]
         await layer.group_send(f"run.{run.pk}", {"type": "run.poke", "run": run.pk, "seq": 1})
         found = (await frames(wire, 1))[0]
+        panels = found["ui"]
+        while 'id="run-status"' not in panels:
+            panels = json.loads(await wire.receive_from(timeout=10)).get("ui", "")
         await wire.disconnect()
-        return found
+        return found, panels
 
-    found = play(scene)
+    found, panels = play(scene)
     assert found["say"] == [{"p": "assertive", "w": 3, "t": "row 0"}]
-    assert 'id="run-status"' in found["ui"]
+    assert 'id="run-why"' in panels
 
 
 def test_a_lost_doorbell_costs_time_but_no_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunConsumer, "idle_seconds", 0.1)
+    monkeypatch.setattr(Feed, "idle_seconds", 0.1)
     monkeypatch.setattr(events, "announce", lambda *args: None)
     user = run.project.created_by
 
@@ -314,6 +322,61 @@ def test_a_broken_read_ends_the_socket_so_that_the_tab_comes_again(run: Run, mon
         wire = await sync_to_async(dial)(run.pk, user)
         await wire.connect(timeout=10)
         assert await closed_with(wire) == 1011
+
+    play(scene)
+
+
+def test_viewers_of_a_run_share_its_frames_and_its_totals(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int | None]] = []
+    drawn: list[int] = []
+    frame, panels = stream.frame, stream.panels
+
+    def counted(run_id: int, after: int, *args: Any, **more: Any) -> Any:
+        made = frame(run_id, after, *args, **more)
+        asked.append((after, made and made["to"]))
+        return made
+
+    monkeypatch.setattr(stream, "frame", counted)
+    monkeypatch.setattr(stream, "panels", lambda run_id, stale: drawn.append(run_id) or panels(run_id, stale))
+    user = run.project.created_by
+    tell(run, 5)
+
+    async def scene() -> list[list[dict[str, Any]]]:
+        wires = [await sync_to_async(dial)(run.pk, user, f"?after={after}") for after in (0, 0, 0, 3)]
+        for wire in wires:
+            await wire.connect(timeout=10)
+        first = [await frames(wire, 5) for wire in wires]
+        del asked[:]
+        await sync_to_async(tell)(run, 3, "run.started")
+        await channel_layers["default"].group_send(f"run.{run.pk}", {"type": "run.poke", "run": run.pk, "seq": 8})
+        second = [await frames(wire, 8) for wire in wires]
+        texts = [await wire.receive_from(timeout=10) for wire in wires]
+        assert all("run-status" in text for text in texts)
+        for wire in wires:
+            await wire.disconnect()
+        return [[*one, *two] for one, two in zip(first, second, strict=True)]
+
+    found = play(scene)
+    assert [[(f["from"], f["to"]) for f in each] for each in found] == [[(1, 5), (6, 8)]] * 3 + [[(4, 5), (6, 8)]]
+    assert [after for after, to in asked if to] == [5], "one viewer's frame was rendered, the others got it too"
+    assert drawn == [run.pk]
+
+
+def test_a_hundred_sockets_opened_at_once_all_get_through(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RunConsumer, "sockets_per_person", 100)
+    tell(run, 3)
+    user = run.project.created_by
+
+    async def scene() -> None:
+        wires = [await sync_to_async(dial)(run.pk, user) for _ in range(100)]
+
+        async def watch(wire: WebsocketCommunicator) -> int:
+            assert (await wire.connect(timeout=60))[0]
+            found = await frames(wire, 3)
+            await wire.disconnect()
+            return int(found[-1]["to"])
+
+        assert await asyncio.gather(*map(watch, wires)) == [3] * 100
 
     play(scene)
 
