@@ -9,7 +9,7 @@ from django.db.models import Case, Value, When
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from dashboard import access, prompt_breakdown, run_graph, stream, time_travel
+from dashboard import access, prompt_breakdown, run_graph, run_time, stream, time_travel
 from dashboard.pages import page, show
 from dashboard.refusals import local_path
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -28,7 +28,7 @@ CONTROLS = (
     ("resume", "Resume", "paused failed"),
     ("stop", "Stop", "queued running needs_you paused failed"),
 )
-VIEWS = {"graph": "Graph", "list": "List"}
+VIEWS = {"graph": "Graph", "time": "Time", "list": "List"}
 NEEDS = ("needs_you", "failed", "paused")
 
 
@@ -102,6 +102,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         "chosen": next((task for task in shown.tasks if task.key == wanted.task), None),
         "graph": run_graph.graph_of_run(run, shown.tasks, chosen=wanted.task, layer=number(request.GET, "layer")),
         "views": list(VIEWS.items()),
+        "time": run_time.time_of_run(run, shown.tasks, wanted.task) if context["view"] == "time" else None,
         "presets": list(stream.PRESETS.items()),
         "errors": stream.seek(run, (seq or 0) - 1, stream.Filter(preset="errors")),
         "agents": stream.AGENTS,

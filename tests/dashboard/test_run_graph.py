@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from dashboard import run_graph, stream
+from dashboard import run_graph, run_time, stream
 from projects.models import Run, Task
 from projects.services.work.graphs import RunGraph
 from projects.services.work.moves import move_task
@@ -171,3 +171,35 @@ def test_a_sub_task_that_appears_in_mid_run_is_sent_as_a_new_drawing():
     frame = stream.frame(run.pk, before, stream.Filter())
     assert frame is not None
     assert 'id="graph"' in frame["ui"]
+
+
+def test_the_time_view_has_a_bar_for_each_stretch_of_an_author_and_a_cross_for_each_failed_try():
+    from tests.dashboard.busy import busy
+
+    run = busy(count=12)
+    tasks = list(stream.tasks_of(run))
+    lanes = {lane["task"].key: lane for lane in run_time.time_of_run(run, tasks)["lanes"]}
+    assert [bar["role"] for bar in lanes["T-01"]["bars"]] == ["tester", "coder", "tester"]
+    assert [bar["role"] for bar in lanes["T-04"]["bars"]] == ["tester", "coder", "tester", "coder", "tester"]
+    assert [cross["number"] for cross in lanes["T-04"]["failed"]] == [1]
+    first, second, _ = lanes["T-01"]["bars"]
+    assert first["x"] + first["width"] == pytest.approx(second["x"])
+    assert second["width"] == pytest.approx(3 * first["width"], rel=0.01), "two minutes of the tester, six of the coder"
+    assert lanes["T-09"]["after"] == "T-07"
+    html = page(run, "?view=time")
+    assert f'href="/runs/{run.pk}/e/{second["seq"]}"' in html
+    assert html.count('class="lane-t s-') == 12
+    assert "The same as a table" in html
+
+
+def test_the_time_view_costs_as_many_queries_for_many_tasks_as_for_few():
+    from tests.dashboard.busy import busy
+
+    counts = []
+    for number in (12, 60):
+        run = busy(count=number)
+        tasks = list(stream.tasks_of(run))
+        with CaptureQueriesContext(connection) as queries:
+            run_time.time_of_run(run, tasks)
+        counts.append(len(queries))
+    assert counts == [4, 4], "as many for 60 as for 12"
