@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "requirements": ("requirements", "List the requirements in a document; add to and confirm those of a project."),
     "project": ("project", "Create, list, set up, archive projects; take out what was built."),
     "plan": ("plan", "List, show, check, edit and approve plans."),
+    "backlog": ("backlog", "List, add and assign tickets that the agents work on by themselves."),
     "trace": ("trace", "Trace requirements to tasks, code, tests and commits, and name the gaps."),
     "run": ("run", "Start, show, watch and steer runs."),
     "approvals": ("approvals", "List, show and answer the questions that wait for a person."),
