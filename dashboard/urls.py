@@ -105,6 +105,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<int:pk>/result", runs.result, name="run-result"),
     path("runs/<int:pk>/push", runs.push, name="run-push"),
     path("runs/<int:pk>/take-in", runs.take_in, name="run-take-in"),
+    path("runs/<int:pk>/track", runs.track, name="run-track"),
     path("runs/<int:pk>/next", runs.following, name="run-next"),
     path("runs/<int:pk>/tokens", ledger.of_run, name="run-tokens"),
     path("runs/<int:pk>/tokens/<int:seq>", ledger.one, name="call"),

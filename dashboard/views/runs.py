@@ -73,6 +73,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
     run = shown.run
     request.about["run"] = run
     context: dict[str, Any] = {"wanted": wanted, "seq": seq, "at": shown.at, "head": shown.head}
+    context["track"] = time_travel.track(run, shown.at, shown.head)
     context |= {"view": _view(request, run)} | (_next(run) if shown.at is None else {})  # what came of it later
     if seq is not None:
         context |= _inspected(run, seq)
@@ -153,6 +154,12 @@ def take_in(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     taken = base_branch.take_in_base(run, by=request.user)
     (messages.warning if taken.conflicts else messages.success)(request, base_branch.outcome_of(run, taken))
     return redirect(local_path(request, f"/runs/{run.pk}"))
+
+
+@page("GET", Run)
+def track(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """The slider under a run as its newest events make it, as a fragment."""
+    return render(request, "partials/run_track.html", {"track": time_travel.track(run, None, run.last_seq)})
 
 
 @page("GET", Run)

@@ -14,15 +14,20 @@ const count = (/** @type {number} */ n) => n.toLocaleString('en');
 
 /** Server HTML into nodes. It is escaped there; here nothing of it is ever run. The one place with a policy for it. */
 const policy = /** @type {any} */ (window).trustedTypes?.createPolicy('aiswe', { createHTML: (/** @type {string} */ html) => html });
-const nodes = (/** @type {string} */ html) => {
+export const nodes = (/** @type {string} */ html) => {
   const t = document.createElement('template');
   t.innerHTML = policy ? policy.createHTML(html) : html;
   return t.content;
 };
 
+// ---- an earlier moment is shown in place of what is live (scrub.js): until it is left, nothing here changes the page
+let held = false;
+export const hold = (/** @type {boolean} */ on) => { held = on; if (!on && total > last) fill(total); };
+
 // ---- what the page says about itself
 const WORDS = { live: 'live', reconnecting: 'reconnecting', poll: 'live by polling, 3 s', out: 'signed out', off: 'not live', over: 'no access' };
 const state = (/** @type {keyof typeof WORDS} */ name, extra = '') => {
+  if (held) return;
   pill.dataset.state = name === 'over' ? 'out' : name;
   pill.textContent = WORDS[name] + extra;
 };
@@ -127,8 +132,9 @@ if (all) for (const c of /** @type {NodeListOf<HTMLElement>} */ (stream.querySel
 let filling = false;
 const waiting = /** @type {any[]} */ ([]);
 function take(/** @type {any} */ f) {
+  if (f.last > total) { total = f.last; document.dispatchEvent(new CustomEvent('run:head', { detail: total })); }
+  if (held) return;
   for (const t of f.tok || []) delta(t);
-  if (f.last !== undefined) total = Math.max(total, f.last);
   if (f.to === undefined || f.to <= last) return;
   if (f.from > last + 1) { waiting.push(f); fill(f.from - 1); return; }
   // A frame must hold each row it speaks of, once and in order; else they are fetched again.

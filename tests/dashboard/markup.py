@@ -38,7 +38,14 @@ class Reader(HTMLParser):
             live = name in ("href", "src", "action", "hx-get", "hx-post")
             if live and (value or "").lower().startswith(("javascript:", "data:", "vbscript:")):
                 self.found.append(f"{name}={value}")
-            harmless = name.startswith("data-") or name in ("value", "href", "title", "aria-label", "datetime")
+            harmless = name.startswith("data-") or name in (
+                "value",
+                "href",
+                "title",
+                "aria-label",
+                "aria-valuetext",
+                "datetime",
+            )
             if MARK in (value or "") and not harmless:
                 self.found.append(f"{name}={value}")
         if MARK in tag:

@@ -214,6 +214,7 @@ TABLE: list[Row] = [
     _see("run-rows", "run"),
     Row("run-seek", "GET", MEMBERS, 302, ("run",)),
     _see("run-next", "run"),
+    _see("run-track", "run"),
     _see("run-result", "run"),
     Row("run-push", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # no remote is set
     _do("run-take-in", RUNNERS, "run"),

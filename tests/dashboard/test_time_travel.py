@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dashboard import time_travel
 from projects.models import Run
 from tests.dashboard.story import Story
-from tests.factories import owner_of
+from tests.factories import bare_run, owner_of
 from tests.random_run import Actor
+from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
 PANELS = {
@@ -79,4 +81,58 @@ def test_filters_stay_in_the_past(story: Story, owner: Client) -> None:
 def test_a_moment_that_never_was_is_now(story: Story, owner: Client, at: str) -> None:
     page = owner.get(f"/runs/{story.run.pk}?at={at}")
     assert page.status_code == 200
-    assert b"Back to live" not in page.content
+    assert b'id="scrub"' in page.content
+    assert b">at event" not in page.content
+
+
+def track(page: str) -> dict[str, Any]:
+    """The slider on a page: its value and words, its marks by kind with their places, and where phases begin."""
+    slider = re.search(r'aria-valuetext="([^"]*)"\s+min="1"\s+max="(\d+)"\s+value="(\d+)"', page)
+    phases = re.search(r'data-phases="([^"]*)"', page)
+    assert slider is not None
+    assert phases is not None
+    marks = re.findall(r'class="mark" x="([\d.]+)%" y="12">\s*<path class="mk-(\w+)"', page)
+    return {
+        "text": slider[1],
+        "max": int(slider[2]),
+        "value": int(slider[3]),
+        "marks": {kind: {float(place) for place, one in marks if one == kind} for _, kind in marks},
+        "phases": [int(seq) for seq in phases[1].split()],
+    }
+
+
+def test_the_slider_says_where_it_stands_and_marks_what_happened(story: Story, owner: Client) -> None:
+    story.run.refresh_from_db()
+    head = story.run.last_seq
+    failed = story.run.events.get(type="task.failed")
+    found = track(owner.get(f"/runs/{story.run.pk}?at={failed.seq}").content.decode())
+    assert (found["value"], found["max"]) == (failed.seq, head)
+    assert found["text"].startswith(f"event {failed.seq} of {head}, {failed.at:%H:%M:%S}, T-02 ")
+    assert set(found["marks"]) == {"err", "dec", "ok", "need"}
+    merged = story.run.events.get(type="task.done")
+    assert list(found["marks"]["ok"]) == [pytest.approx(100 * (merged.seq - 1) / (head - 1), abs=0.7)]
+    begun = story.run.events.filter(type__in=["task.started", "attempt.started"])
+    assert found["phases"] == sorted(begun.values_list("seq", flat=True))
+
+    live = track(owner.get(f"/runs/{story.run.pk}").content.decode())
+    assert (live["value"], live["max"]) == (head, head)
+    assert live == track(owner.get(f"/runs/{story.run.pk}/track").content.decode())
+
+
+def test_a_long_run_has_one_mark_for_each_place(enqueued: list[Any]) -> None:
+    run = bare_run()
+    for number in range(400):
+        emit(run.pk, "error" if number % 2 else "decision", summary="x")
+    run.refresh_from_db()
+    marks = time_travel.track(run, None, run.last_seq)["marks"]
+    assert len(marks) <= time_travel.BARS + 1
+    assert {kind for kind, _ in marks} == {"err"}, "where both happened, the error is shown"
+
+
+def test_a_run_without_a_past_has_no_slider(client: Client, enqueued: list[Any]) -> None:
+    run = bare_run()
+    client.force_login(owner_of(run.project))
+    assert b'id="scrub"' not in client.get(f"/runs/{run.pk}").content
+    emit(run.pk, "decision", summary="x")
+    assert b'id="scrub"' not in client.get(f"/runs/{run.pk}").content
+    assert client.get(f"/runs/{run.pk}/track").status_code == 200
