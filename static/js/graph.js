@@ -4,7 +4,8 @@ import { arrowKeys } from './shell.js';
 
 const list = document.querySelector('ul.tasks');
 const attr = (/** @type {Element|null|undefined} */ el, /** @type {string} */ name) => el?.getAttribute(name) || '';
-const graph = () => document.getElementById('graph');
+// While an earlier moment is shown in its place (scrub.js), the list is out of the page, and what is drawn there is left alone.
+const graph = () => list && !list.isConnected ? null : document.getElementById('graph');
 const items = () => /** @type {HTMLElement[]} */ ([...(list?.children || [])]);
 const put = (/** @type {Element|null|undefined} */ el, /** @type {string} */ text) => { if (el && el.textContent !== text) el.textContent = text; };
 
