@@ -1,13 +1,12 @@
 // @ts-check
-// Time travel: the slider below a run, its keys, playing it, and the panels of an earlier moment in place of the live ones.
+// Time travel: the slider below a run, its keys, playing it, and panels of an earlier moment in place of the live ones.
 import { localTimes } from './shell.js';
-import { hold, nodes } from './stream.js';
+import { hold, nodes, newest as total } from './stream.js';
 
 const PAUSE = 120, FRAME = 500, FRAMES = 120, TRACK_EVERY = 10000; // ms; a whole run plays in a minute
 const el = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const form = /** @type {HTMLFormElement | null} */ (document.querySelector('.scrub'));
 if (form) start(form);
-
 function start(/** @type {HTMLFormElement} */ form) {
   const play = el('play'), pill = el('live'), toLive = el('to-live'), past = el('past');
   const address = form.action, loadedAt = Number(form.dataset.at);
@@ -15,11 +14,7 @@ function start(/** @type {HTMLFormElement} */ form) {
   const at = () => Number(range().value), head = () => Number(range().max);
   const count = (/** @type {number} */ n) => n.toLocaleString('en');
   const live = /** @type {Map<string, Element>} */ (new Map()); // what the moment took the place of
-  let was = /** @type {string[]} */ ([]);
-  let timer = 0, playing = 0, request = new AbortController(), top = 0, trackAt = Date.now(), grown = false;
-
-  el('show-moment').hidden = true;
-  play.hidden = false;
+  let was = /** @type {string[]} */ ([]), timer = 0, playing = 0, request = new AbortController(), top = 0, trackAt = Date.now(), grown = false;
 
   // ---- where the slider stands, in words; the server's words follow with the panels
   function tell(/** @type {string} */ text) {
@@ -64,6 +59,7 @@ function start(/** @type {HTMLFormElement} */ form) {
       localTimes(then);
     }
     const rows = el('stream');
+    for (const empty of rows.querySelectorAll('.chunk:empty')) empty.remove(); // only the newest rows come along
     rows.scrollTop = rows.scrollHeight;
     const moment = page.getElementById('moment');
     if (moment && wanted === at()) { el('moment').replaceWith(moment); localTimes(moment); }
@@ -84,8 +80,8 @@ function start(/** @type {HTMLFormElement} */ form) {
   function goLive() {
     stop();
     request.abort();
-    if (loadedAt) { location.assign(address); return; }
-    if (!live.size) return;
+    if (loadedAt) location.assign(address);
+    if (loadedAt || !live.size) return;
     for (const [name, panel] of live) document.querySelector(`[data-panel="${name}"]`)?.replaceWith(panel);
     live.clear();
     el('stream').scrollTop = top;
@@ -112,32 +108,36 @@ function start(/** @type {HTMLFormElement} */ form) {
   });
   toLive.addEventListener('click', (event) => { if (!loadedAt) { event.preventDefault(); range().value = range().max; goLive(); } });
 
+  const pressed = (/** @type {string} */ word) => { play.setAttribute('aria-pressed', String(word === 'Pause')); play.lastElementChild?.replaceChildren(word); };
+
   // ---- playing: by events, so nothing is waited for where nothing happened
   function stop() {
     clearInterval(playing);
     playing = 0;
-    play.setAttribute('aria-pressed', 'false');
-    play.lastElementChild?.replaceChildren('Play the run');
+    pressed('Play the run');
   }
-  play.addEventListener('click', () => {
+  const toggle = () => {
     if (playing) { stop(); return; }
     if (at() >= head()) range().value = '1';
     const step = Math.max(1, Math.ceil(head() / FRAMES));
-    play.setAttribute('aria-pressed', 'true');
-    play.lastElementChild?.replaceChildren('Pause');
+    pressed('Pause');
     playing = window.setInterval(() => { range().value = String(Math.min(head(), at() + step)); tell(''); show(); }, FRAME);
     tell('');
     show();
-  });
+  };
+  play.addEventListener('click', toggle);
+  if (form.dataset.wanted) toggle();
 
   // ---- at the live end the slider follows; marks and bars are drawn again now and then
-  document.addEventListener('run:head', (event) => {
-    const follows = !live.size && !playing && at() >= head(), input = range();
-    input.max = String(/** @type {CustomEvent} */ (event).detail);
+  function follow() {
+    const follows = !live.size && !loadedAt && !playing && at() >= head(), input = range();
+    input.max = String(Math.max(head(), total()));
     if (follows) input.value = input.max;
     grown = true;
     tell('');
-  });
+  }
+  document.addEventListener('run:head', follow);
+  if (total() > head()) follow();
   setInterval(async () => {
     if (!grown || live.size || playing || document.hidden || document.activeElement === range() || Date.now() - trackAt < TRACK_EVERY) return;
     grown = false;

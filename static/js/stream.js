@@ -22,7 +22,19 @@ export const nodes = (/** @type {string} */ html) => {
 
 // ---- an earlier moment is shown in place of what is live (scrub.js): until it is left, nothing here changes the page
 let held = false;
+export const newest = () => total;
 export const hold = (/** @type {boolean} */ on) => { held = on; if (!on && total > last) fill(total); };
+
+// ---- the slider's script comes when somebody reaches for it, or when the run goes on
+const slider = /** @type {HTMLFormElement|null} */ (document.querySelector('form.scrub'));
+const bring = (/** @type {Event} */ event) => { if (slider) { if (event.type === 'click') slider.dataset.wanted = 'play'; import(slider.dataset.script || ''); } };
+if (slider) {
+  el('play').hidden = false;
+  el('show-moment').hidden = true;
+  for (const kind of ['pointerover', 'focusin']) slider.addEventListener(kind, bring, { once: true });
+  el('play').addEventListener('click', bring, { once: true });
+  document.addEventListener('run:head', bring, { once: true });
+}
 
 // ---- what the page says about itself
 const WORDS = { live: 'live', reconnecting: 'reconnecting', poll: 'live by polling, 3 s', out: 'signed out', off: 'not live', over: 'no access' };
