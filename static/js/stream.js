@@ -336,7 +336,7 @@ async function poll() {
     const f = await answer.json();
     take(f);
     if (!socket || socket.readyState !== 1) state('poll');
-    if (f.to < f.last) poll();
+    if (f.to < f.last && !held) poll();
   } catch { state('reconnecting'); }
 }
 const startPoll = () => { if (!poller && !frozen) { poll(); poller = window.setInterval(poll, POLL); } };
