@@ -37,7 +37,7 @@ from projects.services import backups
 from projects.services.audit import checkpoints, events
 from projects.services.backlog import hours, scheduler
 from projects.services.delivery.attestations import attest_merges
-from projects.services.insight import lessons, questions
+from projects.services.insight import lessons, mailing, questions
 from projects.services.notices import delivery
 from projects.services.planning import documents, plans
 from projects.services.work import leases, runs, tasks
@@ -352,6 +352,7 @@ def sweep() -> None:
     close_old_connections()
     lessons.forget_deleted()
     delivery.sweep(timezone.now())
+    mailing.sweep(timezone.now())
     tasks.release_dead_owners(is_alive)
     for task in tasks.expired_leases():
         enqueue("projects.jobs.run_task", task.pk)
@@ -373,6 +374,13 @@ def deliver_notice(pk: int) -> None:
     """One try to deliver one message to a person."""
     close_old_connections()
     delivery.deliver(pk, timezone.now())
+
+
+@shared_task(name="projects.jobs.deliver_report")
+def deliver_report(pk: int) -> None:
+    """One try to e-mail one report."""
+    close_old_connections()
+    mailing.deliver(pk, timezone.now())
 
 
 @shared_task(name="projects.jobs.take_backup")

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
 from dashboard import access
 from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest
-from projects.models import Project, Task
+from dashboard.requests import AuthenticatedHttpRequest, number
+from projects.errors import BadInput
+from projects.models import Project, ReportMail, ReportSchedule, Task
+from projects.models.reports import WEEKDAYS
+from projects.services.accounts import rights
+from projects.services.insight import mailing
 from projects.services.insight.attention import waiting_for
 from projects.services.insight.cost_rows import CostRow
 from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.weeks import Week
+from projects.time_windows import zones
 
 MOST_TASKS = 200  # of the table of costs
 
@@ -60,8 +68,62 @@ def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The measures with the cases behind them, and what work cost by task, project and week."""
     report, only = report_of(request)
     group = request.GET.get("by") if request.GET.get("by") in GROUPS else GROUPS[0]
-    context = {"report": report, "only": only, "group": group, "groups": GROUPS, "rows": _rows(report, str(group))}
+    plan = ReportSchedule.objects.filter(user=request.user).first()
+    context = {
+        "report": report,
+        "only": only,
+        "group": group,
+        "groups": GROUPS,
+        "rows": _rows(report, str(group)),
+        "schedule": plan or ReportSchedule(user=request.user, recipients=[request.user.email]),
+        "is_scheduled": plan is not None,
+        "may_schedule": rights.projects_where(request.user, "report.send").exists(),
+        "mails": ReportMail.objects.filter(user=request.user)[:5],
+        "weekdays": WEEKDAYS,
+        "hours": range(24),
+        "zones": zones(),
+        "has_server": bool(settings.EMAIL_HOST),
+    }
     return show(request, "pages/reports.html", context)
+
+
+@page("POST")
+def mail(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """E-mail the report of a week to the person who asks."""
+    week = Week.parse(request.POST.get("week", ""))
+    project = request.POST.get("project", "")
+    if project and not access.visible(Project, request.user).filter(slug=project).exists():
+        raise Http404("No such project.")
+    sent = mailing.mail_to_self(request.user, week, project=project, origin=_origin(request), now=timezone.now())
+    messages.success(request, f"The report of week {week.number} is on its way to {sent.recipients[0]}.")
+    return redirect(f"{reverse('reports')}#mail")
+
+
+@page("POST")
+def schedule(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """Send the report every week, or no more."""
+    if request.POST.get("do") == "stop":
+        mailing.stop_schedule(request.user)
+        messages.success(request, "The report is sent no more.")
+        return redirect(f"{reverse('reports')}#mail")
+    weekday, hour = number(request.POST, "weekday", digits=1), number(request.POST, "hour", digits=2)
+    if weekday is None or hour is None:
+        raise BadInput("Choose a day of the week and an hour.")
+    saved = mailing.save_schedule(
+        request.user,
+        weekday=weekday,
+        hour=hour,
+        time_zone=request.POST.get("time_zone", ""),
+        recipients=mailing.addresses_in(request.POST.get("recipients", "")),
+        origin=_origin(request),
+        now=timezone.now(),
+    )
+    messages.success(request, f"The report goes out on {saved.when}.")
+    return redirect(f"{reverse('reports')}#mail")
+
+
+def _origin(request: AuthenticatedHttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}"
 
 
 def _rows(report: WeeklyReport, group: str) -> list[CostRow]:

@@ -8,6 +8,7 @@ from projects.models.events import Blob, Event, SiteEvent
 from projects.models.notices import Notice, NoticeChannel, NoticeKind, NoticePreferences
 from projects.models.plan import Plan, PlanEdits
 from projects.models.project import Membership, Project
+from projects.models.reports import ReportMail, ReportSchedule
 from projects.models.requirements import OriginalFile, Requirement, RequirementDocument
 from projects.models.review import Approval, Finding
 from projects.models.run import Attempt, Run, Task, Transition, Usage
@@ -35,6 +36,8 @@ __all__ = [
     "PlanEdits",
     "Project",
     "RecoveryCode",
+    "ReportMail",
+    "ReportSchedule",
     "Requirement",
     "RequirementDocument",
     "Run",

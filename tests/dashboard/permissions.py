@@ -129,6 +129,15 @@ TABLE: list[Row] = [
     _any("reports"),
     _any("report-weekly"),
     _any("report-csv"),
+    _any("report-mail", "POST", 302, data={"week": "2026-W48"}),
+    Row(
+        "report-schedule",
+        "POST",
+        MANAGERS,
+        302,
+        data={"weekday": "4", "hour": "17", "time_zone": "UTC", "recipients": "a@example.org"},
+        but=dict.fromkeys(SIGNED_IN - MANAGERS, 403),
+    ),
     _any("memory"),
     Row(
         "lesson-switch", "POST", NOBODY, 404, ("no-such-lesson",), {"to": "off"}, but=NO_LESSON

@@ -82,3 +82,28 @@ def test_a_story_in_work_has_a_report(story: Story, client: Client) -> None:
     text = client.get("/reports/weekly").content.decode()
     assert "Install httpx" in text
     assert "is stuck" in text
+
+
+def test_a_manager_schedules_the_report_and_takes_it_back(manager: Client) -> None:
+    data = {"weekday": "0", "hour": "8", "time_zone": "Europe/Vienna", "recipients": "a@example.org, b@example.org"}
+    text = manager.post("/reports/schedule", data, follow=True).content.decode()
+    assert "Goes out by e-mail on Mondays at 08:00 (Europe/Vienna)" in text
+    assert "a@example.org, b@example.org" in text
+    assert manager.post("/reports/schedule", data | {"recipients": "nobody"}).status_code == 422
+    assert manager.post("/reports/schedule", data | {"hour": "24"}).status_code == 422
+    assert "Not sent by e-mail yet" in manager.post("/reports/schedule", {"do": "stop"}, follow=True).content.decode()
+
+
+def test_the_button_sends_the_report_and_the_page_says_how_it_went(manager: Client, settings) -> None:
+    from django.utils import timezone
+
+    from projects.models import ReportMail
+    from projects.services.insight import mailing
+
+    text = manager.post("/reports/mail", {"week": str(WEEK)}, follow=True).content.decode()
+    assert "on its way to ada@example.org" in text
+    mailing.deliver(ReportMail.objects.get().pk, timezone.now())
+    text = manager.get("/reports").content.decode()
+    assert "No mail server is set up (AISWE_MAIL_HOST)." in text
+    assert "next try" in text
+    assert manager.post("/reports/mail", {"week": str(WEEK), "project": "no-such"}).status_code == 404

@@ -29,6 +29,7 @@ def weekly(week: str, as_csv: bool, slug: str, user: str) -> int:
     from projects.models import Project
     from projects.services.insight.attention import waiting_for
     from projects.services.insight.report import weekly_report
+    from projects.services.insight.report_text import text_of
     from projects.services.insight.weeks import Week
 
     person, now = django.acting_user(user), timezone.now()
@@ -42,34 +43,4 @@ def weekly(week: str, as_csv: bool, slug: str, user: str) -> int:
         click.echo(report.csv(), nl=False)
         return 0 if report.adds_up else 1
 
-    def people() -> None:
-        output.say(f"{report.headline}.\nWeek {report.week.number}, {report.week.days}")
-        output.say(report.lede)
-        for title, lines in (
-            ("Needs you", [f"{one.project.name}: {one.title}" for one in report.needs]),
-            ("Delivered", [f"{project.name}: {name}" for project, names in report.delivered.items() for name in names]),
-            ("Stuck", [f"{task.run.project.name}: {task.key} {task.title}: {task.why}" for task in report.stuck]),
-        ):
-            output.say("\n".join([f"\n{title}", *(f"  {line}" for line in lines or ["–"])]))
-        rows = [{"name": f"{row.project.slug} {row.key or '–'}", **row.cells} for row in report.rows]
-        columns: dict[str, output.Column] = {
-            "Requirement": "name",
-            "Tokens": "tokens",
-            "Model s": "seconds",
-            "kWh": "kwh",
-            "Energy": "energy",
-            "API": "api",
-            "People min": "minutes",
-            "Cost": "money",
-        }
-        output.records([*rows, {"name": "all", **report.sum.cells}], columns)
-        output.say("\n".join(report.notes))
-        measures: dict[str, output.Column] = {
-            "Measure": lambda one: one.name,
-            "This week": lambda one: one.shown,
-            "Target": lambda one: one.target or "none set",
-            "n": lambda one: one.n,
-        }
-        output.records(report.measures, measures)
-
-    return output.answer(report.document(), people, ok=report.adds_up)
+    return output.answer(report.document(), text_of(report), ok=report.adds_up)
