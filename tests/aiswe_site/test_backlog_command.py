@@ -46,4 +46,4 @@ def test_what_cannot_be_done_is_refused_with_a_way_out(project: Project, tmp_pat
     assert run(["backlog", "assign", "clinic", "NO-1"]) == 2
     assert "aiswe backlog list clinic" in capsys.readouterr().err
     assert run(["backlog", "list", "nowhere"]) == 2
-    refused(capsys, "backlog", "add", "clinic", write(tmp_path, "\n"), "--as", project.created_by.username)
+    refused(capsys, "backlog", "add", "clinic", write(tmp_path, "\n"), "--as", project.created_by.username, code=1)
