@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 MAX_LINES = 4_000
@@ -17,6 +19,8 @@ class DiffLine:
     text: str
     old: int | None = None
     new: int | None = None
+    comments: list[Any] = field(default_factory=list)
+    asks: bool = False  # the form for a comment is open below it
 
     @property
     def sign(self) -> str:
@@ -32,6 +36,13 @@ class FileDiff:
     lines: list[DiffLine] = field(default_factory=list)
     added: int = 0
     removed: int = 0
+    reviewed: bool = False
+
+    @property
+    def digest(self) -> str:
+        """A hash of what the change does to the file; where the lines stand does not count."""
+        text = "\n".join(f"{line.sign}{line.text}" for line in self.lines if line.kind in ("add", "del"))
+        return hashlib.sha256(f"{self.path}\n{text}".encode("utf-8", "replace")).hexdigest()
 
 
 def _path_of(header: str) -> str:

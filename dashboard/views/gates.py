@@ -14,6 +14,7 @@ from dashboard import queue
 from dashboard.forms import DispositionForm
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.views.comments import change_of, review_of
 from dashboard.weaknesses import Weakness, tries_of, weaknesses_of
 from projects.errors import BadInput
 from projects.models import Approval, Event, Finding, Task
@@ -21,7 +22,6 @@ from projects.services.audit.vocabulary import GateJudged
 from projects.services.work import findings, send_back
 
 FIX, LEAVE = "fix", "leave"
-AGAIN = (Task.Status.ESCALATED, Task.Status.NEEDS_YOU, Task.Status.SKIPPED)
 
 
 @page("GET POST", Task)
@@ -39,6 +39,7 @@ def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
             row.second = waiting.get(row.pk)  # type: ignore[attr-defined]  # only this page shows it
     open_ones = [one for one in found if one.must]
     asked = send_back.gate_question(task)
+    files, left_out = change_of(task)
     tries = tries_of(list(task.attempts.all()))
     context = {
         "found": found,
@@ -50,12 +51,14 @@ def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         "verdict": _verdict(task, found),
         "tries": [one for one in tries if one.attempt.strategy == "findings" or one.attempt.outcome == "rejected"],
         "asked": asked,
-        "can_send": task.status in AGAIN and bool(open_ones),
+        "can_send": task.status in send_back.AGAIN and bool(open_ones),
         "send_verb": send_back.verb_for(task),
         "seconds": findings.seconds_for(task.run.project, request.user),
         "alone": (findings.ALONE_REASON, findings.ALONE_LIFE.days),
         "unblocks": task.unblocks.all(),
         "next_up": queue.next_for(request.user, task=task),
+        **review_of(request, task, files, "gate"),
+        "left_out": left_out,
     }
     return show(request, "pages/gate.html", context)
 

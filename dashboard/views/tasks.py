@@ -6,9 +6,10 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from dashboard import best, diffs, failures, queue, stream
+from dashboard import best, failures, queue, stream
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.views.comments import change_of, review_of
 from dashboard.weaknesses import SEVERITY, tries_of
 from projects.errors import BadInput
 from projects.models import Approval, Attempt, Event, Task
@@ -36,8 +37,7 @@ def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         _annotate(attempt, same_again=bool(attempt.error_signature) and attempt.error_signature == seen)
         seen = attempt.error_signature
     last = tries[-1] if tries else None
-    diff = next((attempt.diff for attempt in reversed(tries) if attempt.diff), "")
-    files, left_out = diffs.parse(diff)
+    files, left_out = change_of(task)
     repeats = _annotate_outcomes(task, tries)
     tested = next((attempt for attempt in reversed(tries) if attempt.tests and attempt.number not in repeats), None)
     log = list(stream.events_of(task.run).filter(task=task).order_by("-seq")[:LOG_ROWS])[::-1]
@@ -46,7 +46,7 @@ def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         "tries": tries,
         "last": last,
         "tested": tested,
-        "files": files,
+        **review_of(request, task, files, "task"),
         "left_out": left_out,
         "coverage": coverage,
         "found": sorted(task.findings.all(), key=lambda f: SEVERITY.get(f.severity.upper(), 5)),

@@ -10,7 +10,7 @@ from projects.models.plan import Plan, PlanEdits
 from projects.models.project import Membership, Project
 from projects.models.reports import ReportMail, ReportSchedule
 from projects.models.requirements import OriginalFile, Requirement, RequirementDocument
-from projects.models.review import Approval, Finding
+from projects.models.review import Approval, Finding, LineComment, ReviewedFile
 from projects.models.run import Attempt, Run, Task, Transition, Usage
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Finding",
     "GraphCheckpoint",
     "GraphWrite",
+    "LineComment",
     "Membership",
     "Notice",
     "NoticeChannel",
@@ -40,6 +41,7 @@ __all__ = [
     "ReportSchedule",
     "Requirement",
     "RequirementDocument",
+    "ReviewedFile",
     "Run",
     "SealedReply",
     "SecondFactor",

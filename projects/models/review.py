@@ -97,3 +97,40 @@ class Approval(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class LineComment(models.Model):
+    """A person's words about one line of a task's change: a draft until it is sent with the others as one request."""
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="line_comments")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    path = models.CharField(max_length=400)
+    line = models.PositiveIntegerField()
+    removed = models.BooleanField(default=False, help_text="The line is one that the change takes away.")
+    quote = models.CharField(max_length=300, help_text="The line as it was.")
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["path", "line", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+class ReviewedFile(models.Model):
+    """A file of a task's change that a person has read; it counts while the change of the file is that one."""
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="reviewed_files")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    path = models.CharField(max_length=400)
+    digest = models.CharField(max_length=64, help_text="Hash of what the change does to the file.")
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["path"]
+        constraints = [models.UniqueConstraint(fields=["task", "user", "path"], name="reviewed_file_once")]
+
+    def __str__(self) -> str:
+        return self.path

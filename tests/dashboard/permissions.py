@@ -239,6 +239,10 @@ TABLE: list[Row] = [
     _do("task-limit", SETTERS, "stuck", limit="max_retries", value="7"),
     _do("task-retry", DEVELOPERS, "stuck", note="again"),
     _do("task-skip", DEVELOPERS, "stuck", reason="later"),
+    _do("comment-add", DEVELOPERS, "stuck", path="app/run.py", line="4", text="Use a list."),
+    _do("comments-send", DEVELOPERS, "stuck", ok=422),  # nothing is written
+    Row("comment-discard", "POST", NOBODY, 404, ("stuck",), {"comment": "9"}, but=dict.fromkeys(SIGNED_IN, 404)),
+    Row("file-reviewed", "POST", NOBODY, 409, ("stuck",), {"path": "app/run.py"}, but=dict.fromkeys(MEMBERS, 409)),
     _see("gate", "stuck"),
     _do("gate", DEVELOPERS, "stuck", note="again"),
     _do("finding-dispose", frozenset({"security", "root"}), "finding", **DISPOSED),  # a HIGH one

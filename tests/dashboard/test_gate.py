@@ -72,7 +72,7 @@ def test_approve_is_shut_with_its_reason_until_what_blocks_is_decided(page: Call
     Finding.objects.filter(task=asked.task_id).update(disposition="accepted", reason="r", blocks=False)
     text = " ".join(page("gate", asked.task_id).split())
     assert "Nothing undecided blocks." in text
-    assert "then T-04 can start" in text
+    assert "Then these can start: T-04" in text
 
 
 def test_a_shut_approve_is_refused_by_the_service_too(owner: Client, story: Story) -> None:

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from agents.events.lifecycle import ApprovalDecided
 from agents.prompts.provenance import Source, label
+from agents.secrets.redaction import redact
 from projects.errors import BadInput
 from projects.models import Approval, Finding, Task
 from projects.services.accounts.rights import require
+from projects.services.audit.events import emit
 from projects.services.work import approvals, tasks
 from projects.services.work.approval_requests import close_approval
 from projects.services.work.locks import lock_run
 
+AGAIN = (Task.Status.ESCALATED, Task.Status.NEEDS_YOU, Task.Status.SKIPPED)  # states in which it can go back
 WORDS = 1_000  # characters that a person may add to one finding or line
 
 
@@ -69,3 +73,13 @@ def request_changes(task: Task, *, by: User, words: str, reason: str) -> None:
         if question := gate_question(task):
             close_approval(question, Approval.Status.REJECTED, by=by, reason=reason)
         tasks.again(task, actor=by.get_username(), note=words)
+        asked = ApprovalDecided(
+            summary=f"{by.get_username()} sent {task.key} back: {reason}",
+            role="user",
+            outcome="fail",
+            kind="changes",
+            title=reason,
+            answer="changes",
+            reason=str(redact(words)),
+        )
+        emit(task.run_id, asked, actor=by.get_username(), task_id=task.pk)
