@@ -100,7 +100,7 @@ def _cell(task: Task, graph: RunGraph, is_critical: bool, is_chosen: bool) -> di
         "task": task,
         "look": look,
         "label": words + ", on the critical path" * is_critical,
-        "href": "?" + urlencode({"task": task.key}),
+        "href": f"/runs/{task.run_id}?{urlencode({'task': task.key})}",
         "meta": meta_of(task),
         "critical": is_critical,
         "chosen": is_chosen,

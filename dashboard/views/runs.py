@@ -10,6 +10,7 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from dashboard import access, prompt_breakdown, run_graph, run_time, stream, time_travel
+from dashboard.first_looks import first_looks
 from dashboard.pages import page, show
 from dashboard.refusals import local_path
 from dashboard.requests import AuthenticatedHttpRequest, number
@@ -29,6 +30,7 @@ CONTROLS = (
     ("stop", "Stop", "queued running needs_you paused failed"),
 )
 VIEWS = {"graph": "Graph", "time": "Time", "list": "List"}
+VIEWS_OF_RESULT = {"result": "Result", "graph": "Graph", "time": "Time", "stream": "Stream"}
 NEEDS = ("needs_you", "failed", "paused")
 
 
@@ -63,7 +65,19 @@ def _inspected(run: Run, seq: int) -> dict[str, Any]:
 
 @page("GET", Run)
 def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) -> HttpResponse:
-    """One run: tasks, stream, inspector. With `seq`, opened at that event."""
+    """One run: its result once it is built, else graph, stream, inspector. With `seq`, opened at that event."""
+    return _run_page(request, run, seq, _view(request, run, seq))
+
+
+@page("GET", Run)
+def result(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """What a build amounts to: what was built, which requirements are met, and the ways to take it out."""
+    if run.kind != Run.Kind.BUILD:
+        raise Http404("Only a build has a result.")
+    return _run_page(request, run, None, "result")
+
+
+def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view: str) -> HttpResponse:
     wanted = stream.Filter.read(request.GET) if seq is None else stream.Filter()
     shown = time_travel.moment(run, number(request.GET, "at") if seq is None else None)
     if shown.at is not None:  # clocks of tasks stand at that event
@@ -74,7 +88,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
     request.about["run"] = run
     context: dict[str, Any] = {"wanted": wanted, "seq": seq, "at": shown.at, "head": shown.head}
     context["track"] = time_travel.track(run, shown.at, shown.head)
-    context |= {"view": _view(request, run)} | (_next(run) if shown.at is None else {})  # what came of it later
+    context |= {"view": view} | (_next(run) if shown.at is None else {})  # what came of it later
     if seq is not None:
         context |= _inspected(run, seq)
     if wanted.is_all:
@@ -102,7 +116,7 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         "tasks": run_graph.listed(shown.tasks),
         "chosen": next((task for task in shown.tasks if task.key == wanted.task), None),
         "graph": run_graph.graph_of_run(run, shown.tasks, chosen=wanted.task, layer=number(request.GET, "layer")),
-        "views": list(VIEWS.items()),
+        "views": list((VIEWS_OF_RESULT if run.status in Run.OVER else VIEWS).items()),
         "time": run_time.time_of_run(run, shown.tasks, wanted.task) if context["view"] == "time" else None,
         "presets": list(stream.PRESETS.items()),
         "errors": stream.seek(run, (seq or 0) - 1, stream.Filter(preset="errors")),
@@ -111,12 +125,26 @@ def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) 
         "controls": CONTROLS,
         "base_moved": base_branch.base_moved(run) if shown.at is None else None,
     }
+    if view == "result":
+        context |= _result(request, run)
     return show(request, "pages/run.html", context)
 
 
-def _view(request: AuthenticatedHttpRequest, run: Run) -> str:
-    """Which view of a run is asked for: the graph unless another is named."""
-    return request.GET.get("view", "") if request.GET.get("view") in VIEWS else "graph"
+def _view(request: AuthenticatedHttpRequest, run: Run, seq: int | None) -> str:
+    """Which view of a run is asked for; unless it is named, a finished build shows its result, others the graph."""
+    asked = request.GET.get("view", "")
+    if asked in VIEWS or (asked in VIEWS_OF_RESULT and run.kind == Run.Kind.BUILD):
+        return asked
+    looks_into = seq is not None or set(request.GET) - {"view"}
+    built = run.kind == Run.Kind.BUILD and run.status == Run.Status.FINISHED
+    return "result" if built and not looks_into else "graph"
+
+
+def _result(request: AuthenticatedHttpRequest, run: Run) -> dict[str, Any]:
+    found = state.result(run)
+    ways = ways_out(request, run.project)
+    del ways["at"]  # on this page the name of a moment of the run
+    return {"result": found, "first_looks": first_looks(run), **ways}
 
 
 def _next(run: Run) -> dict[str, Any]:
@@ -124,17 +152,6 @@ def _next(run: Run) -> dict[str, Any]:
     plan = run.document.plans.first() if run.document else None
     build = plan.runs.filter(kind="build", pk__gt=run.pk).order_by("-pk").first() if plan else None
     return {"plan": plan, "build": build}
-
-
-@page("GET", Run)
-def result(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
-    """What a build amounts to: what was built, which requirements are met, and the ways to take it out."""
-    if run.kind != Run.Kind.BUILD:
-        raise Http404("Only a build has a result.")
-    found = state.result(run)
-    context = {"result": found, "base_moved": base_branch.base_moved(run)}
-    context |= ways_out(request, run.project, found.commit)
-    return show(request, "pages/result.html", context)
 
 
 @page("POST", Run)

@@ -128,12 +128,12 @@ def test_layers_open_where_work_is_and_an_overview_shows_those_around_the_select
 
 def test_a_click_on_a_card_filters_the_stream_and_the_task_keeps_its_page():
     run = run_of(NEEDS)
-    assert 'href="?task=T-02"' in page(run)
+    assert f'href="/runs/{run.pk}?task=T-02"' in page(run)
     html = page(run, "?task=T-02")
     task = run.tasks.get(key="T-02")
     assert re.search(rf'class="picked">\s*<a href="/tasks/{task.pk}">T-02', html)
     assert 'data-query="task=T-02"' in html
-    assert re.search(r'class="node s-queued tone-muted chosen"\s+href="\?task=T-02"', html)
+    assert re.search(r'class="node s-queued tone-muted chosen"\s+href="/runs/\d+\?task=T-02"', html)
 
 
 def test_more_tasks_than_fit_one_look_are_listed_by_who_needs_somebody():

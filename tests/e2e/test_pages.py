@@ -29,6 +29,8 @@ PAGES = {
     "plan task to split": "/plans/{plan}/draft/split/T-01",
     "runs": "/runs",
     "run": "/runs/{run}",
+    "run over time": "/runs/{run}?view=time",
+    "run as a list": "/runs/{run}?view=list&task=T-02",
     "run filtered": "/runs/{run}?preset=errors",
     "event": "/runs/{run}/e/6",
     "event of a command": "/runs/{run}/e/16",
