@@ -27,6 +27,7 @@ def page(story: Story, path: str = "") -> str:
 
 
 def test_what_a_person_let_in_comes_before_many_tries_and_little_coverage(story: Story):
+    Finding.objects.exclude(pk=story.finding.pk).delete()
     Finding.objects.filter(pk=story.finding.pk).update(disposition="accepted", reason="only the mail server calls it")
     finish(story, whole=True)
     Attempt.objects.filter(task=story.stuck, number=2).update(outcome="passed")
