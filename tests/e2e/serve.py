@@ -149,6 +149,26 @@ def do_gate() -> dict[str, Any]:
     return {"task": asked.task_id, "approval": asked.pk}
 
 
+def do_drafts() -> dict[str, Any]:
+    """Plans with drafts of the owner: one that is being edited, and one on a version that is not the newest."""
+    from projects.errors import BadInput
+    from projects.services.planning import plan_drafts
+    from tests.factories import make_document, make_plan, make_project, make_user
+
+    owner, made = KEPT[0].owner, {}
+    for name in ("busy", "stale"):
+        plan = make_plan(make_document(make_project(f"Draft {name}", by=owner)), approved=False)
+        draft = plan_drafts.add_edit(plan, {"do": "change", "key": "T-01", "fields": {"needs": ["T-02"]}}, by=owner)
+        try:
+            plan_drafts.save_draft(draft, by=owner, seen=1)
+        except BadInput:
+            made[name] = plan
+    other = make_user("olga", role="architect", project=made["stale"].project)
+    edit = {"do": "change", "key": "T-02", "fields": {"title": "Write the rest"}}
+    plan_drafts.save_draft(plan_drafts.add_edit(made["stale"], edit, by=other), by=other, seen=1)
+    return {name: plan.pk for name, plan in made.items()} | {"project": made["stale"].project_id}
+
+
 def do_finish(whole: bool = False) -> dict[str, Any]:
     """End the build of the story."""
     from projects.engine.paths import repository_of

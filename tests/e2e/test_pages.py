@@ -271,10 +271,20 @@ def test_from_upload_to_approval_without_javascript(
     page.get_by_role("link", name="Edit T-01").click()
     page.get_by_label("Minutes").fill("40")
     page.get_by_role("button", name="Save as a new version").click()
-    page.get_by_role("button", name="Approve plan v3").click()
-    expect(page.locator("main")).to_contain_text("Plan v3 is approved and pinned to")
+    page.get_by_role("link", name="Edit several tasks").click()
+    page.get_by_role("button", name="Remove T-01").click()
+    expect(page.locator("main")).to_contain_text("No task covers requirement FR-01")
+    expect(page.get_by_role("button", name="Save 1 edit as v4")).to_be_disabled()
+    page.get_by_role("button", name="Take back the last").click()
+    page.get_by_role("link", name="Split T-02").click()
+    page.get_by_label("Title of the second part").fill("Write the tests of it")
+    page.get_by_role("button", name="Add to the draft").click()
+    page.get_by_role("button", name="Save 1 edit as v4").click()
+    expect(page.locator("main")).to_contain_text("1 edit saved as plan v4")
+    page.get_by_role("button", name="Approve plan v4").click()
+    expect(page.locator("main")).to_contain_text("Plan v4 is approved and pinned to")
     page.get_by_role("button", name="Start building").click()
-    expect(page.locator("#stream")).to_contain_text("building plan v3")
+    expect(page.locator("#stream")).to_contain_text("building plan v4")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("#run-status")).to_contain_text("cancelled")
 
@@ -387,3 +397,17 @@ def test_the_palette_opens_a_task_from_any_page_without_a_mouse(
     assert complaints_of(page) == []
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site.url}/tasks/*")
+
+
+def test_drafts_and_the_trace_of_a_finished_build_are_accessible_and_fit_a_phone(
+    site: Site, story: dict[str, Any], code: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    made = site.do("drafts")
+    site.do("finish", whole=True)
+    paths = ("/plans/{busy}/draft", "/plans/{stale}/draft", "/p/{project}/plan")
+    for theme in ("light", "dark"):
+        for path in (*(path.format(**made) for path in paths), f"/p/{story['project']}/trace"):
+            page = window(path, theme=theme)
+            assert complaints_of(page) == [], path
+            page.set_viewport_size({"width": 390, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
