@@ -155,10 +155,10 @@ def draft(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
 
 def _decided(request: AuthenticatedHttpRequest, plan: Plan, found: PlanEdits | None) -> HttpResponse:
     verb, by = request.POST.get("do", ""), request.user
-    if verb in ("remove", "move", "join"):
+    if verb in ("remove", "up", "down", "join"):
         edit: dict[str, Any] = {"do": verb, "key": request.POST.get("key", "")[:500]}
-        if verb == "move":
-            edit["by"] = -1 if request.POST.get("by") == "-1" else 1
+        if verb in ("up", "down"):
+            edit |= {"do": "move", "by": -1 if verb == "up" else 1}
         if verb == "join":
             edit["other"] = request.POST.get("other", "")[:500]
         try:

@@ -68,7 +68,7 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The newest plan (or ?v=), what checks say about it, and what changed since the version before."""
     versions = project.plans.select_related("document", "decided_by", "created_by")
     plan = version_of(request, versions)
-    context: dict[str, Any] = {"plan": plan, "document": project.documents.first()}
+    context: dict[str, Any] = {"plan": plan, "document": project.documents.first(), "heading": _heading(plan)}
     if plan is not None:
         entries = dag.entries_of(plan)
         before = versions.filter(version__lt=plan.version).first()
@@ -102,6 +102,20 @@ def review(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         if request.GET.get("variants"):
             context |= _compared(plan)
     return show(request, "pages/plan.html", context, part="plan_variants" if request.GET.get("variants") else "")
+
+
+_SAYS = {
+    Plan.Status.PROPOSED: "waits for your approval",
+    Plan.Status.INVALID: "cannot be built: a check failed",
+    Plan.Status.APPROVED: "is approved",
+    Plan.Status.REJECTED: "was sent back for changes",
+    Plan.Status.SUPERSEDED: "was replaced by a newer version",
+}
+
+
+def _heading(plan: Plan | None) -> str:
+    """The answer to what the page is asked for."""
+    return f"Plan v{plan.version} {_SAYS.get(Plan.Status(plan.status), 'is being made')}" if plan else "No plan yet"
 
 
 def _moves(versions: Iterable[Plan]) -> dict[int, str]:

@@ -38,7 +38,7 @@ def test_edits_by_forms_become_one_version(owner: Client, story: Story) -> None:
     assert owner.post(where(plan, "plan-add"), more).status_code == 302
     changed = {"title": "Other", "minutes": "25", "requirements": ["FR-02"], "needs": ["T-03"], "into": "draft"}
     assert owner.post(where(plan, "plan-task", "T-02"), changed).status_code == 302
-    for data in ({"do": "move", "key": "T-04", "by": "-1"}, {"do": "join", "key": "T-02", "other": "T-04"}):
+    for data in ({"do": "up", "key": "T-04"}, {"do": "join", "key": "T-02", "other": "T-04"}):
         assert owner.post(where(plan), data).status_code == 302
     text = read(owner, where(plan))
     assert "5 edits on v1, not saved yet" in text

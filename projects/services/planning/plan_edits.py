@@ -53,7 +53,8 @@ def words_of(edit: Edit) -> str:
     """An edit in a few words."""
     verb, key = edit.get("do"), edit.get("key")
     if verb == "change":
-        return f"{key}: {', '.join(edit.get('fields', {})) or 'nothing'} changed"
+        fields = edit.get("fields") or {}
+        return f"{key}: {'; '.join(f'{name} → {_shown(value)}' for name, value in fields.items()) or 'nothing'}"
     if verb == "add":
         return f"{key} added: {edit.get('fields', {}).get('title', '')}"
     if verb == "split":
@@ -61,6 +62,11 @@ def words_of(edit: Edit) -> str:
     if verb == "join":
         return f"{edit.get('other')} joined to {key}"
     return f"{key} moved {'up' if edit.get('by') == -1 else 'down'}" if verb == "move" else f"{key} removed"
+
+
+def _shown(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _find(content: Content, key: object) -> Content:
