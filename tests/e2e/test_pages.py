@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -411,3 +412,12 @@ def test_drafts_and_the_trace_of_a_finished_build_are_accessible_and_fit_a_phone
             assert complaints_of(page) == [], path
             page.set_viewport_size({"width": 390, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_the_weekly_report_prints_on_one_page(story: dict[str, Any], window: Callable[..., Any]) -> None:
+    page = window("/reports/weekly")
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) == 1
+    page.emulate_media(media="print")
+    expect(page.locator(".nav")).to_be_hidden()
+    expect(page.get_by_role("button", name="E-mail this report")).to_be_hidden()

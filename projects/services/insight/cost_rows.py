@@ -51,16 +51,17 @@ class CostRow:
     def cells(self) -> dict[str, str]:
         """Its figures as people read them."""
         bill, prices = self.bill, self.prices
-        kwh = bill.kwh(prices) if bill.by_model else None
-        estimated = "*" if kwh is not None and bill.is_estimated(prices) else ""
-        known = bool(bill.by_model)
+        known, here = bool(bill.by_model), bill.runs_here(prices)
+        kwh = bill.kwh(prices) if here else None
+        estimated = "*" if bill.is_estimated(prices) else ""
+        minutes = f"{bill.human_minutes:.1f}"
         return {
             "tokens": f"{bill.tokens:,}",
             "seconds": f"{bill.amounts.ms / 1000:,.0f}",
             "kwh": "–" if kwh is None else f"{kwh:.3f}{estimated}",
-            "energy": dollars(bill.energy(prices)) if known else "–",
-            "api": dollars(bill.api(prices)) if known and prices.models else "–",
-            "minutes": f"{bill.human_minutes:.1f}" if bill.human_ms else "0",
+            "energy": dollars(bill.energy(prices)) if here else "–",
+            "api": dollars(bill.api(prices)) if any(name in prices.models for name in bill.by_model) else "–",
+            "minutes": "0" if minutes == "0.0" else minutes,
             "money": dollars(self.money) if known else "–",
         }
 

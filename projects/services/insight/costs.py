@@ -125,6 +125,10 @@ class Bill:
         local = self._local(prices)
         return prices.kwh_of(millijoules=local.millijoules, unmeasured_ms=local.unmeasured_ms)
 
+    def runs_here(self, prices: PriceList) -> bool:
+        """Whether some of it ran on this machine."""
+        return self._local(prices).calls > 0
+
     def is_estimated(self, prices: PriceList) -> bool:
         """Whether some of its energy was not measured."""
         return self._local(prices).unmeasured_ms > 0

@@ -158,11 +158,13 @@ class WeeklyReport:
         elif local and self.total.kwh(prices) is None:
             said.append("Energy is unknown: nothing measured it, and AISWE_WATTS is not set.")
         elif local and self.total.is_estimated(prices):
-            said.append(f"* estimated: {prices.watts:g} W while a model works; the rest is measured.")
+            said.append(f"* estimated: {float(prices.watts or 0):g} W while a model works.")
+        if self.total.amounts.millijoules:
+            said.append("Energy without * was measured by this machine.")
         if local and prices.kwh is None and self.total.energy(prices) is None:
             said.append("AISWE_KWH_PRICE is not set, so models on this machine have no price; that does not mean $0.")
         elif prices.kwh is not None and not self.recording:
-            said.append(f"${prices.kwh:g} per kWh.")
+            said.append(f"${float(prices.kwh):g} per kWh.")
         said.append(
             "Work on a task with several requirements is divided equally among them; planning and what belongs to no "
             "requirement keeps its own row. Money is rounded in each row."
