@@ -46,7 +46,7 @@ def queue(project: Project, *minutes: int | None) -> None:
 def test_an_empty_backlog_says_how_to_begin(project: Project, client: Client) -> None:
     page = read(client, project)
     assert "The backlog is empty" in page
-    assert "Paste tickets, one per line." in page
+    assert "Paste tickets, one per line" in page
 
 
 def test_tickets_are_pasted_estimated_assigned_and_ordered(project: Project, client: Client) -> None:

@@ -351,6 +351,24 @@ def do_sign_out(session: str) -> dict[str, Any]:
     return {}
 
 
+def do_ask(subject: str) -> dict[str, Any]:
+    """A question for the owner."""
+    from projects.services.work import approval_requests
+
+    project = KEPT[0].project
+    asked = approval_requests.ask(project, kind="package", subject=subject, title=f"Install {subject}?")
+    return {"approval": asked.pk}
+
+
+def do_answer(approval: int) -> dict[str, Any]:
+    """The owner's answer to it."""
+    from projects.models import Approval
+    from projects.services.work import approvals
+
+    approvals.decide(Approval.objects.get(pk=approval), by=KEPT[0].owner, yes=True)
+    return {}
+
+
 def do_backlog() -> dict[str, Any]:
     """Tickets of a project of their own: some fit tonight, one is over the cap, one has no estimate."""
     from datetime import time
