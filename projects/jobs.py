@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from celery import shared_task
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, transaction
+from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
 from agents.engine.contracts import OverBudget, Stopped
@@ -26,6 +24,7 @@ from agents.llm.scripted_server.scenario import ScenarioError
 from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
 from projects.engine import baseline, building, planning, sandboxes
 from projects.engine.disk_space import NoRoom
+from projects.engine.heartbeat import heartbeat as heartbeat
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
@@ -53,34 +52,6 @@ MOST_CRASHES = 3  # the same unexpected error this often escalates the task inst
 MOST_ERRORS = 10  # unexpected errors of any kind in one generation of a task
 AWAY = (ModelUnavailable, ModelTimeout, ModelMissing)  # waiting, or a pull, cures these: nobody has failed
 DATABASE_AWAY = (OperationalError, InterfaceError)  # nothing can be written down: the sweep takes it up again
-
-
-@contextmanager
-def heartbeat(renew: Callable[[], None]) -> Iterator[None]:
-    """Renew a lease from a thread of its own while the work lasts; ends by itself when the lease is lost."""
-    done = threading.Event()
-
-    def beat() -> None:
-        try:
-            while not done.wait(settings.LEASE_SECONDS / 3):
-                try:
-                    renew()
-                except DatabaseError as trouble:
-                    # The next beat may get through; giving up here would hand live work to a second worker.
-                    log.warning("lease not renewed: %s", trouble)
-                    connection.close()
-        except ProjectsError as lost:
-            log.warning("lease lost: %s", lost)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join(5)
 
 
 @shared_task(name="projects.jobs.plan_run")

@@ -17,6 +17,7 @@ class NoticeKind(models.TextChoices):
     DECISION = "decision", "Needs a decision"
     FINISHED = "finished", "Run finished"
     FAILED = "failed", "Run failed or task escalated"
+    REPORT = "report", "Weekly report"
 
 
 class NoticeChannel(models.TextChoices):

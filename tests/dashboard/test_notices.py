@@ -30,7 +30,7 @@ def ada(client: Client, settings: Any) -> Any:
 def test_a_choice_is_kept(ada: Any, client: Client) -> None:
     assert client.post(PAGE, FORM)["Location"] == PAGE
     saved = NoticePreferences.objects.get(user=ada)
-    assert saved.channels == {"decision": ["page", "email"], "finished": [], "failed": []}
+    assert saved.channels == {"decision": ["page", "email"], "finished": [], "failed": [], "report": []}
     assert "from 22:00 to 07:00" in client.get(PAGE).content.decode()
 
 

@@ -29,6 +29,7 @@ from projects.services.insight.attention import waiting_for
 from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.report_text import text_of
 from projects.services.insight.weeks import Week
+from projects.services.notices import outbox
 from projects.services.work.queue import enqueue
 from projects.time_windows import zone
 
@@ -111,17 +112,19 @@ def sweep(now: datetime) -> None:
         due = last_due(schedule, now)
         if due <= schedule.saved_at:
             continue
+        key, week = f"weekly:{schedule.user_id}:{Week.of(due)}", week_at(due)
         ReportMail.objects.get_or_create(
-            key=f"weekly:{schedule.user_id}:{Week.of(due)}",
+            key=key,
             defaults={
                 "user": schedule.user,
-                "week": str(week_at(due)),
+                "week": str(week),
                 "recipients": schedule.recipients,
                 "origin": schedule.origin,
                 "scheduled": True,
                 "due_at": now,
             },
         )
+        outbox.tell_of_report(schedule.user, key=key, link=f"/reports?week={week}", now=now)
     dead = ReportMail.objects.filter(status=ReportMail.Status.SENDING, due_at__lte=now)
     dead.update(status=ReportMail.Status.UNKNOWN, problem="The worker stopped while sending it; it may have arrived.")
     for pk in ReportMail.objects.filter(status=ReportMail.Status.WAITING, due_at__lte=now).values_list("pk", flat=True):

@@ -48,6 +48,14 @@ def tell(kind: NoticeKind, project: Project, *, key: str, link: str, text: str, 
         put(user, channels.get(kind, ()), item, key=key, project=project, chosen=chosen)
 
 
+def tell_of_report(user: User, *, key: str, link: str, now: datetime) -> None:
+    """Tell a person that the weekly report they schedule is sent; e-mail is what sends it."""
+    chosen = preferences_of(user)
+    ways = [way for way in chosen.channels.get(NoticeKind.REPORT, ()) if way != NoticeChannel.EMAIL]
+    item = {"kind": NoticeKind.REPORT.value, "project": "All projects", "text": "weekly report", "link": link}
+    put(user, ways, item, key=key, chosen=chosen, now=now)
+
+
 def put(
     user: User,
     channels: list[str] | tuple[str, ...],

@@ -134,3 +134,11 @@ def test_old_messages_are_forgotten() -> None:
     outbox.put(ada, ["page"], ITEM, key="a", now=datetime(2026, 1, 1, tzinfo=UTC))
     delivery.sweep(MORNING)
     assert not Notice.objects.exists()
+
+
+def test_the_weekly_report_is_told_once_and_never_by_a_second_email() -> None:
+    ada = make_user()
+    chosen(ada)
+    for _ in range(2):
+        outbox.tell_of_report(ada, key="weekly:1:2026-W48", link="/reports?week=2026-W48", now=EVENING)
+    assert sorted(told(ada)) == [(way, "weekly report") for way in ("browser", "page", "webhook")]
