@@ -16,7 +16,7 @@ from django.utils.text import Truncator
 from dashboard.pages import page, show
 from dashboard.places import sentence
 from dashboard.requests import AuthenticatedHttpRequest, number
-from projects.models import Finding, Project, Requirement, Task
+from projects.models import Finding, Project, Requirement
 from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, TraceRow, as_csv, trace
 from projects.services.planning.progress import DONE, IN_WORK
 
@@ -114,13 +114,13 @@ def _row(project: Project, at: str, row: TraceRow) -> dict[str, Any]:
     def file(path: str, line: int) -> str:
         return f"{reverse('project-files', args=[project.pk, f'{at}/{path}'])}#L{line}"
 
-    def task(one: Task, name: str = "task") -> str:
-        return reverse(name, args=[one.pk])
+    def task(pk: int, name: str = "task") -> str:
+        return reverse(name, args=[pk])
 
     links = {
         "tasks": [
             *(Link(f"{plan}?v={row.plan.version}#task-{quote(key)}", key) for key in row.planned if row.plan),
-            *(Link(task(one), one.key, "" if one.commit else one.get_status_display().lower()) for one in row.tasks),
+            *(Link(task(one.pk), one.key, "" if one.commit else one.get_status_display().lower()) for one in row.tasks),
         ],
         "code": [
             Link(file(path, first), f"{path.rpartition('/')[2]}:{first}", about, True, path)
@@ -128,14 +128,14 @@ def _row(project: Project, at: str, row: TraceRow) -> dict[str, Any]:
         ],
         "tests": [Link(file(one.path, one.line), one.name) for one in row.tests],
         "findings": [
-            Link(task(one.task, "gate"), one.severity, _decided(one), title=f"{one.rule} {one.message}")
+            Link(task(one.task_id, "gate"), one.severity, _decided(one), title=f"{one.rule} {one.message}")
             for one in row.findings
         ],
         "decisions": [
             Link(reverse("run-event", args=[one.run_id, one.seq]), Truncator(one.summary).chars(48), title=one.summary)
             for one in row.decisions
         ],
-        "commits": [Link(f"{task(one)}#diff", one.commit[:7], mono=True) for one in row.commits],
+        "commits": [Link(f"{task(one.pk)}#diff", one.commit[:7], mono=True) for one in row.commits],
     }
     instead = {"findings": "none" if row.commits else "", "tests": str(row.tests_added or "")}
     missing = {row.gap.cell: row.gap.words} if row.gap else {}

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from projects.models import Finding
+from projects.models import Finding, Task
 from tests.dashboard.story import Story, add_code, finish, tell
-from tests.factories import make_requirement
+from tests.factories import make_finding, make_requirement
 
 pytestmark = pytest.mark.django_db
 
@@ -94,3 +96,20 @@ def test_text_of_documents_and_files_stays_text(story: Story, client: Client) ->
     text = read(client, reverse("trace", args=[story.project.pk]))
     assert "<script>alert(1)" not in text
     assert "<b></b>" not in text
+
+
+def test_the_page_takes_the_same_number_of_queries_for_few_and_for_many_rows(story: Story, client: Client) -> None:
+    where = reverse("trace", args=[story.project.pk])
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            read(client, where)
+        return len(seen)
+
+    queries()
+    few = queries()
+    for number in range(15):
+        task = Task.objects.create(run=story.run, ordinal=100 + number, key=f"X-{number}", title="more")
+        task.requirements.add(make_requirement(story.document, f"X-{number}"))
+        make_finding(task)
+    assert queries() == few

@@ -17,7 +17,17 @@ from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, T
 from projects.services.planning import plans
 from projects.services.planning.progress import DONE, IN_WORK
 from tests.dashboard.story import CODE, Story, add_code, finish, tell
-from tests.factories import make_document, make_finding, make_plan, make_requirement, make_run, owner_of, plan_content
+from tests.factories import (
+    make_document,
+    make_finding,
+    make_plan,
+    make_project,
+    make_requirement,
+    make_run,
+    owner_of,
+    plan_content,
+)
+from tests.projects.services.planning.test_progress import build, give
 
 pytestmark = pytest.mark.django_db
 
@@ -133,9 +143,7 @@ def test_lines_of_a_build_whose_branch_was_not_taken_over_are_those_of_its_branc
 
 def test_the_number_of_queries_does_not_grow_with_requirements_and_tasks(story: Story) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(
-            connection,
-        ) as seen:
+        with CaptureQueriesContext(connection) as seen:
             trace(story.project)
         return len(seen)
 
@@ -159,9 +167,30 @@ def test_the_csv_file_has_every_row_and_no_formula(story: Story) -> None:
 def test_a_project_without_code_or_document_has_an_empty_matrix(
     tmp_path: Path, settings: Any, enqueued: list[Any]
 ) -> None:
-    from tests.factories import make_project
-
     settings.AISWE_HOME = tmp_path
     found = trace(make_project())
     assert (list(found.rows), found.at, found.asked) == ([], "", 0)
     assert make_run(make_plan()).project.pk
+
+
+def test_words_that_changed_since_they_were_built_are_stale_and_what_is_gone_is_no_gap(
+    tmp_path: Path, settings: Any, enqueued: list[Any]
+) -> None:
+    settings.AISWE_HOME = tmp_path
+    project = make_project()
+    first = give(project, "FR-1: It shall add.\n\nFR-2: It shall sort.\n\nFR-3: It shall print.\n")
+    keys = list(first.requirements.filter(origin="explicit").values_list("key", flat=True))
+    build(first, {"T-01": keys})
+    second = give(project, "FR-1: It shall add.\n\nFR-2: It shall sort by date.\n")
+    rows = {one.requirement.key: one for one in trace(project).rows}
+    gap = rows[keys[1]].gap
+    assert gap is not None
+    assert (gap.cell, gap.state, gap.words) == ("tasks", "stale", "its words changed, no task since")
+    assert (rows[keys[2]].state, rows[keys[2]].gap) == ("removed", None)
+    assert trace(project).asked == 2
+    task = {"title": "Sort by date", "expects": "Sorted.", "requirements": [keys[1]]}
+    more = {"title": "Stop printing", "expects": "Gone.", "requirements": [keys[2]]}
+    plans.propose_plan(second, content={"tasks": [task, more]})
+    gap = row(trace(project), keys[1]).gap
+    assert gap is not None
+    assert gap.words == "its words changed, planned: T-01"
