@@ -26,6 +26,7 @@ NAMES = {
     "containment": "benchmarks.containment",
     "engine": "benchmarks.engine",
     "event_log": "benchmarks.event_log",
+    "viewers": "benchmarks.viewers",
     "diamond": "benchmarks.diamond",
     "start": "benchmarks.start",
     "replies": "benchmarks.replies",

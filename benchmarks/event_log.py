@@ -39,7 +39,7 @@ def measure(section: Section, options: Any) -> None:
         site.hear()
         site.tell({"do": "prepare"})
         place = site.hear()
-        _wait_for_pages(port)
+        wait_for_pages(port)
         *bursts, paced = place["runs"]
         written, arrived, made, raw = [], [], [], []
         for run in bursts[:rounds]:
@@ -52,7 +52,7 @@ def measure(section: Section, options: Any) -> None:
         order = {"do": "pace", "run": paced, "count": PACED, "rate": RATE}
         answer, moments = asyncio.run(_watched(site, order, port, place["session"], paced, PACED))
         late = [1000 * (moments[seq] - done) for seq, done in enumerate(answer["moments"], start=1)]
-        pages = [_page(port) for _ in range(30)]
+        pages = [page_ms(port) for _ in range(30)]
         alone = []
         for number in range(rounds):
             site.tell({"do": "burst", "run": paced, "count": ROWS // 2, "writers": 1})
@@ -85,18 +85,20 @@ def measure(section: Section, options: Any) -> None:
     ]
 
 
-def _page(port: int) -> float:
+def page_ms(port: int) -> float:
+    """How long the sign-in page takes."""
     start = time.perf_counter()
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=10) as answer:
         answer.read()
     return 1000 * (time.perf_counter() - start)
 
 
-def _wait_for_pages(port: int) -> None:
+def wait_for_pages(port: int) -> None:
+    """Until the site answers; raises CannotMeasure."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         try:
-            _page(port)
+            page_ms(port)
         except OSError:
             time.sleep(0.1)
         else:

@@ -38,7 +38,7 @@ def main() -> None:
     reactor.callWhenRunning(lambda: layer.bind(daphne.server.twisted_loop))
     reactor.callWhenRunning(lambda: threading.Thread(target=_listen, daemon=True).start())
     daphne.server.Server(
-        application,
+        beside_bare(application),
         endpoints=[f"tcp:{sys.argv[1]}:interface=127.0.0.1"],
         signal_handlers=False,
         server_name="",
@@ -53,6 +53,10 @@ def _listen() -> None:
         "pace": pace,
         "create": create,
         "raw": raw,
+        "audience": audience,
+        "spread": spread,
+        "cpu": lambda: {"seconds": time.process_time()},
+        "big": big,
     }
     _answer({"ready": True})
     for line in sys.stdin:
@@ -86,6 +90,88 @@ def prepare() -> dict[str, Any]:
     session.create()
     made = [Run.objects.create(project=project, kind=Run.Kind.BUILD, status=Run.Status.RUNNING).pk for _ in range(7)]
     return {"session": session.session_key, "runs": made[:4], "scraps": made[4:]}
+
+
+def beside_bare(application: Any) -> Any:
+    """The site, with a consumer under /ws/bare/N that passes on what its group is sent and does nothing else."""
+    from channels.generic.websocket import AsyncWebsocketConsumer
+
+    class Bare(AsyncWebsocketConsumer):
+        async def connect(self) -> None:
+            await self.accept()
+            await self.channel_layer.group_add(self.scope["path"].replace("/", "."), self.channel_name)
+            await self.send(text_data="{}")
+
+        async def bare_row(self, message: dict[str, Any]) -> None:
+            await self.send(text_data=message["text"])
+
+    bare = Bare.as_asgi()
+
+    async def either(scope: Any, receive: Any, send: Any) -> None:
+        await (bare if scope["path"].startswith("/ws/bare/") else application)(scope, receive, send)
+
+    return either
+
+
+def audience(people: int, runs: int) -> dict[str, Any]:
+    """Sessions of people who see a project, and runs of it."""
+    place = prepare()
+    from projects.models import Run
+    from tests.e2e.serve import session_of
+    from tests.factories import make_user
+
+    project = Run.objects.get(pk=place["runs"][0]).project
+    sessions = [session_of(make_user(f"v{number}", role="viewer", project=project)) for number in range(people)]
+    made = [Run.objects.create(project=project, kind="build", status="running").pk for _ in range(runs)]
+    return {"sessions": sessions, "runs": made}
+
+
+def spread(where: str, runs: list[int], count: int, rate: float) -> dict[str, Any]:
+    """`count` events in turn to the runs, `rate` a second; each with the moment of its commit."""
+    from asgiref.sync import async_to_sync
+    from channels.layers import get_channel_layer
+
+    send = async_to_sync(get_channel_layer().group_send)
+    cpu, began, written, seqs = time.process_time(), time.monotonic(), [], dict.fromkeys(runs, 0)
+    for number in range(count):
+        time.sleep(max(0.0, began + number / rate - time.monotonic()))
+        run = runs[number % len(runs)]
+        seqs[run] += 1
+        if where == "runs":
+            seq = _emit(run, number)
+        else:
+            seq = seqs[run]
+            text = json.dumps({"seqs": [seq], "text": TEXT * 2})
+            send(f".ws.bare.{run}", {"type": "bare.row", "text": text})
+        written.append((run, seq, time.monotonic()))
+    return {"written": written, "began": began, "cpu": cpu}
+
+
+def big(run: int, count: int) -> dict[str, Any]:
+    """A run with many events, inserted at once; one in a hundred failed, one in five is a thought."""
+    from django.utils import timezone
+
+    from projects.models import Event, Run
+
+    now, zeros = timezone.now(), "0" * 64
+    rows = (
+        Event(
+            run_id=run,
+            seq=n,
+            at=now,
+            type="cmd" if n % 5 else "thought",
+            role="coder",
+            summary=f"row {n}",
+            payload={} if n % 5 else {"text": TEXT},
+            outcome="" if n % 100 else "fail",
+            prev_hash=zeros,
+            hash=zeros,
+        )
+        for n in range(1, count + 1)
+    )
+    Event.objects.bulk_create(rows, batch_size=2_000)
+    Run.objects.filter(pk=run).update(last_seq=count)
+    return {"count": count}
 
 
 def _emit(run: int, number: int) -> int:

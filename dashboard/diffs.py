@@ -5,7 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
+from html import escape
 from typing import Any
+
+from django.utils.safestring import SafeString, mark_safe
+
+from dashboard import highlight
+from dashboard.text import plain
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 MAX_LINES = 4_000
@@ -21,6 +28,7 @@ class DiffLine:
     new: int | None = None
     comments: list[Any] = field(default_factory=list)
     asks: bool = False  # the form for a comment is open below it
+    html: str = ""  # escaped, with syntax colours: of the rows of `coloured`
 
     @property
     def sign(self) -> str:
@@ -43,6 +51,28 @@ class FileDiff:
         """A hash of what the change does to the file; where the lines stand does not count."""
         text = "\n".join(f"{line.sign}{line.text}" for line in self.lines if line.kind in ("add", "del"))
         return hashlib.sha256(f"{self.path}\n{text}".encode("utf-8", "replace")).hexdigest()
+
+    @property
+    def coloured(self) -> list[DiffLine]:
+        """Its lines with syntax colours: each side of a hunk is read as the code it is."""
+        start = 0
+        for end in [*(n for n, line in enumerate(self.lines) if line.kind == "hunk" and n), len(self.lines)]:
+            hunk, start = self.lines[start:end], end
+            for kinds in (("ctx", "del"), ("ctx", "add")):
+                side = [line for line in hunk if line.kind in kinds]
+                shown = _coloured(self.path, "\n".join(line.text for line in side))
+                if len(shown) == len(side):  # else a character in it is a line's end to one reader alone
+                    for line, html in zip(side, shown, strict=True):
+                        line.html = html
+        for line in self.lines:
+            line.html = line.html or mark_safe(escape(plain(line.text, highlight.MOST_OF_LINE)))  # noqa: S308  escaped
+        return self.lines
+
+
+@lru_cache(maxsize=1024)
+def _coloured(path: str, text: str) -> list[SafeString]:
+    found = highlight.lines(path, text)
+    return found + [SafeString()] * (text.count("\n") + 1 - len(found))
 
 
 def _path_of(header: str) -> str:

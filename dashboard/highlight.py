@@ -7,7 +7,7 @@ from html import escape
 
 from django.utils.safestring import SafeString, mark_safe
 from pygments.lexers import get_lexer_for_filename
-from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
+from pygments.token import Comment, Generic, Keyword, Name, Number, String, _TokenType
 from pygments.util import ClassNotFound
 
 from dashboard.text import plain
@@ -26,7 +26,10 @@ CLASSES = (
     (Name.Tag, "tk"),
     (Name.Decorator, "td"),
     (Name.Builtin, "tb"),
+    (Generic.Error, "te"),
+    (Name.Exception, "te"),
 )
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 def _class_of(kind: _TokenType) -> str:
@@ -57,6 +60,13 @@ def lines(name: str, text: str) -> list[SafeString]:
     if len(rows) > 1 and not rows[-1]:
         rows.pop()  # after the last line's end
     return [mark_safe(row) for row in rows]  # noqa: S308  every part was escaped
+
+
+def output(text: str, limit: int) -> SafeString:
+    """What a program printed: tracebacks with their colours, long lines cut."""
+    shown = plain(text, limit)
+    name = "output.pytb" if _TRACEBACK in shown else "output.txt"
+    return mark_safe("\n".join(lines(name, f"{shown}\n")))  # noqa: S308  every line was escaped
 
 
 def _tokens(name: str, text: str) -> list[tuple[str, str]]:

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard import highlight, places, prompt_breakdown, queue, states, stream
 from dashboard import markdown as md
-from dashboard import places, prompt_breakdown, queue, states, stream
 from dashboard import text as safe
 from projects.models.project import Role
 from projects.services.accounts import rights
@@ -42,6 +42,12 @@ def markdown(value: object) -> SafeString:
 def spoken(value: object) -> SafeString:
     """Untrusted Markdown of a reply, line by line."""
     return md.render(str(value or ""), breaks=True)
+
+
+@register.filter
+def printed(value: object, limit: int = 20_000) -> SafeString:
+    """What a program printed, or another text to be read as it is."""
+    return highlight.output(str(value or ""), limit)
 
 
 @register.filter

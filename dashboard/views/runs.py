@@ -9,7 +9,7 @@ from django.db.models import Case, Value, When
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from dashboard import access, prompt_breakdown, run_graph, run_time, stream, time_travel
+from dashboard import access, inspection, run_graph, run_time, stream, time_travel
 from dashboard.first_looks import first_looks
 from dashboard.pages import page, show
 from dashboard.refusals import local_path
@@ -18,10 +18,9 @@ from dashboard.rows import CHUNK
 from dashboard.views.code import ways_out
 from projects.engine import base_branch
 from projects.errors import BadInput
-from projects.models import Blob, Event, Run
-from projects.services.audit.vocabulary import ModelCalled, Thought, families
+from projects.models import Run
+from projects.services.audit.vocabulary import families
 from projects.services.delivery import pushes, state
-from projects.services.insight import ledger
 from projects.services.work import runs
 
 CONTROLS = (
@@ -46,21 +45,6 @@ def index(request: AuthenticatedHttpRequest) -> HttpResponse:
         found = found.filter(status=state)
     context = {"runs": found.order_by("first", "-pk")[:200], "state": state, "states": Run.Status.choices}
     return show(request, "pages/runs.html", context, part="runs")
-
-
-def _inspected(run: Run, seq: int) -> dict[str, Any]:
-    """An event with everything it points at, bounded."""
-    event = get_object_or_404(Event.objects.select_related("task", "run"), run=run, seq=seq)
-    names: dict[str, list[str]] = {}
-    for name, value in event.blobs.items():
-        names[name] = [str(one) for one in value] if isinstance(value, list) else [str(value)]
-    stored = Blob.objects.in_bulk([sha for shas in names.values() for sha in shas])
-    texts = {
-        name: [(sha, stored[sha].content if sha in stored else "") for sha in shas] for name, shas in names.items()
-    }
-    call = ledger.call_at(run, seq) if event.type in (ModelCalled.type, Thought.type) else None
-    filled = prompt_breakdown.segments(call.parts) if call else []
-    return {"event": event, "texts": texts, "call": call, "segments": filled}
 
 
 @page("GET", Run)
@@ -90,7 +74,7 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
     context["track"] = time_travel.track(run, shown.at, shown.head)
     context |= {"view": view} | (_next(run) if shown.at is None else {})  # what came of it later
     if seq is not None:
-        context |= _inspected(run, seq)
+        context |= inspection.inspected(run, seq)
     if wanted.is_all:
         parts = stream.sections(run, around=seq)
         loaded = [part for part in parts if part.rows is not None]
@@ -226,7 +210,7 @@ def rows(request: AuthenticatedHttpRequest, run: Run) -> JsonResponse:
 @page("GET", Run)
 def inspect(request: AuthenticatedHttpRequest, run: Run, seq: int) -> HttpResponse:
     """One event, opened."""
-    return render(request, "partials/inspector.html", _inspected(run, seq))
+    return render(request, "partials/inspector.html", inspection.inspected(run, seq))
 
 
 @page("POST", Run)

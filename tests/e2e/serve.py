@@ -252,6 +252,53 @@ def do_emit(run: int, count: int, type: str = "thought", text: str = "thought", 
     return {"last": last_of(run)}
 
 
+BUSY = threading.Event()
+
+
+def do_write(run: int) -> dict[str, Any]:
+    """Write to a run until it is to be quiet, and drop half of the doorbells."""
+    import random
+
+    from django.db import connection
+
+    from projects.services.audit.notifications import Doorbell
+    from tests.rows import emit
+
+    chance, send = random.Random(7), Doorbell._send
+
+    async def sometimes(bell: Doorbell, group: str, message: dict[str, Any]) -> None:
+        if chance.random() < 0.5:
+            await send(bell, group, message)
+
+    Doorbell._send = sometimes  # type: ignore[method-assign]
+    kinds = ["cmd", "cmd", "thought", "file.diff", "file.diff", "cmd", "test.result"]
+
+    def write() -> None:
+        while BUSY.is_set():
+            text = "The sum is taken of the wrong list. " * chance.randint(1, 5)
+            for _ in range(chance.randint(1, 6)):
+                emit(run, chance.choice(kinds), summary=text[:60], role="coder", payload={"text": text})
+            threading.Event().wait(0.1)
+        connection.close()
+
+    BUSY.set()
+    KEPT.append(threading.Thread(target=write, daemon=True))
+    KEPT[-1].start()
+    return {"last": last_of(run)}
+
+
+def do_quiet(run: int) -> dict[str, Any]:
+    """Stop writing."""
+    BUSY.clear()
+    KEPT[-1].join()
+    return {"last": last_of(run)}
+
+
+def do_last(run: int) -> dict[str, Any]:
+    """The newest event."""
+    return {"last": last_of(run)}
+
+
 def do_hostile(run: int, texts: list[str]) -> dict[str, Any]:
     """The same strings in every place a row, an inspector or a panel shows."""
     from tests.rows import emit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -202,3 +203,47 @@ def test_who_is_signed_out_is_told(site: Site, story: dict[str, Any], window: Ca
     page.context.clear_cookies()
     page.evaluate("window.dispatchEvent(new Event('offline')); window.dispatchEvent(new Event('online'))")
     expect(page.locator("#live")).to_have_text("signed out")
+
+
+WHOLE = """last => {
+    const stream = document.querySelector('#stream'), found = [];
+    const seqs = [...stream.querySelectorAll('.ev')].map(row => Number(row.dataset.seq));
+    if (new Set(seqs).size !== seqs.length) found.push('a row is there twice');
+    if (seqs.some((seq, at) => at && seq <= seqs[at - 1])) found.push('rows are out of order');
+    for (const chunk of stream.querySelectorAll('.chunk:not(:empty)')) {
+        const first = Number(chunk.dataset.n) * 100 + 1;
+        const held = [...chunk.querySelectorAll('.ev')].map(row => Number(row.dataset.seq));
+        if (held.some((seq, at) => seq !== first + at)) found.push(`a row of chunk ${chunk.dataset.n} is missing`);
+        if (held.length < 100 && held.at(-1) < last) found.push(`chunk ${chunk.dataset.n} ends at ${held.at(-1)}`);
+    }
+    if ((seqs.at(-1) || 0) < last) found.push(`the page ends at ${seqs.at(-1)}`);
+    return found;
+}"""
+
+
+@pytest.mark.timeout(3_000)
+def test_no_row_is_missing_or_doubled_however_often_a_busy_run_is_opened(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    """Half of the doorbells are dropped; socket, writer and server are killed; each open is checked twice."""
+    page, opens = window("/keys", quiet=True), int(os.environ.get("SOAK_OPENS", "10"))
+    site.do("write", run=story["run"])
+    for number in range(opens):
+        page.goto(f"{site.url}/runs/{story['run']}")
+        for strike in (number % 4 == 1, False):
+            if strike:
+                page.evaluate("window.dispatchEvent(new Event('offline')); window.dispatchEvent(new Event('online'))")
+            last = site.do("last", run=story["run"])["last"]
+            page.wait_for_function(
+                "last => parseInt(document.querySelector('#counted').textContent.replaceAll(',', '')) >= last",
+                arg=last,
+                timeout=60_000,
+            )
+            page.wait_for_function(f"last => !({WHOLE})(last).length", arg=last, timeout=20_000)
+            if number % 10 == 5:
+                site.kill()
+                site.start()
+                site.do("write", run=story["run"])
+    last = site.do("quiet", run=story["run"])["last"]
+    whole(page, last)
+    assert page.evaluate(WHOLE, last) == []
