@@ -16,8 +16,9 @@ from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
 from dashboard.weaknesses import Weakness, weaknesses_of
 from projects.errors import BadInput, LostRace, StaleVersion
-from projects.models import Approval, Blob, Event, Plan
+from projects.models import Approval, Blob, Event, Plan, Run
 from projects.services.audit.vocabulary import FileChanged, Thought
+from projects.services.insight import package_use
 from projects.services.work import approvals
 
 ASKS_ABOUT_CODE = (Approval.Kind.GATE, Approval.Kind.REMOVAL, Approval.Kind.TEST_CHANGE)
@@ -87,6 +88,34 @@ def _weakness_of(approval: Approval) -> Weakness | None:
     return next((one for one in found if wanted in [row.pk for row in one.findings]), None)
 
 
+def _package(approval: Approval) -> dict[str, Any]:
+    """What a question about packages is for, and who else uses them; {} for other questions."""
+    if approval.kind != Approval.Kind.PACKAGE:
+        return {}
+    named = approval.payload.get("packages")
+    names = [str(name) for name in named][:20] if isinstance(named, dict) and named else [approval.subject]
+    rows = Event.objects.filter(task=approval.task, run=approval.run, at__lte=approval.requested_at, type=Thought.type)
+    answer = rows.order_by("-seq").first() if approval.task else None
+    return {
+        "names": names,
+        "answer": answer,
+        "needed": package_use.lines_that_need(_blob(answer, "output"), names),
+        "uses": package_use.uses_of(approval.project, names),
+        "tasks": package_use.tasks_naming(approval.project, names, but=approval.task),
+        "earlier": package_use.earlier_answers(approval),
+    }
+
+
+def _reasons(plan: Plan | None) -> list[Event]:
+    """Why the planner chose what it chose, in its own words."""
+    if plan is None:
+        return []
+    planning = Run.objects.filter(kind=Run.Kind.PLAN, document=plan.document, created_at__lte=plan.created_at)
+    newest = planning.order_by("-pk").first()
+    rows = Event.objects.filter(run=newest, type="decision", role="planner") if newest else Event.objects.none()
+    return list(rows.order_by("seq")[:20])
+
+
 def _asked_code(approval: Approval) -> dict[str, Any]:
     """What a guard asks about: its reasons, and the code as it was when it asked; {} for other questions.
 
@@ -137,7 +166,10 @@ def decide(request: AuthenticatedHttpRequest, approval: Approval) -> HttpRespons
         "run": approval.run,
         "plan": plan,
         "asked": _asked_code(approval),
+        "verb": approvals.verb_of(approval),
         "weakness": _weakness_of(approval),
+        "package": _package(approval),
+        "reasons": _reasons(plan),
         "next_up": queue.next_for(request.user, approval=approval),
         "graph": dag.graph_of(plan) if plan else None,
     }

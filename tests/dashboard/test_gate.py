@@ -150,3 +150,33 @@ def test_a_task_that_is_at_work_is_not_sent_back(owner: Client, story: Story) ->
     Task.objects.filter(pk=story.stuck.pk).update(status="running")
     assert "Nothing here waits for a decision" in owner.get(reverse("gate", args=[story.stuck.pk])).content.decode()
     assert owner.post(reverse("gate", args=[story.stuck.pk])).status_code == 409
+
+
+def test_a_package_question_says_what_for_and_who_else(page: Callable[..., str], story: Story) -> None:
+    from tests.rows import emit
+
+    task = story.run.tasks.get(key="T-03")
+    Task.objects.filter(run=story.run, key="T-04").update(packages=["httpx"])
+    reply = {"output": "```python\nimport httpx\nprint(httpx)\n```"}
+    emit(story.run.pk, "thought", summary="x", payload={"text": "x"}, task_id=task.pk, blobs=reply)
+    Approval.objects.filter(pk=story.approval.pk).update(requested_at=story.run.events.latest("seq").at)
+    text = " ".join(page("approval", story.approval.pk).split())
+    assert "import httpx" in text
+    assert "run 1, T-04".replace("1", str(story.run.pk)) in text
+    assert "No line of it imports or lists httpx." in text
+
+
+def test_a_plan_question_shows_the_planners_reasons(page: Callable[..., str], story: Story) -> None:
+    from projects.models import Run
+    from tests.rows import emit
+
+    document = story.waiting_plan.document
+    planning = Run.objects.create(project=document.project, kind=Run.Kind.PLAN, document=document, status="running")
+    Run.objects.filter(pk=planning.pk).update(created_at=document.created_at)
+    said = {"choice": "one module", "rejected": ["a service"], "reason": "It is small.", "requirements": ["FR-01"]}
+    emit(planning.pk, "decision", summary="x", payload=said, role="planner")
+    asked = Approval.objects.get(kind="plan", subject=story.waiting_plan.content_hash)
+    text = " ".join(page("approval", asked.pk).split())
+    assert "one module" in text
+    assert "It is small." in text
+    assert "Instead of: a service" in text
