@@ -253,6 +253,7 @@ except ValueError as wrong:
     raise WrongSetting(f"AISWE_MODEL_PRICES: {wrong}, like gpt-4o=2.5/1.25/10.") from None
 KWH_PRICE = config.KWH_PRICE
 WATTS = config.WATTS
+MEASURE_ENERGY = config.MEASURE_ENERGY
 WEEK_BUDGET = config.WEEK_BUDGET
 
 LOGGING = {

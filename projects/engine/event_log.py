@@ -17,6 +17,7 @@ from agents.events.effects import Announcement, EffectFailed
 from agents.events.log import EventPosition, Spent
 from agents.events.reasoning import ModelCalled, Thought
 from agents.secrets.redaction import Stream
+from projects.engine import energy
 from projects.engine.budgets import seconds_at_work
 from projects.errors import LeaseLost
 from projects.models import Event, Run, Task, Usage
@@ -70,6 +71,7 @@ class DatabaseEventLog:
 
         if isinstance(event, ModelCalled) and key is not None:  # counted even when the lease is lost: it was paid for
             self._count(event, key)
+        energy.note_reading()
         row: Event = self.fenced(write)
         return EventPosition(row.seq, row.hash)
 
@@ -85,6 +87,7 @@ class DatabaseEventLog:
             completion_tokens=call.completion_tokens,
             seconds=call.duration_ms / 1000,
             tokens_per_s=call.tokens_per_s or None,
+            joules=energy.joules_of(call.duration_ms / 1000),
         )
 
     def announce(self, event: Announcement, *, key: str, attempt: int = 0) -> None:
