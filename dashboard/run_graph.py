@@ -24,7 +24,7 @@ WIDEST, NARROWEST, CARD_HEIGHT = 188, 148, 56
 GAP_X, GAP_Y, LANE, MARGIN = 42, 13, 22, 12
 SHRINK, GROW = 11 / 12, 1.08  # text of 12 px is never below 11
 AROUND = 4  # layers shown on each side of the selected one, under an overview
-LETTER = 7.6  # mean width of one, in a title
+LETTER = 6.9  # mean width of one, in a title
 ROOMY = 170  # cards of this width have room for longer words
 LIST_ORDER = ("needs_you", "escalated", "blocked", "running", "ready", "queued")
 WORKED_ON = ("running", "needs_you", "escalated", "blocked", "ready")
@@ -82,6 +82,7 @@ def graph_of_run(run: Run, tasks: Sequence[Task], *, chosen: str = "", layer: in
     critical, hold = set(graph.critical), graph.bottleneck
     found: dict[str, Any] = {
         "minutes_left": graph.minutes_left,
+        "about": max(graph.minutes, sum(task.minutes for task in tasks) // max(1, _at_a_time(run))),
         "hold": hold,
         "level": "cards" if len(tasks) <= MOST_CARDS else "layers" if len(tasks) <= MOST_LAYERED else "overview",
     }
@@ -89,6 +90,10 @@ def graph_of_run(run: Run, tasks: Sequence[Task], *, chosen: str = "", layer: in
     if found["level"] == "cards":
         return found | _cards(graph, cells)
     return found | _layers(graph, cells, chosen, layer, whole=found["level"] == "layers")
+
+
+def _at_a_time(run: Run) -> int:
+    return int(run.project.limits.get("parallel_tasks", 2))
 
 
 def _cell(task: Task, graph: RunGraph, is_critical: bool, is_chosen: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django import template
+from django.utils import timezone
 
 from dashboard import run_graph, stream
 from dashboard.why import Why, why_of
@@ -13,6 +14,32 @@ from projects.models import Run, Task
 register = template.Library()
 register.filter("card_meta", run_graph.meta_of)
 register.filter("clock_start", run_graph.clock_start)
+
+
+@register.filter
+def is_under_way(run: Run) -> bool:
+    """Whether the clock of a run counts on: it has begun, is not over, and is shown as it is now."""
+    return bool(run.started_at) and run.status not in Run.OVER and not hasattr(run, "shown_at")
+
+
+@register.filter
+def elapsed(run: Run) -> str:
+    """The time from its start to its end, or to the moment it is shown at."""
+    end = run.finished_at or getattr(run, "shown_at", None) or timezone.now()
+    return run_graph.clock_of((end - run.started_at).total_seconds()) if run.started_at else ""
+
+
+@register.filter
+def rounded(number: int) -> str:
+    """A count in few letters: 812, 21k, 1.9M."""
+    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return (
+                f"{number / size:.1f}".removesuffix(".0") + letter
+                if number < 10 * size
+                else f"{number // size}{letter}"
+            )
+    return str(number)
 
 
 @register.simple_tag

@@ -203,3 +203,21 @@ def test_the_time_view_costs_as_many_queries_for_many_tasks_as_for_few():
             run_time.time_of_run(run, tasks)
         counts.append(len(queries))
     assert counts == [4, 4], "as many for 60 as for 12"
+
+
+def test_the_head_counts_the_time_on_and_rounds_the_tokens_of_their_limit():
+    from dashboard.templatetags.run_page import elapsed, is_under_way, rounded
+
+    run = run_of(NEEDS)
+    Run.objects.filter(pk=run.pk).update(started_at=timezone.now() - timedelta(hours=1, minutes=2, seconds=3))
+    run.refresh_from_db()
+    assert elapsed(run).startswith("1:02:0")
+    assert is_under_way(run)
+    head = page(run).partition('id="run-status"')[2].partition("</dl>")[0]
+    assert "data-clock=" in head
+    assert "of about 120 min" in head
+    assert "of 4M" in head
+    assert [rounded(number) for number in (812, 21_400, 1_940_000, 4_000_000)] == ["812", "21k", "1.9M", "4M"]
+    run.finished_at = run.started_at + timedelta(minutes=7)
+    run.status = "finished"
+    assert (elapsed(run), is_under_way(run)) == ("7:00", False)
