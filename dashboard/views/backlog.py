@@ -120,6 +120,7 @@ def _row(found: forecast.Forecast, item: Any) -> dict[str, Any]:
         "state": state,
         "words": words,
         "run": stands.run,
+        "selectable": item.document_id is None or stands.state == forecast.State.NEEDS_YOU,
         "why": stands.why,
         "estimate": night.amount("minutes", minutes) if minutes else "–",
         "cut": first_out is not None and first_out.item.pk == item.pk,

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, IllegalMove
-from projects.models import BacklogItem, Project
+from projects.models import BacklogItem, Project, Run
 from projects.models.project import Autonomy
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
@@ -164,7 +164,9 @@ def change(project: Project, pks: Collection[int], *, by: User, do: str, value: 
     require(by, project, "backlog.edit")
     with transaction.atomic():
         lock_project(project.pk)
-        items = list(project.backlog.filter(pk__in=pks, document=None))
+        chosen = project.backlog.filter(pk__in=pks, done_at=None)
+        # What has begun can still be left out: else one that nobody brings on would hold up the others for ever.
+        items = list(chosen if do == "leave_out" else chosen.filter(document=None))
         if not items:
             raise BadInput("Select tickets that wait.")
         for item in items:
@@ -181,6 +183,11 @@ def _change(item: BacklogItem, by: User, do: str, value: str) -> None:
         if not item.title:
             raise BadInput(f"{item.key} is a link alone, and links are not read: paste it with a sentence on it.")
         item.assigned_at, item.assigned_by, item.left_out = timezone.now(), by, ""
+    elif do == "leave_out" and item.document_id is not None:
+        going = Run.objects.filter(document=item.document_id).exclude(status__in=Run.OVER).first()
+        if going is not None:
+            raise BadInput(f"Run {going.pk} works on {item.key}: cancel it first.")
+        item.left_out = f"left out by {by.get_username()}"
     elif do in ("unassign", "leave_out"):
         item.assigned_at, item.assigned_by = None, None
         item.left_out = f"left out by {by.get_username()}" if do == "leave_out" else item.left_out

@@ -11,14 +11,16 @@ from django.utils import timezone
 from agents.engine.waiting import Waiting, WaitReason
 from projects import jobs
 from projects.engine.event_log import DatabaseEventLog
+from projects.errors import BadInput
 from projects.models import BacklogItem, Plan, Project, Run, SiteEvent, Task, Transition, Usage
 from projects.services.backlog import hours, items, scheduler
 from projects.services.backlog.forecast import State, progress_of, simulate
 from projects.services.insight.prices import parse_model_prices
 from projects.services.planning import plans
+from projects.services.planning.deleting import delete_project
 from projects.services.work import leases, runs
 from projects.services.work.moves import move_run, move_task
-from tests.factories import make_document, make_plan, make_project, make_run, plan_content
+from tests.factories import make_document, make_plan, make_project, make_run, make_user, plan_content
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 DAY, NIGHT = datetime(2026, 11, 25, 12, tzinfo=UTC), datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
@@ -307,6 +309,30 @@ def test_a_cancelled_build_leaves_its_ticket_out_and_the_next_begins(project: Pr
     first.refresh_from_db()
     assert "was cancelled" in first.left_out
     assert "A-2" in begun(project)
+
+
+def test_a_ticket_that_nobody_brings_on_can_be_left_out_once_its_run_is_over(project: Project) -> None:
+    first, _ = queue(project, 30, 30)
+    scheduler.advance(project, DAY)
+    first.refresh_from_db()
+    run = Run.objects.get(document=first.document)
+    with pytest.raises(BadInput, match=f"Run {run.pk} works on A-1"):
+        items.change(project, [first.pk], by=project.created_by, do="leave_out")
+    move_run(run, Run.Status.FAILED, reason="no reply")
+    scheduler.advance(project, DAY)
+    assert begun(project) == ["A-1"]
+    items.change(project, [first.pk], by=project.created_by, do="leave_out")
+    scheduler.advance(project, DAY)
+    assert begun(project) == ["A-1", "A-2"]
+
+
+def test_a_project_with_a_backlog_can_be_deleted(project: Project) -> None:
+    [item] = queue(project, 30)
+    windowed(project)
+    scheduler.advance(project, NIGHT)
+    runs.cancel_run(Run.objects.get(project=project), by=project.created_by)
+    delete_project(project, by=make_user(superuser=True), named=project.slug)
+    assert not BacklogItem.objects.filter(pk=item.pk).exists()
 
 
 def test_a_ticket_whose_assigner_lost_the_right_is_left_out_with_the_reason(project: Project) -> None:
