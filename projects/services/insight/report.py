@@ -5,9 +5,10 @@ One object, from which the page, the e-mail, the CSV and the command line are ma
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -273,7 +274,12 @@ def weekly_report(
         list(_groups(found, bills, names, prices, held)),
         costs.total_of(bills.values()),
         costs.ledger_tokens(projects, week.start, week.end, **which),
-        measures_of(now_facts, _since_begun(projects, week, now_facts.delivered, recording), prices, names),
+        [
+            _of_recording(one) if recording else one
+            for one in measures_of(
+                now_facts, _since_begun(projects, week, now_facts.delivered, recording), prices, names
+            )
+        ],
         list(_trend(week, prices, entries, answers, facts)),
         costs.by_group(here, "day"),
         *(_with_answers(costs.by_group(here, group), mine, group) for group in ("task", "project")),
@@ -286,11 +292,22 @@ def _with_answers(bills: dict[Any, Bill], answers: Sequence[costs.Answered], gro
     return bills
 
 
+def _of_recording(measure: Measure) -> Measure:
+    """A measure of recordings: nothing to judge a model by."""
+    words = measure.definition.replace("since a price is missing", "since a recording has no price")
+    return replace(measure, met=None, definition=f"{words}; of a recording, so no target applies")
+
+
 def _stuck(projects: QuerySet[Project], recording: bool) -> QuerySet[Task]:
     stuck = (Task.Status.ESCALATED, Task.Status.NEEDS_YOU)
     rows = Task.objects.filter(run__project__in=projects, run__recording=recording, status__in=stuck)
     rows = rows.exclude(run__status__in=Run.OVER).order_by("run__project_id", "ordinal")
     return rows.select_related("run__project").prefetch_related("requirements")
+
+
+def _in_order(key: str) -> list[tuple[int, str]]:
+    """R2 comes before R10."""
+    return [(int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d{1,9})", key)]
 
 
 def _groups(
@@ -304,7 +321,7 @@ def _groups(
     shared = []
     for pk in sorted(projects, key=lambda pk: (projects[pk].name, pk)):
         project = projects[pk]
-        mine = sorted((feature for feature in bills if feature.project == pk), key=lambda one: one.key)
+        mine = sorted((feature for feature in bills if feature.project == pk), key=lambda one: _in_order(one.key))
         rows = [
             CostRow(project, one.key, names.get(one, ""), bills[one], prices, one in held) for one in mine if one.key
         ]

@@ -97,6 +97,7 @@ def test_recordings_are_left_out_beside_real_runs_and_labelled_alone(settings, e
     assert alone.recording
     assert alone.total.tokens == alone.ledger == 17_702
     assert {row.cells["money"] for row in alone.rows} == {"–"}
+    assert {one.met for one in alone.measures} == {None}
     tell_year("Real", played.project.created_by)
     both = weekly_report(all_projects(), WEEK, now=NOW)
     assert not both.recording
@@ -119,3 +120,9 @@ def test_a_report_takes_as_many_queries_for_one_project_as_for_five(
         tell_year(f"Clinic {number}", run.project.created_by)
     with django_assert_num_queries(len(one)):
         weekly_report(all_projects(), WEEK, now=NOW)
+
+
+def test_keys_are_in_the_order_in_which_people_count() -> None:
+    from projects.services.insight.report import _in_order
+
+    assert sorted(["R10", "R2", "IMP-A", "R1"], key=_in_order) == ["IMP-A", "R1", "R2", "R10"]
