@@ -42,6 +42,7 @@ def main() -> None:
         endpoints=[f"tcp:{sys.argv[1]}:interface=127.0.0.1"],
         signal_handlers=False,
         server_name="",
+        websocket_handshake_timeout=60,
         verbosity=0,
     ).run()
 

@@ -99,7 +99,7 @@ def ask_child(module: str, home: Path, options: dict[str, Any], seconds: float =
 class Talking:
     """A process that is given orders as JSON lines on stdin and answers on stdout, in order."""
 
-    def __init__(self, module: str, home: Path, arguments: Sequence[str] = ()) -> None:
+    def __init__(self, module: str, home: Path, arguments: Sequence[str] = (), seconds: float = CHILD_SECONDS) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             cwd=ROOT,
@@ -108,7 +108,7 @@ class Talking:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._limit = killed_after(self.process, CHILD_SECONDS)
+        self._limit = killed_after(self.process, seconds)
 
     def __enter__(self) -> Talking:
         self._limit.__enter__()

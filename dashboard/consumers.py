@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl
 
+from autobahn.exception import Disconnected
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
@@ -23,7 +24,7 @@ from projects.models import Run
 from projects.services.audit.notifications import person_group
 
 log = logging.getLogger(__name__)
-NOT_SIGNED_IN, NOT_ALLOWED, TOO_MUCH = 4401, 4403, 4429
+NOT_SIGNED_IN, NOT_ALLOWED, TOO_MUCH, BROKEN = 4401, 4403, 4429, 4500
 
 
 # Open sockets by person, in this process: one person's tabs must not use up what all share.
@@ -155,9 +156,11 @@ class RunConsumer(AsyncWebsocketConsumer):
                     await asyncio.sleep(self.hidden_seconds)
         except asyncio.CancelledError:
             raise
+        except Disconnected:
+            self.part()  # the tab is gone; the server says so next
         except Exception:
             log.exception("run %s: the stream broke; the tab will reconnect", self.run_id)
-            await self.hang_up(1011)
+            await self.hang_up(BROKEN)
 
     async def _send_new(self) -> None:
         texts, self.texts = self.texts, []

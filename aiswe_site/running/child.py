@@ -152,6 +152,7 @@ def serve(server_module: Any, listen_fd: int, ready_fd: int) -> None:
         endpoints=[f"fd:fileno={listen_fd}"],
         signal_handlers=True,
         application_close_timeout=5,
+        websocket_handshake_timeout=60,  # tabs that come back together are let in one after the other
         server_name="",
     ).run()
 

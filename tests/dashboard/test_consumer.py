@@ -56,7 +56,7 @@ async def frames(wire: WebsocketCommunicator, upto: int) -> list[dict[str, Any]]
     """Messages until one reaches `upto`."""
     found = []
     while not found or found[-1].get("to", 0) < upto:
-        message = json.loads(await wire.receive_from(timeout=10))
+        message = json.loads(await wire.receive_from(timeout=60))
         if "to" in message:
             found.append(message)
     return found
@@ -64,7 +64,7 @@ async def frames(wire: WebsocketCommunicator, upto: int) -> list[dict[str, Any]]
 
 async def closed_with(wire: WebsocketCommunicator) -> int:
     while True:
-        message = await wire.receive_output(timeout=10)
+        message = await wire.receive_output(timeout=60)
         if message["type"] == "websocket.close":
             return int(message["code"])
 
@@ -101,7 +101,7 @@ def test_who_may_listen(run: Run, kind: str, code: int) -> None:
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user)
-        assert (await wire.connect(timeout=10))[0]
+        assert (await wire.connect(timeout=60))[0]
         if code:
             assert await closed_with(wire) == code
         else:
@@ -116,7 +116,7 @@ def test_a_run_that_does_not_exist_looks_like_somebody_elses(run: Run) -> None:
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk + 999, user)
-        await wire.connect(timeout=10)
+        await wire.connect(timeout=60)
         assert await closed_with(wire) == 4403
 
     play(scene)
@@ -131,7 +131,7 @@ def test_a_page_of_another_host_port_or_scheme_is_refused(run: Run, origin: byte
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user, origin=(b"origin", origin))
-        connected, _ = await wire.connect(timeout=10)
+        connected, _ = await wire.connect(timeout=60)
         assert not connected
 
     play(scene)
@@ -144,8 +144,8 @@ def test_who_signs_out_stops_hearing(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
-        await wire.receive_from(timeout=10)
+        await wire.connect(timeout=60)
+        await wire.receive_from(timeout=60)
 
         def sign_out() -> None:
             from projects.models import BrowserSession
@@ -165,8 +165,8 @@ def test_who_leaves_the_project_stops_hearing(run: Run, monkeypatch: pytest.Monk
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
-        await wire.receive_from(timeout=10)
+        await wire.connect(timeout=60)
+        await wire.receive_from(timeout=60)
         await sync_to_async(run.project.memberships.filter(user=user).delete)()
         assert await closed_with(wire) == 4403
 
@@ -179,7 +179,7 @@ def test_frames_cover_every_row_once(run: Run) -> None:
 
     async def scene() -> list[dict[str, Any]]:
         wire = await sync_to_async(dial)(run.pk, user, "?after=7")
-        await wire.connect(timeout=10)
+        await wire.connect(timeout=60)
         found = await frames(wire, 450)
         await wire.disconnect()
         return found
@@ -195,15 +195,15 @@ def test_a_new_row_rings_through(run: Run) -> None:
 
     async def scene() -> tuple[dict[str, Any], str]:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
-        await wire.receive_from(timeout=10)
+        await wire.connect(timeout=60)
+        await wire.receive_from(timeout=60)
         await sync_to_async(tell)(run, 1, "approval.requested")
         layer = channel_layers["default"]
         await layer.group_send(f"run.{run.pk}", {"type": "run.poke", "run": run.pk, "seq": 1})
         found = (await frames(wire, 1))[0]
         panels = found["ui"]
         while 'id="run-status"' not in panels:
-            panels = json.loads(await wire.receive_from(timeout=10)).get("ui", "")
+            panels = json.loads(await wire.receive_from(timeout=60)).get("ui", "")
         await wire.disconnect()
         return found, panels
 
@@ -219,8 +219,8 @@ def test_a_lost_doorbell_costs_time_but_no_row(run: Run, monkeypatch: pytest.Mon
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
-        await wire.receive_from(timeout=10)
+        await wire.connect(timeout=60)
+        await wire.receive_from(timeout=60)
         await sync_to_async(tell)(run, 3)
         assert (await frames(wire, 3))[-1]["to"] == 3
         await wire.disconnect()
@@ -233,8 +233,8 @@ def test_words_of_a_model_are_joined_and_cleaned(run: Run) -> None:
 
     async def scene() -> list[dict[str, Any]]:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
-        await wire.receive_from(timeout=10)
+        await wire.connect(timeout=60)
+        await wire.receive_from(timeout=60)
         layer = channel_layers["default"]
         for offset, text in enumerate(["a", "b", "\x1b[31mc\u202e"]):
             await layer.group_send(
@@ -243,7 +243,7 @@ def test_words_of_a_model_are_joined_and_cleaned(run: Run) -> None:
             )
         got: list[dict[str, Any]] = []
         while "".join(t["s"] for t in got).count("c") == 0:
-            got += json.loads(await wire.receive_from(timeout=10)).get("tok", [])
+            got += json.loads(await wire.receive_from(timeout=60)).get("tok", [])
         await wire.disconnect()
         return got
 
@@ -278,7 +278,7 @@ def test_nonsense_in_the_address_is_the_beginning(run: Run, query: str) -> None:
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user, query)
-        await wire.connect(timeout=10)
+        await wire.connect(timeout=60)
         assert (await frames(wire, 2))[0]["from"] == 1
         await wire.disconnect()
 
@@ -291,7 +291,7 @@ def test_a_tab_that_talks_too_much_is_shut(run: Run, monkeypatch: pytest.MonkeyP
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
+        await wire.connect(timeout=60)
         for _ in range(100):
             await wire.send_to(text_data='{"hidden":true}')
         assert await closed_with(wire) == 4429
@@ -304,7 +304,7 @@ def test_a_long_message_is_shut(run: Run) -> None:
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
+        await wire.connect(timeout=60)
         await wire.send_to(text_data="x" * 10_000)
         assert await closed_with(wire) == 4429
 
@@ -320,8 +320,8 @@ def test_a_broken_read_ends_the_socket_so_that_the_tab_comes_again(run: Run, mon
 
     async def scene() -> None:
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
-        assert await closed_with(wire) == 1011
+        await wire.connect(timeout=60)
+        assert await closed_with(wire) == 4500
 
     play(scene)
 
@@ -344,13 +344,13 @@ def test_viewers_of_a_run_share_its_frames_and_its_totals(run: Run, monkeypatch:
     async def scene() -> list[list[dict[str, Any]]]:
         wires = [await sync_to_async(dial)(run.pk, user, f"?after={after}") for after in (0, 0, 0, 3)]
         for wire in wires:
-            await wire.connect(timeout=10)
+            await wire.connect(timeout=60)
         first = [await frames(wire, 5) for wire in wires]
         del asked[:]
         await sync_to_async(tell)(run, 3, "run.started")
         await channel_layers["default"].group_send(f"run.{run.pk}", {"type": "run.poke", "run": run.pk, "seq": 8})
         second = [await frames(wire, 8) for wire in wires]
-        texts = [await wire.receive_from(timeout=10) for wire in wires]
+        texts = [await wire.receive_from(timeout=60) for wire in wires]
         assert all("run-status" in text for text in texts)
         for wire in wires:
             await wire.disconnect()
@@ -387,8 +387,8 @@ def test_nothing_is_left_running_after_a_hang_up(run: Run) -> None:
     async def scene() -> None:
         before = len(asyncio.all_tasks())
         wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=10)
-        await wire.receive_from(timeout=10)
+        await wire.connect(timeout=60)
+        await wire.receive_from(timeout=60)
         await wire.disconnect()
         await asyncio.sleep(0.1)
         assert len(asyncio.all_tasks()) <= before

@@ -229,7 +229,7 @@ def test_no_row_is_missing_or_doubled_however_often_a_busy_run_is_opened(
     page, opens = window("/keys", quiet=True), int(os.environ.get("SOAK_OPENS", "10"))
     site.do("write", run=story["run"])
     for number in range(opens):
-        page.goto(f"{site.url}/runs/{story['run']}")
+        page.goto(f"{site.url}/runs/{story['run']}", timeout=120_000)
         for strike in (number % 4 == 1, False):
             if strike:
                 page.evaluate("window.dispatchEvent(new Event('offline')); window.dispatchEvent(new Event('online'))")
