@@ -40,10 +40,13 @@ def moment(run: Run, at: int | None) -> Moment:
     """The run now, or after event `at`; an event that has not happened yet means now."""
     tasks = list(stream.tasks_of(run))
     if at is None or not 0 < at < run.last_seq:
-        return Moment(run, tasks, runs.totals(run), None, run.last_seq)
-    state = run_state.state_at(run, at)
+        if run.replay_of is None:
+            return Moment(run, tasks, runs.totals(run), None, run.last_seq)
+        at = None  # a replay has nothing but its events
+    state = run_state.state_at(run, run.last_seq if at is None else at)
     then = run_state.run_at(run, state)
-    then.last_seq = at
+    then.last_seq = state.seq if at is None else at
+    then.kind = run.replay_of["kind"] if run.replay_of else run.kind
     shown = run_state.tasks_at(tasks, state)
     return Moment(then, shown, run_state.totals_at(shown, state), at, run.last_seq)
 

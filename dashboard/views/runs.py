@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Case, Value, When
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from dashboard import access, inspection, run_graph, run_time, stream, time_travel
@@ -21,6 +21,7 @@ from projects.errors import BadInput
 from projects.models import Run
 from projects.services.audit.vocabulary import families
 from projects.services.delivery import pushes, state
+from projects.services.insight import replays
 from projects.services.work import runs
 
 CONTROLS = (
@@ -30,6 +31,7 @@ CONTROLS = (
 )
 VIEWS = {"graph": "Graph", "time": "Time", "list": "List"}
 VIEWS_OF_RESULT = {"result": "Result", "graph": "Graph", "time": "Time", "stream": "Stream"}
+MOST_UPLOADED = 100_000_000  # bytes of a file to replay
 NEEDS = ("needs_you", "failed", "paused")
 
 
@@ -100,14 +102,14 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
         "tasks": run_graph.listed(shown.tasks),
         "chosen": next((task for task in shown.tasks if task.key == wanted.task), None),
         "graph": run_graph.graph_of_run(run, shown.tasks, chosen=wanted.task, layer=number(request.GET, "layer")),
-        "views": list((VIEWS_OF_RESULT if run.status in Run.OVER else VIEWS).items()),
+        "views": list((VIEWS_OF_RESULT if run.status in Run.OVER and not run.replay_of else VIEWS).items()),
         "time": run_time.time_of_run(run, shown.tasks, wanted.task) if context["view"] == "time" else None,
         "presets": list(stream.PRESETS.items()),
         "errors": stream.seek(run, (seq or 0) - 1, stream.Filter(preset="errors")),
         "agents": stream.AGENTS,
         "families": families(),
         "controls": CONTROLS,
-        "base_moved": base_branch.base_moved(run) if shown.at is None else None,
+        "base_moved": base_branch.base_moved(run) if shown.at is None and not run.replay_of else None,
     }
     if view == "result":
         context |= _result(request, run)
@@ -155,6 +157,26 @@ def take_in(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     taken = base_branch.take_in_base(run, by=request.user)
     (messages.warning if taken.conflicts else messages.success)(request, base_branch.outcome_of(run, taken))
     return redirect(local_path(request, f"/runs/{run.pk}"))
+
+
+@page("GET", Run)
+def export(request: AuthenticatedHttpRequest, run: Run) -> StreamingHttpResponse:
+    """A run as one file, which another installation replays."""
+    lines = replays.export_run(run, by=request.user)
+    name = f'attachment; filename="run-{run.pk}.aiswe-run.gz"'
+    headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
+    return StreamingHttpResponse(lines, content_type="application/gzip", headers=headers)
+
+
+@page("POST")
+def replay(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """Make a run to look at of a file that was exported elsewhere."""
+    given = request.FILES.get("file")
+    if given is None or given.file is None or (given.size or 0) > MOST_UPLOADED:
+        raise BadInput(f"Choose a file of at most {MOST_UPLOADED // 1_000_000} MB that a run was exported to.")
+    run = replays.replay_run(given.file, by=request.user)
+    messages.success(request, f"This is a replay of {run.source}: to be looked at, and nothing else.")
+    return redirect("run", run.pk)
 
 
 @page("GET", Run)

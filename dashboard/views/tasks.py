@@ -19,7 +19,7 @@ from projects.services.audit.vocabulary import (
     CoverageMeasured,
     DiagnosisMade,
 )
-from projects.services.insight import try_costs, usage
+from projects.services.insight import run_state, try_costs, usage
 from projects.services.planning import projects
 from projects.services.work import tasks
 
@@ -30,6 +30,8 @@ LOG_ROWS = 200
 @page("GET", Task)
 def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     """Everything known about one task."""
+    if task.run.replay_of:
+        run_state.tasks_at([task], run_state.state_at(task.run, task.run.last_seq))
     tries = list(task.attempts.all())
     seen: str | None = None
     for attempt in tries:

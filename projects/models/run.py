@@ -41,6 +41,7 @@ class Run(Work):
         PLAN = "plan", "Plan"
         BUILD = "build", "Build"
         TESTS = "tests", "Tests"  # for an existing module, on request
+        REPLAY = "replay", "Replay"  # of a run that was exported, to be looked at
 
     class Status(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -73,6 +74,8 @@ class Run(Work):
     samples = models.PositiveSmallIntegerField(
         default=0, help_text="Plans to make for comparison instead of one to propose."
     )
+    # Of a replay: {"source", "project", "kind", "events", "head"} as its file says; its chain was verified.
+    replay_of = models.JSONField(null=True)
     recording = models.BooleanField(default=False, help_text="The model's words are played from a recording.")
     last_seq = models.PositiveBigIntegerField(default=0)
     head_hash = models.CharField(max_length=64, blank=True)
@@ -92,6 +95,11 @@ class Run(Work):
     def autonomy(self) -> str:
         """How far the agents go before a person must say yes."""
         return self.document.autonomy_in_force if self.document is not None else self.project.autonomy
+
+    @property
+    def source(self) -> str:
+        """Of which run, and from where, it is the replay; "" for a run of this installation."""
+        return str(self.replay_of["source"]) if self.replay_of else ""
 
     @property
     def left_out(self) -> int:

@@ -224,6 +224,7 @@ TABLE: list[Row] = [
     Row("run-seek", "GET", MEMBERS, 302, ("run",)),
     _see("run-next", "run"),
     _see("run-track", "run"),
+    _any("run-replay", "POST", 422),
     _see("run-result", "run"),
     Row("run-push", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # no remote is set
     _do("run-take-in", RUNNERS, "run"),
@@ -254,6 +255,7 @@ TABLE: list[Row] = [
     _see("audit-run", "run"),
     _do("audit-verify", MEMBERS, "run", ok=200),
     Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "csv")),
+    Row("run-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run",)),
     Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
     Row("audit-signed", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
     _any("audit-key"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -94,6 +94,42 @@ def watch(run: Run, after: int, task: str, role: str, kind: str, user: str) -> i
             for line in lines:
                 tell(line)
     return _say(run, _waits(run), ok=run.status == run.Status.FINISHED and not run.left_out)
+
+
+@command.command()
+@click.argument("run", type=django.numbered_run)
+@click.argument("file", type=click.File("wb"))
+@django.as_option
+@output.json_option
+def export(run: Run, file: IO[bytes], user: str) -> None:
+    """Write run RUN to one packed FILE, redacted, which `aiswe run replay` shows on another installation.
+
+    It has the events, the contents they name, the plan and the tasks. You need the right audit.export.
+    """
+    from projects.services.insight import replays
+
+    for part in replays.export_run(run, by=django.acting_user(user)):
+        file.write(part)
+    output.answer(
+        {"run": run.pk, "events": run.last_seq, "file": file.name}, lambda: output.say(f"{file.name} is written.")
+    )
+
+
+@command.command()
+@click.argument("file", type=click.File("rb"))
+@django.as_option
+@output.json_option
+def replay(file: IO[bytes], user: str) -> None:
+    """Check FILE, which `aiswe run export` wrote elsewhere, and make a run of it to look at.
+
+    The run is read-only and in a project of its own; `aiswe project delete` removes both.
+    """
+    django.start()
+    from projects.services.insight import replays
+
+    run = replays.replay_run(file, by=django.acting_user(user))
+    made = {"run": run.pk, "project": run.project.slug, "replay_of": run.replay_of}
+    output.answer(made, lambda: output.say(f"Run {run.pk} is the replay of {run.source}."))
 
 
 def _steering(verb: str, about: str) -> None:

@@ -242,6 +242,8 @@ def say(run: Run, *, by: User, text: str, task: Task | None = None) -> Event:
     Raises NotAllowed, BadInput (nothing said, or another run's task).
     """
     require(by, run.project, "run.control")
+    if run.kind == Run.Kind.REPLAY:
+        raise IllegalMove("This is a replay: nobody reads what is said to it.")
     words = clean_text(str(redact(text)).strip(), 8_000)
     if not words:
         raise BadInput("Write a message.")
