@@ -102,7 +102,7 @@ def test_a_replay_is_labelled_wherever_it_is_shown(story: Story, lines: Lines, c
         assert label in page.content.decode(), address
     page = answer.content.decode()
     assert "1 of 4 merged" in page
-    assert "events was verified" in page
+    assert "was verified and ends at" in page
     assert 'data-frozen="1"' in page
 
 
