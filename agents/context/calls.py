@@ -9,23 +9,26 @@ from collections.abc import Sequence
 from agents.context.retrieval import Chunk
 
 SHARED = 3  # a name that more pieces of code have does not tell which is meant
-MOST = 8
+MOST = 12
+AROUND_CHARS = 6_000  # of what is called and what calls
 MEMBER_CHARS = 1_500  # of a member of a base class
 # Methods of every container and file: who calls one need not mean this one.
 _EVERYWHERE = frozenset(
     "add append clear close copy count extend get index insert items join keys open pop popitem read remove set split"
     " update values write".split()
 )
+_BEGINS = ("__init__", "constructor")  # the methods in which a class says what it holds
 _IS_CLASS = re.compile(r"\s*(?:export\s+|default\s+|abstract\s+|@.*\n\s*)*class\b")
 _METHOD = re.compile(r"^\s+(?:async\s+)?(?:def\s+(\w+)|(\w+)\s*\([^)]*\)\s*\{)", re.MULTILINE)
 _BASES = re.compile(r"\bclass\s+\w+(?:\s*\(([^)]*)\)|\s+extends\s+([\w.]+))")
 _WORD = re.compile(r"[A-Za-z_]\w+")
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
+_CALL = re.compile(r"(?:(\w*)(\.))?\b([A-Za-z_]\w+)\(")  # what stands before the dot, and the name
 _QUOTED = re.compile(r"`([^`\n]*)`")
 
 
 def named(about: str, chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The chunks that `about` names: by their full name first, then what is in a class that it names."""
+    """The chunks that `about` names: by their full name first, then what is in a class of which it names no method."""
     words, by_name = code_words(about), _by_name(chunks)
     whole = [chunk for chunk in chunks if words & {chunk.name, _class(chunk)}]
     # Where classes are named, what others call the same is not meant.
@@ -39,25 +42,47 @@ def named(about: str, chunks: Sequence[Chunk]) -> list[Chunk]:
     methods = {chunk: _methods(chunk) & words for chunk in chunks if chunk not in whole and not classes}
     shared = Counter(name for names in methods.values() for name in names)
     telling += [chunk for chunk, names in methods.items() if any(shared[name] <= SHARED for name in names)]
-    # Till.count before the rest of Till.
+    # Till.count is meant, not all of Till.
+    exact = {_class(chunk) for chunk in telling if chunk.name != _class(chunk)}
+    whole = [chunk for chunk in whole if _class(chunk) not in exact or chunk.name in words]
     return list(dict.fromkeys([*telling, *sorted(whole, key=lambda chunk: _last(chunk) not in words)]))
 
 
 def around(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Of `chunks` what `first` call, in that order, then what calls them; at most MOST. Then what they inherit."""
+    """What belongs to `first`: how their classes begin, what they call, in that order, and what calls them.
+
+    At most MOST, and AROUND_CHARS, of these; then what they inherit.
+    """
     telling = {
         name: found
         for name, found in _by_name(chunks).items()
         if len(found) <= SHARED and (name not in _EVERYWHERE or not all(map(_class, found)))
     }
-    called = [one for chunk in first for name in _calls(chunk) for one in telling.get(name, ())]
+    begins = {f"{_class(chunk)}.{name}" for chunk in first for name in _BEGINS if _class(chunk)}
+    called = [chunk for chunk in chunks if chunk.name in begins]
+    called += [one for chunk in first for call in _calls(chunk) for one in telling.get(call[2], ()) if _fits(one, call)]
     names = {_last(chunk) for chunk in first} & telling.keys()
     # Most pieces of a large repository hold none of the names, which is seen sooner than what they call.
-    callers = [one for one in chunks if any(name in one.text for name in names) and not names.isdisjoint(_calls(one))]
-    related = [one for one in dict.fromkeys([*called, *callers]) if one not in first][:MOST]
+    callers = [
+        one
+        for one in chunks
+        if any(name in one.text for name in names) and not names.isdisjoint(name for *_, name in _calls(one))
+    ]
+    related, left = list[Chunk](), AROUND_CHARS
+    for one in dict.fromkeys([*called, *callers]):
+        if one not in first and len(related) < MOST and len(one.text) <= left:
+            related.append(one)
+            left -= len(one.text)
     bases = _bases(first)
     inherited = [one for one in chunks if _class(one) in bases and len(one.text) <= MEMBER_CHARS]
     return [*related, *(one for one in inherited if one not in first and one not in related)]
+
+
+def _fits(one: Chunk, call: tuple[str, str, str]) -> bool:
+    """Whether a call can mean this definition: `text.strip()` means a method, or a function of a module `text`."""
+    owner, dot, _ = call
+    module = one.path.rpartition("/")[2].partition(".")[0]
+    return bool(_class(one)) or not dot or owner == module
 
 
 def code_words(about: str) -> set[str]:
@@ -82,8 +107,9 @@ def _class(chunk: Chunk) -> str:
     return name if method or _IS_CLASS.match(chunk.text) else ""
 
 
-def _calls(chunk: Chunk) -> list[str]:
-    return [name for name in _CALLED.findall(chunk.text) if name != _last(chunk)]
+def _calls(chunk: Chunk) -> list[tuple[str, str, str]]:
+    """Calls in their order: what stands before the dot, the dot, and the name."""
+    return [call for call in _CALL.findall(chunk.text) if call[2] != _last(chunk)]
 
 
 def _by_name(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:

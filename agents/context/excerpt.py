@@ -2,38 +2,75 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from agents.context.calls import around, named
 from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, pieces_of, retrieve
 from agents.languages.symbols import Symbols
+from agents.replies.licence import without_licence_below
 
 FITTING = 12  # definitions that only share words with a task which names none
+LONG_TEXT = 400  # characters of a text at the top of a file, behind its first line
 LISTED = 24  # names of definitions that follow on each other and are not shown
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TOP_TEXT = re.compile(
+    r"\s*(?:#[^\n]*\n|\s)*[rRuU]?(\"{3}|'{3}|/\*+)\s*[^\n]*(?P<rest>\n.*?)(?:\"{3}|'{3}|\*/)", re.DOTALL
+)
 
-def excerpt(path: str, text: str, symbols: Symbols, pieces: Sequence[Piece], about: str, chars: int) -> str:
-    """At most `chars` of the file: all that is outside of `pieces`, what `about` names, what that calls and what calls
-    it, then what else fits.
 
-    "" when not even the names of its definitions fit.
+def excerpt(
+    path: str,
+    text: str,
+    symbols: Symbols,
+    pieces: Sequence[Piece],
+    about: str,
+    chars: int,
+    *,
+    beside: str = "",
+    calls: bool = True,
+) -> str:
+    """At most `chars` of the file: what is outside of `pieces`, what `about` names, with `calls` what that calls and
+    what calls it, what only `beside` names, then what else fits.
+
+    Where something is named, values are shown that it mentions, and a long text at the top is cut. "" when not even the
+    names of its definitions fit.
     """
     classes = _classes(symbols)
     left, lines = chars - len(_drawn(text, pieces, classes, {})), text.split("\n")
     if left < 0:
         return ""
-    shown, chunks = dict[Piece, str](), [Chunk(path, piece) for piece in pieces]
-    first = named(about, chunks)
-    certain = {chunk.piece for chunk in first}
-    fitting = [] if first else retrieve(about, chunks, limit=FITTING, chars=chars)
-    for piece in [chunk.piece for chunk in (*first, *around(first, chunks), *fitting)]:
+    shown, chunks, words = dict[Piece, str](), [Chunk(path, piece) for piece in pieces], f"{about}\n{beside}"
+    everything = named(words, chunks)
+    first = named(about, chunks) or everything
+    certain = {chunk.piece for chunk in everything}
+    fitting = [] if first else retrieve(words, chunks, limit=FITTING, chars=chars)
+    related = around(first, chunks) if calls else []
+    for piece in [chunk.piece for chunk in (*first, *related, *everything, *fitting)]:
         whole = "\n".join(lines[piece.line - 1 : piece.end])
         fits = len(whole) <= left and (piece in certain or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing
         body = whole if fits else piece.text
         if piece not in shown and len(body) <= left:
             shown[piece] = body
             left -= len(body)
-    return _drawn(text, pieces, classes, shown)
+    if not first:
+        return _drawn(text, pieces, classes, shown)
+    said = set(_WORD.findall("\n".join((words, *shown.values()))))
+    unused = [
+        Piece(one.name, one.line, one.end, "", {})
+        for one in symbols.definitions
+        if one.kind == "value" and one.name not in said and not one.name.startswith("__")
+    ]
+    return _brief(without_licence_below(_drawn(text, [*pieces, *unused], classes, shown)))
+
+
+def _brief(text: str) -> str:
+    """The text with only the first line of a long one in quotes at its top."""
+    found = _TOP_TEXT.match(text)
+    if found is None or len(found["rest"]) < LONG_TEXT:
+        return text
+    return f"{text[: found.start('rest')]}\n… the rest of this text is not shown …\n{text[found.end('rest') :]}"
 
 
 def what_changed(text: str, before: str, symbols: Symbols) -> str:

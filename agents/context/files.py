@@ -22,6 +22,7 @@ from agents.languages.registry import language, language_of, languages
 from agents.languages.symbols import Symbols
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.replies.keeping import PAGES
+from agents.replies.licence import without_licence
 from agents.workspace.repository import Repository
 
 STEP_TOKENS = 25_000  # most of one prompt: what is left of a 32k window is for the answer
@@ -58,7 +59,10 @@ class Shown:
 class Wanted:
     """What a task is to be shown something for: its files, existing tests of them, and its words.
 
+    `about` says what to do, `wishes` what is to come of it: code that only these name is shown, but not what it calls.
     `examples` use all kinds of code to show something, so what they name is shown of the task's own files alone.
+    `told` are the folders and files that the test runner is told to run. Who writes tests needs no `calls`: what named
+    code does, not how.
     """
 
     own: tuple[str, ...]
@@ -66,6 +70,18 @@ class Wanted:
     about: str = ""
     examples: str = ""
     tokens: int = STEP_TOKENS
+    wishes: str = ""
+    told: tuple[str, ...] = ()
+    calls: bool = True
+
+    @property
+    def words(self) -> str:
+        """All that is said of the task without its examples."""
+        return f"{self.about}\n{self.wishes}"
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a test, as the runner sees it."""
+        return _is_test(path, self.told)
 
 
 _known: OrderedDict[tuple[str, str, str, Wanted], Shown] = OrderedDict()
@@ -127,6 +143,14 @@ def outline(repository: Repository, sha: str, about: str) -> Material | str:
     return View(drawn=drawn, left_out=others).text() if drawn else ""
 
 
+def part_of(repository: Repository, sha: str, path: str, text: str, *, about: str, chars: int) -> str:
+    """A file in at most `chars`: whole without its licence, or what `about` names or speaks of."""
+    if len(whole := without_licence(text)) <= chars:
+        return whole
+    wanted = Wanted((path,), about=about, calls=False)
+    return without_licence(_part(path, text, shared.index(repository, sha), wanted, chars)) or shortened(whole, chars)
+
+
 class _Choice:
     """Fills the room there is: what is chosen first leaves less for the rest."""
 
@@ -136,7 +160,7 @@ class _Choice:
         self._sha, self._blobs = sha, (blobs := repository.blobs(sha))
         self._own = self._texts([path for path in dict.fromkeys(wanted.own) if path in blobs])
         # How tests are written is seen in those that the task adds to.
-        seen = any(map(_is_test, self._own))
+        seen = any(map(wanted.is_test, self._own))
         tests = dict.fromkeys(path for path in wanted.tests if path not in wanted.own and not seen)
         self._near = self._texts([path for path in tests if path in blobs])
         self._chars = max(0, min(FILES_CHARS, (wanted.tokens - MAP_TOKENS) * CHARS_PER_TOKEN))
@@ -148,14 +172,15 @@ class _Choice:
             path for path in blobs if path.endswith(_SHOWN) or language_of(path) or path.rpartition("/")[2] in _NAMES
         ]
         least = {*_NOT_SHOWN, *(one.lock for one in languages())}
-        tests = {path for path in readable if _is_test(path)}
+        tests = {path for path in readable if wanted.is_test(path)}
         quiet = {path for path in readable if path in tests or path in least or _ASIDE.search(path)} - first
         order = sorted(set(readable) - quiet - first, key=lambda path: (path.count("/"), path))
         unread = {path for path in wanted.own if path in blobs and path not in self._own}  # no text
         everything = sum(map(len, (*self._own.values(), *self._near.values()))) + sum(
             blobs[path].size for path in order
         )
-        long = any(_worth(path) < min(len(text), FILES_CHARS) for path, text in {**self._own, **self._near}.items())
+        texts = {**self._own, **self._near}
+        long = any(_worth(path, wanted) < min(len(text), FILES_CHARS) for path, text in texts.items())
         if everything <= self._chars and not long:
             return Shown(
                 View(self._own, tests=self._near, others=self._texts(order), left_out=sorted(quiet | unread)).text()
@@ -165,7 +190,7 @@ class _Choice:
     def _chosen(self, order: Sequence[str], hidden: Set[str]) -> Shown:
         wanted, own = self._wanted, self._wanted.own
         index = shared.index(self._repository, self._sha)
-        whole, parts = _own(self._own, index, f"{wanted.about}\n{wanted.examples}", self._chars)
+        whole, parts = _own(self._own, index, wanted, self._chars)
         left = self._chars - sum(map(len, (*whole.values(), *parts.values())))
         tests = self._tests(index, min(TESTS_CHARS, left))
         left -= sum(map(len, tests.values()))
@@ -179,7 +204,7 @@ class _Choice:
         # Where there is code to change, or that the task names, one builds on that and not on what a map shows.
         room = 0 if self._own or pieces else MAP_TOKENS
         room = min(room, max(0, wanted.tokens - (self._chars - left) // CHARS_PER_TOKEN))
-        drawn = repository_map(symbols, own, words_of(wanted.about), tokens=room, without=self._own) if room else ""
+        drawn = repository_map(symbols, own, words_of(wanted.words), tokens=room, without=self._own) if room else ""
         on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
         hidden = hidden | (set(order) - on_map - {one.path for one in pieces}) | (self._near.keys() - tests.keys())
         left_out = near_first(sorted(hidden), own)
@@ -191,25 +216,29 @@ class _Choice:
         found = dict[str, str]()
         for path, text in list(self._near.items())[:TESTS]:
             share = room if len(found) == min(TESTS, len(self._near)) - 1 else room // 2
-            if part := text if len(text) <= room else _part(path, text, index, self._wanted.about, share):
+            if part := text if len(text) <= room else _part(path, text, index, self._wanted, share):
                 found[path] = part
                 room -= len(part)
         return found
 
     def _pieces(self, chunks: Sequence[Chunk], room: int) -> list[Chunk]:
         """Of other files what the task names, what belongs to code that it names, and what else fits it."""
-        about, own = self._wanted.about, self._own
+        about, own = self._wanted.words, self._own
         told = dict[tuple[str, str], Chunk]()
         for one in named(about, chunks):
             told.setdefault((one.path, one.name), one)  # of overloads the first
-        related = around([one for one in told.values() if one.path in own or not own], chunks)
+        related = (
+            around([one for one in told.values() if one.path in own or not own], chunks) if self._wanted.calls else []
+        )
         # A page tells of code that it does not name.
         writes = any(map(language_of, self._wanted.own))
         most = 0 if told and writes else FITTING_BESIDE if own and writes else FITTING
         fitting = retrieve(about, chunks, limit=most, chars=room, near=self._asked) if most else []
         found = list[Chunk]()
         for one in dict.fromkeys([*told.values(), *related, *fitting]):
-            if one.path not in own and len(one.text) <= room:  # there it stands in its place already
+            if (
+                one.path not in own and not _declares(one.path, own) and len(one.text) <= room
+            ):  # there it stands already
                 found.append(one)
                 room -= len(one.text)
         return found
@@ -226,37 +255,46 @@ class _Choice:
         }
 
 
-def _own(files: Mapping[str, str], index: Index, about: str, chars: int) -> tuple[dict[str, str], dict[str, str]]:
+def _own(files: Mapping[str, str], index: Index, wanted: Wanted, chars: int) -> tuple[dict[str, str], dict[str, str]]:
     """The task's files that are shown whole, and the parts of the others: all have their share of the room."""
     whole, parts, waiting = {}, {}, len(files)
     for path, text in sorted(files.items(), key=lambda item: len(item[1])):
         waiting -= 1
-        most = _most(path, index, about)
+        most = _most(path, index, wanted)
         if len(text) <= min(most, max(chars - LEAST_CHARS * waiting, LEAST_CHARS)):
             whole[path] = text
         else:
             share = chars // (waiting + 1)
             room = max(LEAST_CHARS, min(most, share - min(CHUNKS_CHARS, share // 4)))
-            parts[path] = _part(path, text, index, about, room)
+            parts[path] = _part(path, text, index, wanted, room)
         chars -= len(whole.get(path) or parts[path])
     return {path: whole[path] for path in files if path in whole}, {
         path: parts[path] for path in files if path in parts
     }
 
 
-def _most(path: str, index: Index, about: str) -> int:
+def _most(path: str, index: Index, wanted: Wanted) -> int:
     """Characters of a file that are worth their reading: the rest of it is named."""
-    if (most := _worth(path)) < FILES_CHARS:
+    if (most := _worth(path, wanted)) < FILES_CHARS:
         return most
     chunks = [Chunk(path, piece) for piece in index.pieces.get(path, ())]
-    return NAMED_CHARS if named(about, chunks) else FILES_CHARS
+    return NAMED_CHARS if named(f"{wanted.words}\n{wanted.examples}", chunks) else FILES_CHARS
 
 
-def _part(path: str, text: str, index: Index, about: str, room: int) -> str:
+def _part(path: str, text: str, index: Index, wanted: Wanted, room: int) -> str:
     """Of a long file what fits the task, in its place: definitions, sections, or else its first and last lines."""
     pieces = sections_of(text) if path.endswith(PAGES) else index.pieces.get(path, ())
-    made = excerpt(path, text, index.symbols.get(path, Symbols()), pieces, about, room) if pieces else ""
+    symbols, beside = index.symbols.get(path, Symbols()), f"{wanted.wishes}\n{wanted.examples}"
+    made = excerpt(path, text, symbols, pieces, wanted.about, room, beside=beside, calls=wanted.calls) if pieces else ""
     return made or (shortened(text, room) if room >= LEAST_CHARS // 2 else "")
+
+
+def _declares(path: str, own: Mapping[str, str]) -> bool:
+    """Whether a file only declares what one of the task's files defines."""
+    written = language_of(path)
+    ends = written.never_run if written else ()
+    stem = path.rpartition(".")[0]
+    return path.endswith(tuple(ends)) and any(one != path and one.rpartition(".")[0] == stem for one in own)
 
 
 def _mentions(index: Index, path: str) -> Mapping[str, int]:
@@ -277,13 +315,13 @@ def _imported(symbols: Mapping[str, Symbols], own: Mapping[str, str], index: Ind
     return found
 
 
-def _worth(path: str) -> int:
+def _worth(path: str, wanted: Wanted) -> int:
     """Characters of such a file that are worth their reading, whatever the task names."""
     written = language_of(path)
-    if _is_test(path):
+    if wanted.is_test(path):
         return TESTS_CHARS  # a few show how they are written
     return STUB_CHARS if written and path.endswith(written.never_run) else FILES_CHARS
 
 
-def _is_test(path: str) -> bool:
-    return (language_of(path) or language()).is_test(path)
+def _is_test(path: str, told: Sequence[str] = ()) -> bool:
+    return (language_of(path) or language()).is_test(path, told)

@@ -11,6 +11,7 @@ from agents.prompts.provenance import Material, Source, joined, label
 from agents.replies.licence import without_licence
 
 LISTED = 80  # names of files that are not shown
+BESIDE = 24  # beside a task's own files
 LICENCE_LEFT_OUT = "Licence header left out, it stays in the file:"
 
 
@@ -79,8 +80,10 @@ def _files(files: Mapping[str, str]) -> list[Material]:
 def near_first(paths: Sequence[str], own: Sequence[str]) -> list[str]:
     """The paths in the folders of the task's own files; of the others the folder at the top."""
     folders = {path.rpartition("/")[0] for path in own}
-    near = [path for path in paths if path.rpartition("/")[0] in folders]
-    far = Counter(path.partition("/")[0] for path in paths if path not in near and "/" in path)
+    beside = [path for path in paths if path.rpartition("/")[0] in folders]
+    near, more = beside[:BESIDE], len(beside) - BESIDE
+    near += [f"{more} more beside them"] if more > 0 else []
+    far = Counter(path.partition("/")[0] for path in paths if path not in beside and "/" in path)
     return [*near, *(f"{folder}/ ({count} files)" for folder, count in sorted(far.items()))]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from agents.context.documents import sections
+from agents.context.files import part_of
 from agents.context.meaning import Asking
 from agents.context.questions import chunks_of
-from agents.context.retrieval import LIBRARY, Chunk, retrieve, shortened
+from agents.context.retrieval import LIBRARY, Chunk, retrieve
 from agents.engine.nodes.common import lessons_text
 from agents.engine.planner_context import PlanContext
 from agents.events.effects import SystemNotice
@@ -19,6 +20,7 @@ from agents.prompts.provenance import Material, Source, joined, label
 
 TOKENS = 6_000  # of all that is shown in answer
 CHARS_PER_TOKEN = 3
+FILE_CHARS = 6_000  # of one file: what the document names, or else what fits its words
 QUESTION_CHARS, PLACES = 2_000, 3  # of one question
 NAMED_DOCS = 20
 
@@ -55,13 +57,14 @@ def looked_up(ctx: PlanContext, wanted: Lookups) -> Material:
     parts: list[str] = []
     for path in wanted.files:
         text = (ctx.repository.read(ctx.commit, path) if ctx.repository and path in paths else None) or ""
-        if not text or "\0" in text:
+        if ctx.repository is None or not text or "\0" in text:
             close = get_close_matches(path, paths, n=3)
             known = f" Near: {', '.join(close)}." if close and path not in paths else ""
             what = "holds no text" if path in paths else "is not in the repository"
             parts.append(label(f"{path} {what}.{known}", Source.REPOSITORY))
         else:
-            shown = shortened(text, max(400, left // rest))
+            room = max(400, min(FILE_CHARS, left // rest))
+            shown = part_of(ctx.repository, ctx.commit, path, text, about=ctx.text, chars=room)
             left -= len(shown)
             parts.append(label(shown, Source.REPOSITORY, f"path={path}"))
         rest -= 1

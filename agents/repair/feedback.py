@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,10 @@ from typing import Any
 _GUIDES = re.compile(r"^E +\?[ +^-]*\n", re.M)
 # Frames of the test runner and of the interpreter in the stacks of a run that was stopped.
 _RUNNERS = re.compile(r'^ *File "(?!/workspace/)[^"\n]+", line \d+ in .*\n?', re.M)
-SAME = 3  # traces of one error message that are shown
+_RAISED = re.compile(r"^(\S[^\n:]*:\d+: \w[\w.]*)\s*\Z", re.M)  # pytest's last line: where, and which error
+_SOURCE = re.compile(r"(?:^(?:    [^\n]*)?\n)+", re.M)  # lines of a frame's function above the one that failed
+TEST_LINES, FRAME_LINES = 24, 8  # of the test's own frame, and of each other
+ALIKE = 6  # failures at a place that is shown already: a line each
 MOST = 30  # traces of different errors
 TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
 
@@ -46,16 +48,17 @@ def counts_text(report: Mapping[str, Any]) -> str:
 def trace_text(report: Mapping[str, Any]) -> str:
     """Every failure's trace under its test's id; the raw output when no failure could be read from it.
 
-    An id is left out when the trace itself has the test's function and file.
+    Of failures that one line raises the first is shown, of the others what they say. An id is left out when the trace
+    itself has the test's function and file.
     """
-    failures, seen = list(report.get("failures") or []), Counter[str]()
+    failures, places = list(report.get("failures") or []), set[str]()
     shown, alike, blocks = list[Any](), list[str](), list[str]()
     for failure in failures:
-        message = str(failure.get("message") or failure.get("nodeid"))
-        seen[message] += 1
-        if seen[message] > SAME:
-            alike.append(str(failure.get("nodeid")))
+        place = _place(failure)
+        if place in places:
+            alike.append(f"{failure.get('nodeid')}: {str(failure.get('message') or '').partition(chr(10))[0][:120]}")
         else:
+            places.add(place)
             shown.append(failure)
     del shown[MOST:]
     share = TRACE_CHARS // max(1, len(shown))
@@ -63,17 +66,39 @@ def trace_text(report: Mapping[str, Any]) -> str:
         text = str(failure.get("traceback") or failure.get("message") or "")
         nodeid = str(failure.get("nodeid") or "collection")
         path, _, name = nodeid.partition("::")
-        trace = clip(_GUIDES.sub("", text), share).strip()
+        trace = clip(_without_long_frames(_GUIDES.sub("", text)), share).strip()
         blocks.append(trace if f"def {name}(" in trace and f"{path}:" in trace else f"{nodeid}\n{trace}")
     total = max(len(failures), int(report.get("failed") or 0) + int(report.get("errors") or 0))
-    if total > len(shown):
-        same = f"; with errors shown above: {', '.join(alike[:MOST])} …" if alike else ""
-        blocks.append(f"… and {total - len(shown)} more failures{same}")
+    if alike:
+        blocks.append("\n".join(["At lines shown above:", *alike[:ALIKE]]))
+    if total > len(shown) + len(alike[:ALIKE]):
+        blocks.append(f"… and {total - len(shown) - len(alike[:ALIKE])} more failures")
     if report.get("problem"):
         blocks.insert(0, f"There is no valid result: {report['problem']}.")
     if not failures:
         blocks.append(clip(_RUNNERS.sub("", str(report.get("output", ""))), TRACE_CHARS).strip())
     return "\n\n".join(blocks)
+
+
+def _place(failure: Mapping[str, Any]) -> str:
+    """The line that raised the error; without one, the message."""
+    raised = _RAISED.search(str(failure.get("traceback") or "").rstrip())
+    return raised[1] if raised else str(failure.get("message") or failure.get("nodeid"))
+
+
+def _without_long_frames(trace: str) -> str:
+    """The trace with how each function begins and the lines before the one that failed; tests are shown longer."""
+    first = True
+
+    def cut(found: re.Match[str]) -> str:
+        nonlocal first
+        lines, most = found[0].splitlines(keepends=True), TEST_LINES if first else FRAME_LINES
+        first = False
+        if len(lines) <= most:
+            return found[0]
+        return "".join([*lines[:2], "    …\n", *lines[2 - most :]])
+
+    return _SOURCE.sub(cut, trace)
 
 
 def whole_trace(report: Mapping[str, Any]) -> str:

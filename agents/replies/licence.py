@@ -11,6 +11,7 @@ _TOP = re.compile(
     r"(?:[ \t]*\r?\n)*)",
     re.DOTALL,
 )
+_END = re.compile(r"(?:\n[ \t]*(?:#|//)[^\n]*)+\s*\Z")
 _LICENCE = re.compile(r"\bcopyright\b|\blicen[cs]|SPDX-", re.IGNORECASE)
 
 
@@ -18,6 +19,13 @@ def without_licence(text: str) -> str:
     """The text without a comment at its top that speaks of copyright or licence."""
     first, header = _top(text)
     return first + text[len(first) + len(header) :] if header else text
+
+
+def without_licence_below(text: str) -> str:
+    """The text without a comment at its end that speaks of copyright or licence."""
+    found = _END.search(text)
+    told = found is not None and found[0].strip().count("\n") + 1 >= LEAST and _LICENCE.search(found[0])
+    return text[: found.start()] + "\n" if found is not None and told else text
 
 
 def with_licence(before: str, content: str) -> str:

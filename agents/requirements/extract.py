@@ -52,7 +52,7 @@ def extract(source: Document | str) -> Extraction:
         Paragraph(tidy(s.title), (s.line, s.line), "heading") for s in walker.outline.headings if s.line not in told
     ]
     return Extraction(
-        requirements=with_passages([r for _, r in settled], left),
+        requirements=with_passages([r for _, r in settled], left, lines),
         unmapped=tuple(sorted(left + headings, key=lambda p: p.lines)),
         questions=tuple(sorted(questions, key=lambda q: q.lines)),
         paragraphs=total,

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from agents.llm.tokens import count_tokens
 from agents.requirements.drafts import ID_WORD
@@ -20,51 +21,72 @@ _MOST = 8
 _NAME = re.compile(
     r"`([^`\s][^`\n]{1,60})`|(?<![\w-])(--[a-z][\w-]{1,40})|(?<!\w)(/?[A-Za-z][\w-]{0,40}\.[a-z]{2,5})\b"
 )
+LINK_CHARS = 24  # of a line between two examples, like "prints"
+_ENDS = (".", "!", "?", "。", "؟", "।")
 _EXPLAINS = frozenset(("code", "table"))
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _BEFORE = re.compile(r"\b(?:above|preceding|previous|earlier)\b", re.IGNORECASE)
+# Titles of sections whose examples are for the sections beside them.
+_SHOWS_HOW = re.compile(
+    r"\b(?:examples?|usage|samples?|formats?|beispiele?|aufrufe?|exemples?|utilisation|ejemplos?|uso|esempio?|exemplos?)\b"
+    r"|\b(?:voorbeeld(?:en)?|пример)|例|用法|示例|예시|예제|مثال|उदाहरण",
+    re.IGNORECASE,
+)
+_INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _FORM = re.compile(r"\s*(?:`{3,}|~{3,}|>>>\s|\|)")  # lines whose form a text in one line loses
 
 
 @dataclass(slots=True)
 class _Place:
-    """Lines that may explain requirements, and what they name; `announces`: they end with a colon."""
+    """Lines that may explain requirements, and what they name; `announces`: they end with a colon, or are a few words
+    between two examples (`links`)."""
 
     lines: Lines
     section: tuple[str, ...]
     explains: bool
     announces: bool
     names: set[str]
+    links: bool = False
 
 
 def with_passages(
-    requirements: Sequence[ExtractedRequirement], left: Iterable[Paragraph]
+    requirements: Sequence[ExtractedRequirement], left: Iterable[Paragraph], lines: Sequence[str]
 ) -> tuple[ExtractedRequirement, ...]:
     """The requirements with their passages: line spans outside their own, the most telling first.
 
-    What names the same things comes first, then the examples nearest to it, then what only refers to it.
+    What names the same things comes first, then the examples nearest to it, then what only refers to it. `left` are
+    the paragraphs that no requirement was read from, `lines` those of the whole document.
     """
-    found = _Places(_places(left))
+    found = _Places(_places(left, lines))
     return tuple(replace(requirement, passages=found.explaining(requirement)) for requirement in requirements)
 
 
-def _places(left: Iterable[Paragraph]) -> list[_Place]:
+def _places(left: Iterable[Paragraph], lines: Sequence[str]) -> list[_Place]:
     """Paragraphs in their order; rows of a table, and an example with the line that announces it, are one place."""
     places: list[_Place] = []
     for paragraph in sorted(left, key=lambda p: p.lines):
         if paragraph.kind == "heading":
             continue
-        explains, (a, b) = paragraph.kind in _EXPLAINS, paragraph.lines
+        a, b = paragraph.lines
+        # Mails and plain texts set code apart by indenting it.
+        explains = paragraph.kind in _EXPLAINS or all(map(_INDENTED.match, lines[a - 1 : b]))
         names = {*ID_WORD.findall(paragraph.text), *_names(paragraph.text)}
         if explains:
             names |= {*paragraph.text.split(), *_WORD.findall(paragraph.text)}
         last = places[-1] if places and places[-1].section == paragraph.section else None
         if last and explains and a <= last.lines[1] + (2 if last.announces else last.explains):
+            linked = last.links
             last.lines, last.explains, last.announces = (last.lines[0], max(b, last.lines[1])), True, False
             last.names |= names
+            before = places[-2] if linked and len(places) > 1 else None
+            if before and before.explains and last.section == before.section and last.lines[0] <= before.lines[1] + 2:
+                # Code, "prints", and what it prints.
+                before.lines, before.names = (before.lines[0], last.lines[1]), before.names | last.names
+                places.pop()
         else:
-            announces = paragraph.text.endswith((":", "\uff1a")) and not explains
-            places.append(_Place((a, b), paragraph.section, explains, announces, names))
+            links = len(paragraph.text) <= LINK_CHARS and not explains and not paragraph.text.endswith(_ENDS)
+            announces = links or (paragraph.text.endswith((":", "\uff1a")) and not explains)
+            places.append(_Place((a, b), paragraph.section, explains, announces, names, links))
     return places
 
 
@@ -99,15 +121,31 @@ class _Places:
             return not place.explains, -len(shared & place.names), distance, place.lines
 
         order = dict.fromkeys(place.lines for place in sorted(found, key=worth))
-        return tuple(one for one in order if one[1] < a or one[0] > b)[:_MOST]
+        # An example may begin on the line on which a requirement ends: "... last. With"
+        outside = dict.fromkeys((b + 1, one[1]) if one[0] <= b < one[1] else one for one in order)
+        return tuple(one for one in outside if one[1] < a or one[0] > b)[:_MOST]
 
     def _nearest(self, requirement: ExtractedRequirement, *, any_section: bool) -> list[_Place]:
-        """The examples next before and after it, of its section and those beside it; `any_section` is for the first."""
-        at = bisect_left(self.starts, requirement.lines[0])
-        around = requirement.section[: max(1, len(requirement.section) - 1)]
+        """The examples next before and after it: of its section, else of one beside it that is about examples.
+
+        `any_section` is for the first. Where a document has no sections, all of it is one.
+        """
+        at, own = bisect_left(self.starts, requirement.lines[0]), requirement.section
+        around = own[: max(1, len(own) - 1)]
         before, after = self.examples[max(0, at - 1) : at], self.examples[at : at + 1]
-        beside = [one for one in (*before, *after) if one.section[: len(around)] == around and around]
+        beside = [
+            one
+            for one in (*before, *after)
+            if one.section == own
+            or (around and one.section[: len(around)] == around and self._shows_how(one, requirement))
+        ]
         return [*(before if any_section else ()), *beside]
+
+    def _shows_how(self, place: _Place, requirement: ExtractedRequirement) -> bool:
+        """Whether an example of another section is for all sections: by its title, or as it names the same."""
+        title = place.section[-1] if place.section else ""
+        below = place.section[: len(requirement.section)] == requirement.section
+        return below or bool(_SHOWS_HOW.search(title)) or bool(place.names & _names(requirement.text))
 
 
 def _names(text: str) -> set[str]:
@@ -146,7 +184,14 @@ def _has_form(rows: Sequence[str]) -> bool:
     if len(rows) == 1 and rows[0].lstrip().startswith("|"):
         cells = filter(None, map(str.strip, rows[0].split("|")))
         return sum(not ID_WORD.fullmatch(cell) for cell in cells) > 1
-    return any(map(_FORM.match, rows))
+    return any(map(_FORM.match, rows)) or _has_code(rows)
+
+
+def _has_code(rows: Sequence[str]) -> bool:
+    """Whether a block below an empty line is indented like code, deeper than where the text begins."""
+    depth = len(rows[0]) - len(rows[0].lstrip()) if rows else 0
+    deep = " " * (depth + 4)
+    return any(not above.strip() and row.strip() and row.startswith(deep) for above, row in pairwise(rows))
 
 
 def _heading_rows(lines: Sequence[str], first: int) -> set[int]:

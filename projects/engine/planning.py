@@ -11,7 +11,6 @@ from django.conf import settings
 
 from agents.context.files import outline
 from agents.context.knowledge import knowledge_of
-from agents.context.retrieval import shortened
 from agents.engine.planner_context import PlanContext
 from agents.engine.planner_graph import PlanState, build_plan_graph
 from agents.events.lifecycle import PlanSampled
@@ -33,7 +32,7 @@ from projects.services.planning.overtaken import open_build
 from projects.services.planning.plan_rules import examine
 
 MOST_STEPS = 50
-README_CHARS = 1_500  # of its beginning and end
+README_CHARS = 600  # what the project is
 MOST_BACKGROUND = 200  # requirements that are not to be planned, one line each
 
 
@@ -126,7 +125,7 @@ def _code(project: Project, about: str) -> dict[str, Any]:
     repository = repository_of(project)
     commit = repository.base_head()
     code, readme = outline(repository, commit, about), repository.read(commit, "README.md") or ""
-    begins = provenance.label(shortened(readme, README_CHARS), provenance.Source.REPOSITORY, "path=README.md")
+    begins = provenance.label(readme[:README_CHARS], provenance.Source.REPOSITORY, "path=README.md")
     code = provenance.joined([code, begins]) if code else ""
     return {"code": code, "repository": repository, "commit": commit}
 

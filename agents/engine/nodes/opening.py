@@ -15,7 +15,7 @@ from agents.engine.contracts import TaskContext
 from agents.engine.nodes.common import is_long, lessons_text, one_line, system_turn, task_facts
 from agents.engine.nodes.libraries import OFFERED_TOKENS, offered
 from agents.engine.nodes.missing import may_ask
-from agents.engine.nodes.removals import base_files, removable, tests_folder, tests_of
+from agents.engine.nodes.removals import base_files, removable, tests_folder, tests_of, told_paths
 from agents.engine.state import TaskState
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message
@@ -57,7 +57,16 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     )
     tests = [] if is_coder else [path for path in nearest if path not in state["candidate"]["tests"]]
     asked = [state["sub_task"]["path"]] if state.get("sub_task") else []
-    wanted = Wanted((*files, *asked, *_readme(state, ctx)), tuple(tests), about, task.get("passages", ""), left)
+    wanted = Wanted(
+        own=(*files, *asked, *_readme(state, ctx)),
+        tests=tuple(tests),
+        about=f"{task['title']}\n{task.get('description', '')}",
+        wishes=f"{task.get('expects', '')}\n{wishes_of(task)}",
+        examples=task.get("passages", ""),
+        tokens=left,
+        told=tuple(told_paths(ctx)),
+        calls=is_coder,
+    )
     shown = existing_files(ctx.repository, state["base"], wanted, ctx.knowledge.meaning)
     existing = [shown.text]
     if is_coder:
@@ -77,9 +86,13 @@ def _note(task: Mapping[str, Any]) -> Material:
 
 def about_of(task: Mapping[str, Any]) -> str:
     """The task in words, for finding code that fits it."""
-    wanted = "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
     rest = (task.get(name, "") for name in ("description", "expects"))
-    return "\n".join([task["title"], *rest, wanted])
+    return "\n".join([task["title"], *rest, wishes_of(task)])
+
+
+def wishes_of(task: Mapping[str, Any]) -> str:
+    """The texts of the requirements that a task serves."""
+    return "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
 
 
 def _failing(ctx: TaskContext, paths: Collection[str], about: str) -> Material:

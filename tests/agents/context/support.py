@@ -83,7 +83,9 @@ def existing_files(
     beside: Sequence[str] = (),
     examples: str = "",
     tokens: int = files.STEP_TOKENS,
+    wishes: str = "",
+    told: Sequence[str] = (),
 ) -> files.Shown:
     """What a task with these files, and in these words, is shown."""
-    wanted = files.Wanted(tuple(own), tuple(beside), about, examples, tokens)
+    wanted = files.Wanted(tuple(own), tuple(beside), about, examples, tokens, wishes, tuple(told))
     return files.existing_files(repository, sha, wanted, meaning)

@@ -30,6 +30,24 @@ def test_english_is_no_name() -> None:
     assert code_words("pay() and `rounded`, a Till, sum_up") == {"pay", "rounded", "Till", "sum_up"}
 
 
+def test_of_a_class_whose_methods_are_named_the_others_are_not_meant() -> None:
+    close = chunk("Till.close", "def close(self):\n    pass")
+    assert named("`pay` of Till rounds wrongly", [*ALL, close]) == [PAY]
+    assert named("Till rounds wrongly", [*ALL, close]) == [PAY, close]
+
+
+def test_how_a_class_begins_belongs_to_its_methods() -> None:
+    begins = chunk("Till.__init__", "def __init__(self):\n    self.sum = 0")
+    assert around([PAY], [*ALL, begins]) == [begins, ROUNDED, SELL]
+
+
+def test_a_method_of_a_text_is_no_function_of_another_module() -> None:
+    strip, uses = chunk("strip", "def strip(x):\n    return x", "tools.py"), chunk("use", "def use(x):\n    x.strip()")
+    assert around([uses], [strip, uses]) == []
+    by_module = chunk("use", "def use(x):\n    tools.strip(x)")
+    assert around([by_module], [strip, by_module]) == [strip]
+
+
 def test_what_is_called_comes_before_what_calls() -> None:
     assert around([PAY], ALL) == [ROUNDED, SELL]
     assert around([OTHER], ALL) == []
@@ -158,3 +176,69 @@ def test_a_variable_that_is_called_like_a_module_imports_nothing(tmp_path) -> No
     shown = existing_files(repository, sha, ["shop/basket.py"], "`each` is slow").text
     assert "shop/func.py" not in shown.partition("Also there:")[0]
     assert "shop/money.py" in shown.partition("Also there:")[0]
+
+
+def function(name: str, body: str = "pass", fill: int = 900) -> str:
+    return f"def {name}(x):\n    {body}\n    # {'y' * fill}\n\n\n"
+
+
+def shown_of(tmp_path, code: str, about: str, **more: object) -> str:
+    repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": code + "".join(map(function, FILL))})
+    shown = existing_files(repository, sha, ["shop/long.py"], about, **more).text
+    return shown.partition("```path=shop/long.py")[2].partition("```\n")[0]
+
+
+FILL = [f"other_{number}" for number in range(32)]
+
+
+def test_what_a_method_calls_is_shown_before_the_rest_of_its_class(tmp_path) -> None:
+    methods = [f"    def method_{n}(self):\n        return {n}  # {'y' * 900}\n\n" for n in range(18)]
+    draw = "    def draw(self):\n        return self._width()\n\n    def _width(self):\n        return 'the width'\n\n"
+    text = shown_of(tmp_path, "class Table:\n" + "".join(methods) + draw + "\n", "`draw` of Table forgets a row")
+    assert "return 'the width'" in text
+    assert "return 17" not in text
+
+
+def test_what_only_the_requirement_names_brings_nothing_that_it_calls(tmp_path) -> None:
+    code = function("convert") + function("parse", "return inner(x)") + function("inner", "return 'far'")
+    text = shown_of(tmp_path, code, "Mend `convert`.", wishes='parse("x") gives the same')
+    assert "return inner(x)" in text
+    assert "return 'far'" not in text
+    assert "return 'far'" in shown_of(tmp_path / "2", code, "Mend it.", wishes='parse("x") gives the same')
+
+
+def test_values_that_nothing_shown_mentions_are_named_alone(tmp_path) -> None:
+    values = "RATES = {\n    'a': 1,\n}\nLIMITS = {\n    'b': 2,\n}\n__all__ = ['convert']\n\n\n"
+    code = values + function("convert", "return RATES[x]")
+    text = shown_of(tmp_path, code, "Mend `convert`.")
+    assert "'a': 1" in text
+    assert "'b': 2" not in text
+    assert "… not shown: LIMITS …" in text
+    assert "__all__ = ['convert']" in text
+    assert "'b': 2" in shown_of(tmp_path / "2", code, "Mend `convert` and LIMITS.")
+
+
+def test_a_long_text_at_the_top_and_a_licence_at_the_end_are_left_out_of_a_long_file(tmp_path) -> None:
+    top = '"""Converts things.\n\n' + "A long story.\n" * 60 + '"""\n\nimport os\n\n\n'
+    end = "\n\n# Copyright (c) Somebody\n# Permission is granted\n# to anybody.\n"
+    repository, sha = repository_of(
+        tmp_path, {"shop/long.py": top + function("convert") + "".join(map(function, FILL)) + end}
+    )
+    text = existing_files(repository, sha, ["shop/long.py"], "Mend `convert`.").text
+    assert "Converts things." in text
+    assert "A long story." not in text
+    assert "import os" in text
+    assert "Permission is granted" not in text
+
+
+def test_a_stub_is_not_shown_beside_its_module(tmp_path) -> None:
+    files = SHOP | {"shop/long.py": "".join(map(function, FILL)), "shop/long.pyi": "def other_3(x: int) -> int: ...\n"}
+    repository, sha = repository_of(tmp_path, files)
+    assert "x: int" not in existing_files(repository, sha, ["shop/long.py"], "Mend `other_3`.").text
+
+
+def test_tests_beside_the_code_are_shown_as_tests_where_the_runner_is_told_of_them(tmp_path) -> None:
+    rows = "".join(f"def test_{n}():\n    assert '{'y' * 900}'\n\n\n" for n in range(20))
+    repository, sha = repository_of(tmp_path, SHOP | {"tests.py": rows})
+    text = existing_files(repository, sha, ["tests.py"], "Test the basket", told=["tests.py"]).text
+    assert len(text) < len(rows) / 3

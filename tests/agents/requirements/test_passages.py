@@ -147,3 +147,62 @@ def test_a_demand_that_an_example_follows_is_a_requirement_and_shown_with_the_ex
     assert first.text.startswith("The function `ago` shall take a unit:")
     assert example in passages_text(text.splitlines(), [(first.lines, first.passages)])
     assert second.text == "It must be fast."
+
+
+MAIL = """Hi,
+
+could you add a footer to our tables? A table must draw its footer last. With
+
+    table.footer([13])
+
+it prints
+
+    +----+
+    | 12 |
+    +====+
+    | 13 |
+    +----+
+
+The footer must count for the widths of columns.
+
+Thanks, Ida
+"""
+
+
+def test_a_text_without_sections_has_its_examples_as_passages() -> None:
+    spans = [r.passages for r in extract(MAIL).requirements]
+    assert spans
+    assert all(any(a <= 5 and b >= 13 for a, b in found) for found in spans), "code and what it prints are one example"
+
+
+SECTIONS = """# Times
+
+## Durations
+- `fmt(s)` shows seconds as words.
+
+| seconds | text |
+|---|---|
+| 61 | 1m 1s |
+
+## Stopwatch
+- A stopwatch shall count laps.
+- A lap ends with `lap()`.
+
+## Example
+```
+watch = Stopwatch()
+```
+"""
+
+
+def test_a_table_of_another_subject_is_no_passage_and_an_example_for_all_sections_is_one() -> None:
+    passages = {r.text: r.passages for r in extract(SECTIONS).requirements}
+    laps = next(found for text, found in passages.items() if "count laps" in text)
+    assert not any(a <= 6 <= b for a, b in laps)
+    assert any(a <= 15 <= b for a, b in laps)
+
+
+def test_lines_of_a_requirement_with_indented_code_are_shown_in_their_form() -> None:
+    lines = ["- `report()` gives:", "", "      load: 1.5s", "      total: 3s", ""]
+    assert "      load: 1.5s\n      total: 3s" in passages_text(lines, [((1, 4), [])])
+    assert passages_text(["- It lists", "  all notes."], [((1, 2), [])]) == ""

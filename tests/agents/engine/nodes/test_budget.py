@@ -63,7 +63,9 @@ def test_what_remains_when_the_room_is_short_is_the_most_useful(prompts: dict[st
         told = prompts[step][1]
         assert "- R40 (FR-40): Case 40 of `add`" in told
         assert ">>> add(1, 1)\n2\n" in told
-        assert SHORT in told
+        assert "def add(a, b):\n    return half(a) - b" in told
+    assert SHORT in prompts["code"][1], "what it calls, for who changes it"
+    assert SHORT not in prompts["tests"][1]
     assert "test_old_" in prompts["tests"][1]
     assert "test_old_" not in prompts["code"][1], "what stands there passes already"
     assert "def test_sum_199():" in prompts["code"][1]
