@@ -21,6 +21,7 @@ _BEGINS = ("__init__", "constructor")  # the methods in which a class says what 
 _IS_CLASS = re.compile(r"\s*(?:export\s+|default\s+|abstract\s+|@.*\n\s*)*class\b")
 _METHOD = re.compile(r"^\s+(?:async\s+)?(?:def\s+(\w+)|(\w+)\s*\([^)]*\)\s*\{)", re.MULTILINE)
 _BASES = re.compile(r"\bclass\s+\w+(?:\s*\(([^)]*)\)|\s+extends\s+([\w.]+))")
+_PATH = re.compile(r"[\w.-]*/[\w./-]*|\b[\w-]+\.(?:pyi?|[cm]?[jt]sx?|md|rst|txt|toml|json|ya?ml)\b")
 _WORD = re.compile(r"[A-Za-z_]\w+")
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
 _CALL = re.compile(r"(?:(\w*)(\.))?\b([A-Za-z_]\w+)\(")  # what stands before the dot, and the name
@@ -87,6 +88,7 @@ def _fits(one: Chunk, call: tuple[str, str, str]) -> bool:
 
 def code_words(about: str) -> set[str]:
     """The words that `about` writes as names, not as English: called, quoted, or spelt as names are."""
+    about = _PATH.sub(" ", about)  # `shop/__init__.py` names no `__init__`
     spelt = {word for word in set(_WORD.findall(about)) if not word.islower() or "_" in word}
     quoted = {word for span in _QUOTED.findall(about) for word in _WORD.findall(span)}
     return spelt | quoted | set(_CALLED.findall(about))

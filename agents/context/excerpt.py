@@ -15,6 +15,7 @@ LONG_TEXT = 400  # characters of a text at the top of a file, behind its first l
 LISTED = 24  # names of definitions that follow on each other and are not shown
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_MAIN = re.compile(r"^if __name__ ==[^\n]*\n(?P<rest>(?:[ \t]+[^\n]*\n?|\n)+)\Z", re.MULTILINE)
 _TOP_TEXT = re.compile(
     r"\s*(?:#[^\n]*\n|\s)*[rRuU]?(\"{3}|'{3}|/\*+)\s*[^\n]*(?P<rest>\n.*?)(?:\"{3}|'{3}|\*/)", re.DOTALL
 )
@@ -60,13 +61,19 @@ def excerpt(
     unused = [
         Piece(one.name, one.line, one.end, "", {})
         for one in symbols.definitions
-        if one.kind == "value" and one.name not in said and not one.name.startswith("__")
+        if one.kind == "value"
+        and one.name not in said
+        and not one.name.startswith("__")
+        and not lines[one.line - 1].startswith((" ", "\t"))
     ]
     return _brief(without_licence_below(_drawn(text, [*pieces, *unused], classes, shown)))
 
 
 def _brief(text: str) -> str:
-    """The text with only the first line of a long one in quotes at its top."""
+    """The text with only the first line of a long one in quotes at its top, and of a long program at its end."""
+    found = _MAIN.search(text)
+    if found is not None and len(found["rest"]) >= LONG_TEXT:
+        text = f"{text[: found.start('rest')]}    … not shown …\n"
     found = _TOP_TEXT.match(text)
     if found is None or len(found["rest"]) < LONG_TEXT:
         return text

@@ -11,7 +11,7 @@ _TOP = re.compile(
     r"(?:[ \t]*\r?\n)*)",
     re.DOTALL,
 )
-_END = re.compile(r"(?:\n[ \t]*(?:#|//)[^\n]*)+\s*\Z")
+_END = re.compile(r"(?:\n[ \t]*(?:(?:#|//)[^\n]*)?)+\Z")
 _LICENCE = re.compile(r"\bcopyright\b|\blicen[cs]|SPDX-", re.IGNORECASE)
 
 

@@ -48,6 +48,12 @@ def test_a_method_of_a_text_is_no_function_of_another_module() -> None:
     assert around([by_module], [strip, by_module]) == [strip]
 
 
+def test_a_path_names_no_code() -> None:
+    begins = chunk("Till.__init__", "def __init__(self):\n    self.sum = 0", "shop/__init__.py")
+    assert named("`pay` in shop/__init__.py", [begins, PAY]) == [PAY]
+    assert code_words("see Till in shop/Till.py and README.md") == {"Till"}
+
+
 def test_what_is_called_comes_before_what_calls() -> None:
     assert around([PAY], ALL) == [ROUNDED, SELL]
     assert around([OTHER], ALL) == []
@@ -220,7 +226,7 @@ def test_values_that_nothing_shown_mentions_are_named_alone(tmp_path) -> None:
 
 def test_a_long_text_at_the_top_and_a_licence_at_the_end_are_left_out_of_a_long_file(tmp_path) -> None:
     top = '"""Converts things.\n\n' + "A long story.\n" * 60 + '"""\n\nimport os\n\n\n'
-    end = "\n\n# Copyright (c) Somebody\n# Permission is granted\n# to anybody.\n"
+    end = "\n\n# Copyright (c) Somebody\n# Permission is granted\n# to anybody.\n\n# vim: tw=75\n"
     repository, sha = repository_of(
         tmp_path, {"shop/long.py": top + function("convert") + "".join(map(function, FILL)) + end}
     )
@@ -229,6 +235,16 @@ def test_a_long_text_at_the_top_and_a_licence_at_the_end_are_left_out_of_a_long_
     assert "A long story." not in text
     assert "import os" in text
     assert "Permission is granted" not in text
+
+
+def test_a_program_at_the_end_is_cut_and_a_value_in_a_branch_stays(tmp_path) -> None:
+    code = "try:\n    import fast as quick\nexcept ImportError:\n    quick = None\n\n\n" + function("convert")
+    end = "if __name__ == '__main__':\n" + "    print(convert(1))\n" * 40
+    repository, sha = repository_of(tmp_path, {"shop/long.py": code + "".join(map(function, FILL)) + end})
+    text = existing_files(repository, sha, ["shop/long.py"], "Mend `convert`.").text
+    assert "    quick = None" in text
+    assert "if __name__ == '__main__':\n    … not shown …" in text
+    assert "print(convert(1))" not in text
 
 
 def test_a_stub_is_not_shown_beside_its_module(tmp_path) -> None:
