@@ -22,7 +22,7 @@ _QUESTION = re.compile(r"(?:^|(?<=[.!:;\n]))\s*([^.!:;\n?]{8,180}\?)")
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedTest:
     """One failing test; `given` and `expected` are "" where the runner names no two values."""
 
     test: str
@@ -46,20 +46,20 @@ class Failure:
         return f"{self.name} fails: {first}" if first else f"{self.name} fails"
 
 
-def failures_of(attempt: Attempt | None) -> list[Failure]:
+def failures_of(attempt: Attempt | None) -> list[FailedTest]:
     """The failing tests of a try."""
     rows = attempt.tests.get("failures") if attempt and isinstance(attempt.tests, dict) else []
     return [_failure(row) for row in text.listed(rows) if isinstance(row, dict)]
 
 
-def _failure(row: dict[str, Any]) -> Failure:
+def _failure(row: dict[str, Any]) -> FailedTest:
     message, trace = text.plain(row.get("message", ""), 6_000), text.plain(row.get("traceback", ""), 6_000)
     sides = next((found for shape in _SIDES if (found := shape.search(message))), None)
     given, expected = (text.one_line(sides[name], 400) for name in ("given", "expected")) if sides else ("", "")
     test = text.one_line(row.get("nodeid", ""), 300)
     place = _PLACE.search(trace)
     path = place["path"] if place else test.partition("::")[0]
-    return Failure(test, message, given, expected, path, _lines(path, trace, int(place["line"]) if place else 0))
+    return FailedTest(test, message, given, expected, path, _lines(path, trace, int(place["line"]) if place else 0))
 
 
 def _lines(path: str, trace: str, line: int) -> list[CodeLine]:
@@ -80,7 +80,7 @@ def _lines(path: str, trace: str, line: int) -> list[CodeLine]:
     return [CodeLine(first + place, html, is_hit) for place, ((_, is_hit), html) in enumerate(numbered)]
 
 
-def heading_of(task: Task, failures: list[Failure]) -> str:
+def heading_of(task: Task, failures: list[FailedTest]) -> str:
     """The question that a person has to answer if the agents put one, else what fails, else why it was given up."""
     first_line = task.escalation.strip().partition("\n")[0]
     if asked := _QUESTION.search(first_line):

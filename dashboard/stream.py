@@ -93,7 +93,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Found:
+class SeekResult:
     """An event that was looked for: its place among all of its kind, from 1; no `seq` when there is none that way."""
 
     seq: int | None
@@ -101,14 +101,14 @@ class Found:
     count: int
 
 
-def seek(run: Run, after: int, wanted: Filter, *, back: bool = False) -> Found:
+def seek(run: Run, after: int, wanted: Filter, *, back: bool = False) -> SeekResult:
     """The nearest wanted event after (or before) an event, in the whole run."""
     seqs = list(
         wanted.apply(Event.objects.filter(run=run, seq__lte=run.last_seq)).order_by("seq").values_list("seq", flat=True)
     )
     at = bisect_left(seqs, after) - 1 if back else bisect_right(seqs, after)
     found = seqs[at] if 0 <= at < len(seqs) else None
-    return Found(found, at + 1 if found else 0, len(seqs))
+    return SeekResult(found, at + 1 if found else 0, len(seqs))
 
 
 @dataclass

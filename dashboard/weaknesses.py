@@ -27,7 +27,7 @@ class CodeLine:
 
 
 @dataclass
-class Weakness:
+class FindingGroup:
     """What one or more scanners report of one line under one CWE: it is decided once."""
 
     findings: list[Finding]
@@ -78,16 +78,16 @@ class Weakness:
         return one.state != Finding.State.FIXED and not findings.still_holds(one, timezone.now())
 
 
-def weaknesses_of(task: Task, *, with_code: bool = True) -> list[Weakness]:
+def weaknesses_of(task: Task, *, with_code: bool = True) -> list[FindingGroup]:
     """All of a task, what blocks first, fixed ones last."""
     rows = list(task.findings.select_related("decided_by", "seconded_by"))
     rows.sort(key=lambda one: SEVERITY.get(one.severity.upper(), 1))
-    groups: dict[tuple[object, ...], Weakness] = {}
+    groups: dict[tuple[object, ...], FindingGroup] = {}
     for row in rows:
         gone = row.state == Finding.State.FIXED
         # Without a CWE nothing says that two scanners mean the same.
         key = (row.path, row.line, row.cwe, gone) if row.cwe and row.line else (row.pk,)
-        groups.setdefault(key, Weakness([])).findings.append(row)
+        groups.setdefault(key, FindingGroup([])).findings.append(row)
     found = sorted(groups.values(), key=lambda one: (one.fixed, not one.blocks, one.lesser))
     if with_code:
         sides = sides_of(task)

@@ -14,7 +14,7 @@ from dashboard import access, dag, diffs, queue, text
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
-from dashboard.weaknesses import Weakness, weaknesses_of
+from dashboard.weaknesses import FindingGroup, weaknesses_of
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Blob, Event, Plan, Run
 from projects.services.audit.vocabulary import FileChanged, Thought
@@ -79,7 +79,7 @@ def _plan_of(approval: Approval) -> Plan | None:
     return approval.project.plans.filter(content_hash=approval.subject).first()
 
 
-def _weakness_of(approval: Approval) -> Weakness | None:
+def _weakness_of(approval: Approval) -> FindingGroup | None:
     """What a second person is asked about."""
     if approval.task is None or "finding" not in approval.payload:
         return None

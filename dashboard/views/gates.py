@@ -15,7 +15,7 @@ from dashboard.forms import DispositionForm
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.comments import change_of, review_of
-from dashboard.weaknesses import Weakness, tries_of, weaknesses_of
+from dashboard.weaknesses import FindingGroup, tries_of, weaknesses_of
 from projects.errors import BadInput
 from projects.models import Approval, Event, Finding, Task
 from projects.services.audit.vocabulary import GateJudged
@@ -63,7 +63,7 @@ def gate(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
     return show(request, "pages/gate.html", context)
 
 
-def _verdict(task: Task, found: list[Weakness]) -> dict[str, object]:
+def _verdict(task: Task, found: list[FindingGroup]) -> dict[str, object]:
     """The gate's answer in one sentence, with its rule."""
     event = Event.objects.filter(task=task, type=GateJudged.type).order_by("-seq").first()
     blocking = [one.first for one in found if one.blocks]
@@ -105,7 +105,7 @@ def dispose(request: AuthenticatedHttpRequest, finding: Finding) -> HttpResponse
     return redirect("gate", finding.task_id)
 
 
-def _decide(request: HttpRequest, one: Weakness) -> str:
+def _decide(request: HttpRequest, one: FindingGroup) -> str:
     """Record the form's decision about each open report of a weakness; returns what holds now."""
     user: Any = request.user
     prefix = f"f{one.first.pk}"

@@ -21,7 +21,7 @@ CODE = frozenset({".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs"})
 
 
 @dataclass(frozen=True)
-class Use:
+class PackageUse:
     """One line that names a package."""
 
     path: str
@@ -45,7 +45,7 @@ def lines_that_need(text: str, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(line.strip()[:200] for line in text.splitlines() if wanted.search(line)))[:MOST_LINES]
 
 
-def uses_of(project: Project, names: Sequence[str]) -> list[Use]:
+def uses_of(project: Project, names: Sequence[str]) -> list[PackageUse]:
     """Lines at the head of the project's base that import one of the packages or list it; none without code."""
     try:
         store, head = Store(git_dir_of(project)), repository_of(project).head()
@@ -54,13 +54,13 @@ def uses_of(project: Project, names: Sequence[str]) -> list[Use]:
         texts = store.contents([entries[path].hash for path in paths[:MOST_FILES]])
     except (NotFound, GitError):
         return []
-    code, found = naming(names), list[Use]()
+    code, found = naming(names), list[PackageUse]()
     listed = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])", re.IGNORECASE)
     for path in paths[:MOST_FILES]:
         wanted = listed if PurePosixPath(path).name in LISTS else code
         text = texts.get(entries[path].hash, b"").decode("utf-8", "replace")
         rows = enumerate(text.splitlines(), 1)
-        found += [Use(path, number, row.strip()[:200]) for number, row in rows if wanted.search(row)]
+        found += [PackageUse(path, number, row.strip()[:200]) for number, row in rows if wanted.search(row)]
     return found[:MOST_LINES]
 
 
