@@ -1,7 +1,7 @@
 # One target per task; all are idempotent. Needs make and git; everything else is installed or named.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run demo doctor check test lint soak bench notices clean
+.PHONY: help install install-dev run demo doctor check test lint soak bench screenshots notices clean
 PY := .venv/bin/python
 
 help:            ## this list
@@ -42,6 +42,9 @@ soak: install-dev   ## kill git and its worker 150 times at random points of mer
 
 bench: install-dev  ## measure, and print the figures with their meaning
 	@bash scripts/bench.sh
+
+screenshots: install-dev  ## take the pictures of the README from a running demo; needs Chromium
+	@.venv/bin/python scripts/screenshots.py
 
 notices: install ## write THIRD_PARTY_NOTICES: every package with its licence and its texts
 	@.venv/bin/python scripts/licences.py notices THIRD_PARTY_NOTICES

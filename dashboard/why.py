@@ -90,7 +90,8 @@ def _over(run: Run, tasks: Sequence[Task]) -> Why:
         return Why(
             f"{left} of {len(tasks)} tasks {'is' if left == 1 else 'are'} left out", f"{merged} merged", run.finished_at
         )
-    return Why("Finished", f"All {merged} tasks are merged; nothing here waits for anybody.", run.finished_at)
+    all_of_them = f"all {merged} tasks are merged" if merged > 1 else "its task is merged"
+    return Why("Finished", f"{all_of_them}; nothing here waits for anybody.", run.finished_at)
 
 
 def _stuck(run: Run, stuck: list[Task], pending: list[Approval], work: str) -> Why:
