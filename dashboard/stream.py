@@ -246,7 +246,8 @@ def frame(
         heights = [
             [n, *height] for n, height in enumerate(lines.heights(run)) if chunk_of(after + 1) <= n < to // CHUNK
         ]
-        return {**base, "to": to, "skip": True, "heights": heights, "stale": Stale.RUN}
+        skipped = Filter(preset="errors").apply(Event.objects.filter(run=run, seq__gt=after, seq__lte=to)).count()
+        return {**base, "to": to, "skip": True, "heights": heights, "stale": Stale.RUN, "errors": skipped}
     to = min(after + FRAME, head)
     span = list(events_of(run).filter(seq__gt=after, seq__lte=to))
     if not span:
@@ -265,4 +266,5 @@ def frame(
         "ui": _touched(run, span, totals=totals),
         "stale": Stale.NOTHING if totals else _made_stale(span),
         "say": _announced(span),
+        "errors": sum(row.type in types_in("errors") or row.outcome == "fail" for row in span),
     }

@@ -147,6 +147,7 @@ function take(/** @type {any} */ f) {
   if (f.last > total) { total = f.last; document.dispatchEvent(new CustomEvent('run:head', { detail: total })); }
   if (held) return;
   for (const t of f.tok || []) delta(t);
+  if (f.to === undefined) panels(f.ui); // what the run as a whole is at: it comes by itself, at most twice a second
   if (f.to === undefined || f.to <= last) return;
   if (f.from > last + 1) { waiting.push(f); fill(f.from - 1); return; }
   // A frame must hold each row it speaks of, once and in order; else they are fetched again.
@@ -180,6 +181,11 @@ function place(/** @type {any} */ f) {
     if (!following) unseen += all ? f.to - before : f.n || 0;
   }
   last = f.to;
+  if (f.errors) {
+    const told = el('error-count');
+    told.dataset.count = String(Number(told.dataset.count) + f.errors);
+    told.textContent = count(Number(told.dataset.count));
+  }
   panels(f.ui);
   for (const s of f.say || []) say(s);
   trim();

@@ -15,6 +15,7 @@ from tests.dashboard.hostile import MARK, STRINGS
 from tests.e2e.server import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+HEAD = ("run-status", "run-why", "tasks-h")  # what says of the run as a whole how it is
 SEQS = "() => [...document.querySelectorAll('#stream .ev')].map(e => Number(e.dataset.seq))"
 
 
@@ -133,7 +134,7 @@ def test_words_appear_while_they_are_written(site: Site, story: dict[str, Any], 
     expect(page.locator("#lanes [data-lane=coder]")).to_have_count(0)
 
 
-def test_a_task_moves_in_list_and_graph_without_the_cards_moving(
+def test_a_task_moves_in_list_graph_and_head_without_the_cards_moving(
     site: Site, story: dict[str, Any], window: Callable[..., Any]
 ) -> None:
     page = window(f"/runs/{story['run']}")
@@ -141,12 +142,26 @@ def test_a_task_moves_in_list_and_graph_without_the_cards_moving(
     place = "n => { const b = n.querySelector('.t').getBoundingClientRect(); return [b.x, b.y]; }"
     before = card.evaluate(place)
     number = int(str(card.get_attribute("data-task")))
+    for panel in HEAD:
+        page.evaluate(f"document.getElementById('{panel}').dataset.old = 'yes'")
     site.do("move", task=number, to="merged")
+    for panel in HEAD:
+        expect(page.locator(f"#{panel}")).not_to_have_attribute("data-old", "yes", timeout=60_000)
     expect(page.locator(f"#t{number}")).to_have_attribute("data-word", "merged")
     expect(card).to_have_class("node s-merged tone-ok")
     expect(card).to_have_attribute("aria-label", "T-03 Write part T-03, merged, needs T-01")
     expect(page.locator('.graph .edge[data-from="T-03"]')).to_have_class("edge done")
     assert card.evaluate(place) == before
+
+
+def test_an_error_that_arrives_counts_among_those_to_go_to(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window(f"/runs/{story['run']}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    before = int(str(page.locator("#error-count").get_attribute("data-count")))
+    site.do("emit", run=story["run"], count=3, type="error", text="it broke")
+    expect(page.locator("#error-count")).to_have_text(f"{before + 3}", timeout=60_000)
 
 
 def test_hostile_rows_do_nothing(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
