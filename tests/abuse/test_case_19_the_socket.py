@@ -17,7 +17,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.routing import URLRouter
 
-from dashboard import consumers, gatekeeper
+from dashboard import consumers, feeds, gatekeeper
 from dashboard.consumers import RunConsumer
 from dashboard.routing import websocket_urlpatterns
 from projects.models import BrowserSession, Run
@@ -281,14 +281,19 @@ def test_a_slow_reader_costs_a_bounded_amount(run: Run) -> None:
     """Rows wait in the database, words of a model are joined and cut: nothing piles up for a tab that does not read."""
     user = run.project.created_by
 
-    async def scene() -> int:
-        consumer = RunConsumer()
-        consumer.deltas, consumer.wake = {}, asyncio.Event()
+    async def scene() -> tuple[int, int]:
+        feed, consumer = feeds.Feed(run.pk), RunConsumer()
+        consumer.texts, consumer.wake = [], asyncio.Event()
+        words = {"type": "run.delta", "lane": "coder", "id": "m", "text": "word " * 20}
         for number in range(5_000):
-            await consumer.run_delta({"lane": "coder", "id": "m", "offset": number, "text": "word " * 20})
-        return sum(len(json.dumps(delta)) for delta in consumer.deltas.values())
+            feed._take({**words, "offset": number})
+            consumer.ring(f"message {number}")
+        feed.close()
+        return sum(len(json.dumps(one)) for one in feed._words.values()), len(consumer.texts)
 
-    assert play(scene) < 15_000
+    size, messages = play(scene)
+    assert size < 15_000
+    assert messages == RunConsumer.most_texts
     assert user.is_active
 
 
