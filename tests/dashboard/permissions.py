@@ -232,7 +232,7 @@ TABLE: list[Row] = [
     _do("run-control", RUNNERS, "run", "stop"),
     _do("run-say", RUNNERS, "run", text="hello"),
     _see("run-tokens", "run"),
-    _see("call", "run", "29"),
+    _see("call", "run", "34"),
     _see("task-tokens", "stuck"),
     _see("task", "stuck"),
     _see("task-best", "stuck"),
