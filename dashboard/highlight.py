@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from html import escape
 
 from django.utils.safestring import SafeString, mark_safe
-from pygments.lexers import get_lexer_for_filename
+from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Comment, Generic, Keyword, Name, Number, String, _TokenType
 from pygments.util import ClassNotFound
 
@@ -29,6 +30,7 @@ CLASSES = (
     (Generic.Error, "te"),
     (Name.Exception, "te"),
 )
+TRACE = "a trace"  # in place of the name of a file
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -65,14 +67,15 @@ def lines(name: str, text: str) -> list[SafeString]:
 def output(text: str, limit: int) -> SafeString:
     """What a program printed: tracebacks with their colours, long lines cut."""
     shown = plain(text, limit)
-    name = "output.pytb" if _TRACEBACK in shown else "output.txt"
+    name = TRACE if _TRACEBACK in shown else "output.txt"
     return mark_safe("\n".join(lines(name, f"{shown}\n")))  # noqa: S308  every line was escaped
 
 
 def _tokens(name: str, text: str) -> list[tuple[str, str]]:
     """Words and their classes; together they are the text."""
     try:
-        lexer = get_lexer_for_filename(name, stripnl=False, ensurenl=False) if len(text) <= MOST else None
+        by_name = partial(get_lexer_by_name, "pytb") if name == TRACE else partial(get_lexer_for_filename, name)
+        lexer = by_name(stripnl=False, ensurenl=False) if len(text) <= MOST else None
     except ClassNotFound:
         lexer = None
     if lexer is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from agents.languages.registry import language_of
 from agents.workspace.git import GitError
 from agents.workspace.store import Store
 from projects.engine.paths import repository_of
@@ -17,7 +18,6 @@ from projects.services.work.approval_requests import stored_subject
 
 MOST_FILES, MOST_BYTES, MOST_LINES = 600, 100_000, 12
 LISTS = frozenset({"package.json", "pyproject.toml", "setup.cfg", "requirements.txt", "requirements-dev.txt"})
-CODE = frozenset({".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs"})
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def uses_of(project: Project, names: Sequence[str]) -> list[PackageUse]:
 
 def _is_read(path: str) -> bool:
     plain = PurePosixPath(path)
-    return plain.suffix in CODE or plain.name in LISTS
+    return language_of(path) is not None or plain.name in LISTS
 
 
 def tasks_naming(project: Project, names: Sequence[str], but: Task | None = None) -> list[Task]:
