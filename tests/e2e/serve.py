@@ -170,17 +170,18 @@ def do_drafts() -> dict[str, Any]:
 
 
 def do_finish(whole: bool = False) -> dict[str, Any]:
-    """End the build of the story."""
+    """A project of its own whose build has ended: the others' builds go on."""
     from projects.engine.paths import repository_of
     from projects.models import Project
-    from tests.dashboard.story import finish
+    from tests.dashboard.story import CODE, add_code, finish, tell
 
-    story = KEPT[0]
+    story = tell(KEPT[0].owner, "Finished")
+    add_code(story, CODE)
     repository, branch = repository_of(story.project), f"aiswe/run-{story.run.pk}"
-    if not repository.has_branch(branch):  # with code, it may be there already
+    if not repository.has_branch(branch):
         repository.branch(branch, story.done.commit)
     Project.objects.filter(pk=story.project.pk).update(push_remote="ssh://git@git.example.org/todo/api.git")
-    return {"run": finish(KEPT[0], whole=whole).pk}
+    return {"run": finish(story, whole=whole).pk, "project": story.project.pk}
 
 
 def do_keeping() -> dict[str, Any]:

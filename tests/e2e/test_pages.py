@@ -403,11 +403,10 @@ def test_the_palette_opens_a_task_from_any_page_without_a_mouse(
 def test_drafts_and_the_trace_of_a_finished_build_are_accessible_and_fit_a_phone(
     site: Site, story: dict[str, Any], code: dict[str, Any], window: Callable[..., Any]
 ) -> None:
-    made = site.do("drafts")
-    site.do("finish", whole=True)
+    made, finished = site.do("drafts"), site.do("finish", whole=True)
     paths = ("/plans/{busy}/draft", "/plans/{stale}/draft", "/p/{project}/plan")
     for theme in ("light", "dark"):
-        for path in (*(path.format(**made) for path in paths), f"/p/{story['project']}/trace"):
+        for path in (*(path.format(**made) for path in paths), f"/p/{finished['project']}/trace"):
             page = window(path, theme=theme)
             assert complaints_of(page) == [], path
             page.set_viewport_size({"width": 390, "height": 800})
