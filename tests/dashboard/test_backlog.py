@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 
 from dashboard import night
 from projects.models import BacklogHours, Project
@@ -20,7 +21,9 @@ DAY = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def project(client: Client) -> Project:
+def project(client: Client, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project at noon: what "gets done today" depends on how much of the day is left."""
+    monkeypatch.setattr(timezone, "now", lambda: DAY)
     made = make_project("Clinic")
     client.force_login(made.created_by)
     return made
