@@ -166,7 +166,7 @@ def _decided(request: AuthenticatedHttpRequest, plan: Plan, found: PlanEdits | N
         except StaleVersion as refusal:
             messages.warning(request, str(refusal))
     elif found is None:
-        raise BadInput("There is no draft: it was saved or dropped.")
+        raise BadInput(plan_drafts.GONE)
     elif verb == "back":
         plan_drafts.take_back(found, by=by)
     elif verb == "drop":

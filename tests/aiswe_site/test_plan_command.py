@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aiswe_site.cli.app import run
-from projects.models import Plan, Project
+from projects.models import Plan, Project, SiteEvent
 from tests.aiswe_site.answers import refused, said
 from tests.factories import make_document, make_plan, make_project, make_user, plan_content
 from tests.projects.jobs_driver import write_scenario
@@ -128,12 +128,16 @@ def test_editing_a_plan_makes_a_version(tmp_path: Path, capsys: pytest.CaptureFi
     assert "The plan has changed" in refused(capsys, "plan", "edit", str(plan.pk), str(file), code=1)
 
 
-def test_a_plan_that_is_not_valid_is_kept_with_its_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_that_is_not_valid_is_refused_as_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = make_plan(approved=False)
     make_user("root", superuser=True)
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(plan_content({"T-01": ["T-02"], "T-02": ["T-01"]})))
-    assert said(capsys, "plan", "edit", str(plan.pk), str(file), code=1)["status"] == "invalid"
+    words = refused(capsys, "plan", "edit", str(plan.pk), str(file), code=1)
+    assert "T-01 → T-02 → T-01" in words
+    assert str(file) in words
+    assert Plan.objects.count() == 1
+    assert SiteEvent.objects.filter(action="plan.refused").count() == 1
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"tasks": 3}', '{"content": []}'])

@@ -12,7 +12,7 @@ from django.urls import reverse
 from aiswe_site.cli.app import run as aiswe
 from projects.engine.priority import longest_first
 from projects.errors import BadInput
-from projects.models import Plan, Run, Task
+from projects.models import Plan, Run, SiteEvent, Task
 from projects.services.planning import documents, plans
 from projects.services.work import runs, tasks
 from tests.factories import PRD, make_document, make_plan, make_project, make_run, owner_of, plan_content
@@ -70,17 +70,14 @@ def test_a_plan_that_is_none_is_refused_without_a_traceback(tmp_path, capsys, te
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [name for name in SPOILT if name != "half a pair"])  # an edit's characters are cleaned
-def test_an_edit_like_that_is_kept_with_its_problems_and_cannot_be_approved(name):
+def test_an_edit_like_that_is_refused_in_words_and_nothing_but_the_refusal_is_kept(name):
     content, words = SPOILT[name]
     plan = make_plan(approved=False)
-    by = owner_of(plan.project)
-    edited = plans.edit_plan(plan, content=content, by=by, base_hash=plan.content_hash)
-    assert edited.status == Plan.Status.INVALID
-    assert any(words in problem["message"] for problem in edited.problems)
-    with pytest.raises(BadInput, match="not valid"):
-        plans.approve_plan(edited, content_hash=edited.content_hash, by=by)
-    mended = plans.edit_plan(edited, content=plan_content({"T-01": []}), by=by, base_hash=edited.content_hash)
-    assert mended.status == Plan.Status.PROPOSED  # nothing is lost: a person goes on from it
+    with pytest.raises(BadInput) as refusal:
+        plans.edit_plan(plan, content=content, by=owner_of(plan.project), base_hash=plan.content_hash)
+    assert words in str(refusal.value)
+    assert [row.pk for row in Plan.objects.all()] == [plan.pk]
+    assert words in SiteEvent.objects.get(action="plan.refused").detail["why"]
 
 
 @pytest.mark.django_db(transaction=True)

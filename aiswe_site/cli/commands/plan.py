@@ -158,13 +158,14 @@ def approve(plan: Plan, digest: str | None, user: str) -> None:
 @click.option("--comment", default="", metavar="TEXT", help="Why this version exists.")
 @django.as_option
 @output.json_option
-def edit(plan: Plan, file: Path | None, comment: str, user: str) -> int:
+def edit(plan: Plan, file: Path | None, comment: str, user: str) -> None:
     """Make a new version of plan PLAN from FILE (JSON or YAML, as `plan show --json` prints it), or in $EDITOR.
 
-    The version is validated and waits for approval; exit code 1 when it is not valid. Only the newest can be edited.
+    The version waits for approval. A plan that is not valid is refused, with exit code 1. Only the newest is edited.
     """
     if file is None and (output.wants_json() or not sys.stdin.isatty()):
         raise WrongUse("Without a terminal the plan comes from a file.", f"`aiswe plan edit {plan.pk} FILE`.")
+    from projects.errors import BadInput
     from projects.services.planning import plans
 
     by = django.acting_user(user)
@@ -174,19 +175,17 @@ def edit(plan: Plan, file: Path | None, comment: str, user: str) -> int:
     content = content.get("content", content)  # what `plan show --json` printed is taken too
     if not isinstance(content, dict) or not isinstance(content.get("tasks"), list):
         raise WrongUse(f"{file} has no list of tasks.", f"`aiswe plan show {plan.pk} --json` prints the shape.")
-    newer = plans.edit_plan(plan, content=content, by=by, comment=comment, base_hash=plan.content_hash)
-    valid = newer.status != newer.Status.INVALID
-
-    def people() -> None:
-        if newer.pk == plan.pk:
-            output.say(f"Nothing was changed: plan {plan.pk} (v{plan.version}) stays as it is.")
-            return
-        for problem in newer.problems:
-            output.say(f"{'✕' if problem['severity'] == 'error' else '!'} {problem['message']}")
-        output.say(f"Plan {newer.pk} (v{newer.version}) of {newer.project.name} was made from v{plan.version}.")
-        output.say(f"Next: aiswe plan {'approve' if valid else 'edit'} {newer.pk}")
-
-    return output.answer(_document(newer), people, ok=valid)
+    try:
+        newer = plans.edit_plan(plan, content=content, by=by, comment=comment, base_hash=plan.content_hash)
+    except BadInput as refusal:
+        raise CliError(str(refusal), f"`aiswe plan edit {plan.pk} {file or _kept(json.dumps(content))}`.") from None
+    made = f"Plan {newer.pk} (v{newer.version}) of {newer.project.name} was made from v{plan.version}."
+    words = "\n".join(
+        [*(f"! {one['message']}" for one in newer.problems), made, f"Next: aiswe plan approve {newer.pk}"]
+    )
+    if newer.pk == plan.pk:
+        words = f"Nothing was changed: plan {plan.pk} (v{plan.version}) stays as it is."
+    output.answer(_document(newer), words)
 
 
 @command.command()
@@ -262,10 +261,16 @@ def _typed(plan: Plan) -> Any:
     try:
         read = json.loads(text)
     except (ValueError, RecursionError) as error:
-        kept = Path(tempfile.mkstemp(prefix="aiswe-plan-", suffix=".json")[1])
-        kept.write_text(text, encoding="utf-8")
+        kept = _kept(text)
         return f"What you wrote is not JSON: {error}. It is kept in {kept}: `aiswe plan edit {plan.pk} {kept}`."
     return read if isinstance(read, dict) else "A plan is an object with a list of tasks."
+
+
+def _kept(text: str) -> Path:
+    """A file with what a person wrote."""
+    kept = Path(tempfile.mkstemp(prefix="aiswe-plan-", suffix=".json")[1])
+    kept.write_text(text, encoding="utf-8")
+    return kept
 
 
 def _document(plan: Plan) -> dict[str, Any]:

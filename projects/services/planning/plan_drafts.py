@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,6 @@ from projects.errors import BadInput, StaleVersion
 from projects.models import Event, Plan, PlanEdits, RequirementDocument, SiteEvent
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_json
-from projects.services.audit.events import emit
-from projects.services.audit.sitelog import note
 from projects.services.planning import plans
 from projects.services.planning.plan_edits import apply_edits
 from projects.services.planning.plan_rules import Examined, examine
@@ -23,7 +22,7 @@ from projects.services.work.locks import lock_project
 
 MOST_EDITS = 500
 MOST_REFUSALS = 20
-REFUSED = "plan.refused"
+GONE = "There is no draft: it was saved or dropped."
 
 
 @dataclass(frozen=True)
@@ -79,67 +78,69 @@ def add_edit(plan: Plan, edit: dict[str, Any], *, by: User) -> PlanEdits:
 
 def take_back(draft: PlanEdits, *, by: User) -> None:
     """Take the last edit back; without edits there is no draft."""
-    require(by, draft.document.project, "plan.edit")
-    draft.edits = draft.edits[:-1]
-    if draft.edits:
-        draft.save()
-    else:
-        draft.delete()
+    with _held(draft, by):
+        draft.edits = draft.edits[:-1]
+        if draft.edits:
+            draft.save()
+        else:
+            draft.delete()
 
 
 def drop_draft(draft: PlanEdits, *, by: User) -> None:
     """Forget the draft."""
-    require(by, draft.document.project, "plan.edit")
-    draft.delete()
+    with _held(draft, by):
+        draft.delete()
 
 
 def move_to_newest(draft: PlanEdits, *, by: User) -> Sequence[str]:
     """Put the edits on the newest version; returns why some no longer fit, and those are left out."""
-    require(by, draft.document.project, "plan.edit")
-    newest = plans.newest_plan(draft.document)
-    if newest is None:
-        raise BadInput("There is no plan to edit.")
     kept: list[Any] = []
     left: list[str] = []
-    for edit in draft.edits:
-        try:
-            apply_edits(newest.content, [*kept, edit])
-            kept.append(edit)
-        except BadInput as refusal:
-            left.append(str(refusal))
-    draft.base, draft.edits = newest, kept
-    draft.save()
+    with _held(draft, by):
+        newest = plans.newest_plan(draft.document)
+        if newest is None:
+            raise BadInput("There is no plan to edit.")
+        for edit in draft.edits:
+            try:
+                apply_edits(newest.content, [*kept, edit])
+                kept.append(edit)
+            except BadInput as refusal:
+                left.append(str(refusal))
+        draft.base, draft.edits = newest, kept
+        draft.save()
     return left
+
+
+@contextmanager
+def _held(draft: PlanEdits, by: User) -> Iterator[None]:
+    """The draft as it is now, which no other request changes. Raises NotAllowed, and BadInput when it is gone."""
+    require(by, draft.document.project, "plan.edit")
+    with transaction.atomic():
+        lock_project(draft.document.project_id)
+        if not PlanEdits.objects.filter(pk=draft.pk).exists():
+            raise BadInput(GONE)
+        draft.refresh_from_db()
+        yield
 
 
 def save_draft(draft: PlanEdits, *, by: User, seen: int, comment: str = "") -> Plan:
     """Store the edits as one new version, which waits for approval; `seen` is how many edits the person saw.
 
-    Raises BadInput for a plan that is not valid or says nothing new: no version is stored, and the refusal is on the
-    trail. Raises NotAllowed and StaleVersion.
+    Raises BadInput for a plan that is not valid or says nothing new: no version is stored. Raises NotAllowed and
+    StaleVersion.
     """
-    require(by, draft.document.project, "plan.edit")
-    if seen != len(draft.edits):
-        raise StaleVersion("The draft has changed since this page was opened. Review it first.")
-    try:
-        content, base = content_of(draft), draft.base
-        plan = store_valid(base, content, by=by, comment=comment)
-    except BadInput as refusal:
-        _refused(draft.base, str(refusal), by)
-        raise
+    with _held(draft, by):
+        if seen != len(draft.edits):
+            raise StaleVersion("The draft has changed since this page was opened. Review it first.")
+    plan = _changed(draft.base, content_of(draft), by=by, comment=comment)
     draft.delete()
     return plan
 
 
-def store_valid(base: Plan, content: dict[str, Any], *, by: User, comment: str) -> Plan:
-    """Store content as the version after `base`, the newest one. Raises BadInput if it is not valid or not new."""
-    with transaction.atomic():
-        lock_project(base.project_id)
-        if error := examine(content, base.document, order=True).first_error:
-            raise BadInput(error)
-        plan = plans.edit_plan(base, content=content, by=by, comment=comment, base_hash=base.content_hash)
-        if plan.pk == base.pk:
-            raise BadInput(f"It says what v{base.version} says; the order of tasks alone makes no version.")
+def _changed(base: Plan, content: dict[str, Any], *, by: User, comment: str) -> Plan:
+    plan = plans.edit_plan(base, content=content, by=by, comment=comment, base_hash=base.content_hash)
+    if plan.pk == base.pk:
+        raise BadInput(f"It says what v{base.version} says; the order of tasks alone makes no version.")
     return plan
 
 
@@ -149,11 +150,7 @@ def restore(plan: Plan, *, by: User) -> Plan:
     newest = plans.newest_plan(plan.document)
     if newest is None or newest.pk == plan.pk:
         raise BadInput(f"v{plan.version} is the newest version.")
-    try:
-        return store_valid(newest, plan.content, by=by, comment=f"Restored from v{plan.version}.")
-    except BadInput as refusal:
-        _refused(newest, f"v{plan.version} cannot be restored: {refusal}", by)
-        raise
+    return _changed(newest, plan.content, by=by, comment=f"Restored from v{plan.version}.")
 
 
 def edit_task(plan: Plan, edit: dict[str, Any], *, by: User, comment: str, base_hash: str) -> Plan:
@@ -162,31 +159,7 @@ def edit_task(plan: Plan, edit: dict[str, Any], *, by: User, comment: str, base_
     newest = plans.newest_plan(plan.document)
     if newest is None or newest.pk != plan.pk or newest.content_hash != base_hash:
         raise StaleVersion(f"The plan has changed; the newest version is v{newest.version if newest else 0}.")
-    try:
-        return store_valid(plan, apply_edits(plan.content, [edit]), by=by, comment=comment)
-    except BadInput as refusal:
-        _refused(plan, str(refusal), by)
-        raise
-
-
-def _refused(base: Plan, why: str, by: User) -> None:
-    """Keep on the trail that a plan was refused, and why."""
-    run = plans.planning_run(base.document)
-    who = by.get_username()
-    if run is None:
-        note(by, REFUSED, str(base), {"plan": base.pk, "why": why[:1_000]})
-        return
-    event = PlanRefused(
-        summary=f"a change of plan v{base.version} was refused: {why}",
-        role="user",
-        outcome="fail",
-        plan=base.pk,
-        version=base.version,
-        hash=base.content_hash,
-        problems=[],
-        comment=why[:1_000],
-    )
-    emit(run.pk, event, actor=who)
+    return _changed(plan, apply_edits(plan.content, [edit]), by=by, comment=comment)
 
 
 def refusals(document: RequirementDocument) -> list[Refusal]:
@@ -196,5 +169,5 @@ def refusals(document: RequirementDocument) -> list[Refusal]:
         rows = run.events.filter(type=PlanRefused.type).order_by("-seq")[:MOST_REFUSALS]
         return [Refusal(row.at, row.actor, str(row.payload.get("comment", "")), row) for row in rows]
     known = set(document.plans.values_list("pk", flat=True))
-    notes = SiteEvent.objects.filter(action=REFUSED, detail__plan__in=known).order_by("-seq")[:MOST_REFUSALS]
+    notes = SiteEvent.objects.filter(action=plans.REFUSED, detail__plan__in=known).order_by("-seq")[:MOST_REFUSALS]
     return [Refusal(row.at, row.actor, str(row.detail.get("why", ""))) for row in notes]

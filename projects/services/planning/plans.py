@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.events.base import counted
-from agents.events.lifecycle import PlanApproved, PlanChanged, PlanEdited, PlanProposed, PlanRejected
+from agents.events.lifecycle import PlanApproved, PlanChanged, PlanEdited, PlanProposed, PlanRefused, PlanRejected
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Plan, RequirementDocument, Run
@@ -24,6 +24,8 @@ from projects.services.work.approval_requests import ask, close_approval, close_
 from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.moves import move_plan
 from projects.services.work.runs import start_planning
+
+REFUSED = "plan.refused"
 
 
 def newest_plan(document: RequirementDocument) -> Plan | None:
@@ -54,10 +56,34 @@ def edit_plan(
 ) -> Plan:
     """Store a changed plan as a new version; `base_hash` is the content hash the editor started from.
 
-    Raises NotAllowed, and StaleVersion when that is not the newest version any more.
+    The same content as the newest version returns that version. Raises NotAllowed, StaleVersion when `base_hash` is not
+    the newest version any more, and BadInput for a plan that is not valid: of that, the trail alone keeps why.
     """
     require(by, plan.project, "plan.edit")
-    return _store(plan.document, content, by=by, comment=comment, run=run, base=base_hash, kind=PlanEdited)
+    try:
+        return _store(plan.document, content, by=by, comment=comment, run=run, base=base_hash, kind=PlanEdited)
+    except BadInput as refusal:
+        _refused(plan, " ".join(filter(None, [str(refusal), comment])), by)
+        raise
+
+
+def _refused(plan: Plan, why: str, by: User) -> None:
+    """Keep on the trail that a change of a plan was refused, and why."""
+    run = planning_run(plan.document)
+    if run is None:
+        note(by, REFUSED, str(plan), {"plan": plan.pk, "why": why[:1_000]})
+        return
+    event = PlanRefused(
+        summary=f"a change of plan v{plan.version} was refused: {why}",
+        role="user",
+        outcome="fail",
+        plan=plan.pk,
+        version=plan.version,
+        hash=plan.content_hash,
+        problems=[],
+        comment=why[:1_000],
+    )
+    emit(run.pk, event, actor=by.get_username())
 
 
 def _store(
@@ -82,6 +108,8 @@ def _store(
         if base is not None and (newest is None or newest.content_hash != base):
             version = f"v{newest.version}" if newest else "gone"
             raise StaleVersion(f"The plan has changed; the newest version is {version}. Review it first.")
+        if base is not None and invalid:
+            raise BadInput(found.first_error)
         usable = (Plan.Status.PROPOSED, Plan.Status.INVALID, Plan.Status.APPROVED)
         if newest is not None and digest and newest.content_hash == digest and newest.status in usable:
             return newest

@@ -155,6 +155,32 @@ def test_edits_can_be_taken_back_and_dropped(enqueued: list[Any]) -> None:
     assert not PlanEdits.objects.exists()
 
 
+def test_the_last_edit_is_taken_back_of_the_draft_as_it_is_not_as_a_page_saw_it(enqueued: list[Any]) -> None:
+    plan = make_plan(needs=CHAIN, approved=False)
+    ada = owner_of(plan.project)
+    seen = plan_drafts.add_edit(plan, {"do": "remove", "key": "T-03"}, by=ada)
+    plan_drafts.add_edit(plan, {"do": "remove", "key": "T-02"}, by=ada)
+    plan_drafts.take_back(seen, by=ada)
+    draft = plan_drafts.draft_of(plan.document, ada)
+    assert draft is not None
+    assert [edit["key"] for edit in draft.edits] == ["T-03"]
+    plan_drafts.drop_draft(draft, by=ada)
+    for late in (plan_drafts.take_back, plan_drafts.move_to_newest, plan_drafts.drop_draft):
+        with pytest.raises(BadInput, match="saved or dropped"):
+            late(seen, by=ada)
+
+
+def test_an_edit_added_meanwhile_moves_to_the_newest_version_too(enqueued: list[Any]) -> None:
+    plan = make_plan(needs=CHAIN, approved=False)
+    ada = owner_of(plan.project)
+    seen = plan_drafts.add_edit(plan, {"do": "change", "key": "T-01", "fields": {"minutes": 45}}, by=ada)
+    plan_drafts.add_edit(plan, {"do": "change", "key": "T-02", "fields": {"minutes": 15}}, by=ada)
+    assert plan_drafts.move_to_newest(seen, by=ada) == []
+    draft = plan_drafts.draft_of(plan.document, ada)
+    assert draft is not None
+    assert [edit["key"] for edit in draft.edits] == ["T-01", "T-02"]
+
+
 def test_an_order_alone_is_no_version(enqueued: list[Any]) -> None:
     plan = make_plan(needs=CHAIN, approved=False)
     ada = owner_of(plan.project)
