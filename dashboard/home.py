@@ -19,6 +19,7 @@ from dashboard.dag import entries_of
 from dashboard.minigraph import MiniCell
 from projects.models import Approval, Plan, Project, Run, Task, Usage
 from projects.services.insight.attention import OpenQuestion, waiting_for
+from projects.services.insight.costs import Bill, by_group
 from projects.services.insight.measures import REPAIR_S, RESOLVED_PERCENT, Measure, dollars
 from projects.services.insight.report import WeeklyReport, weekly_report, words
 from projects.services.insight.weeks import Week
@@ -64,13 +65,14 @@ def rows_of(user: User, report: WeeklyReport) -> list[ProjectRow]:
     graphs = _graphs(built)
     spent = Usage.objects.filter(run__in=built).order_by().values_list("run")
     tokens = dict(spent.annotate(all=Sum("prompt_tokens") + Sum("completion_tokens")))
+    week = by_group(report.entries, lambda entry: entry.project)
     found = [
         ProjectRow(
             project,
             runs.get(project.newest_run),
             project.asks,
             minigraph.draw(graphs.get(project.newest_build) or _proposed(plans.get(project.newest_plan))),
-            _spent(report, project),
+            _spent(report, week.get(project.pk)),
             tokens.get(project.newest_build, 0),
             int(project.limits.get("run_tokens", 0)),
         )
@@ -101,12 +103,10 @@ def _proposed(plan: Plan | None) -> dict[int, MiniCell]:
     }
 
 
-def _spent(report: WeeklyReport, project: Project) -> str:
-    bill = report.by_project.get(project.pk)
+def _spent(report: WeeklyReport, bill: Bill | None) -> str:
     if bill is None or not bill.amounts.calls:
         return ""
-    money = bill.money(report.prices)
-    return dollars(money) if money is not None and not report.recording else f"{bill.tokens:,} tokens"
+    return dollars(bill.money) if bill.money is not None and not report.recording else f"{bill.tokens:,} tokens"
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,10 @@ def spend_chart(report: WeeklyReport, budget: Decimal | None) -> SpendChart:
     """The chart of a week, up to the day of the report."""
     money = report.has_money
     last = min(6, (report.as_of.date() - report.week.start.date()).days)
-    total, sums = Decimal(0), []
+    total, sums, days = Decimal(0), [], by_group(report.entries, lambda entry: entry.day)
     for place in range(last + 1):
-        bill = report.days.get((report.week.start + timedelta(days=place)).date())
-        if bill is not None:
-            total += (bill.money(report.prices) or 0) if money else bill.tokens
+        bill = days.get((report.week.start + timedelta(days=place)).date(), Bill())
+        total += (bill.money or 0) if money else bill.tokens
         sums.append(total)
     most = float(max([*sums, budget if money and budget else Decimal(0), Decimal(1) if not money else Decimal("0.01")]))
     step = CHART_W / 7
@@ -199,6 +198,6 @@ def tiles_of(report: WeeklyReport, measures: dict[str, Measure]) -> Iterable[dic
     what = "money" if report.has_money else "tokens"
     price = {"name": "Cost per feature", "shown": cost.shown, "measure": cost, "part": "cost"}
     yield price | {"values": report.trend_spent, "n": f"n = {cost.n} · bars: {what} spent in each week"}
-    minutes = [float(point.bill.human_minutes) for point in report.trend]
+    minutes = [point.bill.human_minutes for point in report.trend]
     time = {"name": people.name, "shown": people.shown, "part": "measures"}
     yield time | {"values": minutes, "n": f"n = {people.n} · bars: minutes in each week"}

@@ -58,8 +58,8 @@ def verb(question: OpenQuestion) -> str:
 def cost_bar(row: CostRow, report: WeeklyReport) -> SafeString:
     """A row's cost as a bar: hosted models, energy, and the target; its tokens where there is no money."""
     if report.has_money:
-        most = float(max([COST_TARGET * 6 / 5, *(one.money or 0 for one in report.rows)]))
-        api, energy = (float(value or 0) / most * BAR for value in (row.bill.api(row.prices), row.energy))
+        most = float(max([COST_TARGET * 6 / 5, *(one.bill.money or 0 for one in report.rows)]))
+        api, energy = (float(value or 0) / most * BAR for value in (row.bill.api, row.bill.energy))
         target = format_html('<path class="target" d="M{} 0V12"/>', round(float(COST_TARGET) / most * BAR))
     else:
         most = max([1, *(one.bill.tokens for one in report.rows)])

@@ -19,11 +19,12 @@ from projects.services.accounts import rights
 from projects.services.insight import mailing
 from projects.services.insight.attention import waiting_for
 from projects.services.insight.cost_rows import CostRow
+from projects.services.insight.costs import Bill, by_group
 from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.weeks import Week
 from projects.time_windows import zones
 
-MOST_TASKS = 200  # of the table of costs
+MOST_ROWS = 200  # of the table of costs
 
 
 def report_of(request: AuthenticatedHttpRequest) -> tuple[WeeklyReport, Project | None]:
@@ -127,21 +128,19 @@ def _origin(request: AuthenticatedHttpRequest) -> str:
 
 
 def _rows(report: WeeklyReport, group: str) -> list[CostRow]:
-    """The week's costs by task or project, or those of the last weeks; the key of a row is its address."""
+    """The week's costs by task or project, or those of the last weeks."""
     if group == "week":
-        weeks = [(f"{reverse('report-weekly')}?week={one.week}", str(one.week), one.bill) for one in report.trend[::-1]]
-        return [CostRow(report.sum.project, where, name, bill, report.prices) for where, name, bill in weeks]
-    names = {one.pk: one for one in report.projects}
+        here = reverse("report-weekly")
+        return [CostRow(str(one.week), one.bill, href=f"{here}?week={one.week}") for one in report.trend[::-1]]
+    bills: dict[int | None, Bill] = by_group(report.entries, lambda entry: getattr(entry, group))
+    rows = sorted(bills.items(), key=lambda one: -one[1].tokens)[:MOST_ROWS]
     if group == "project":
-        return [
-            CostRow(names[pk], reverse("project", args=[pk]), names[pk].name, bill, report.prices)
-            for pk, bill in sorted(report.by_project.items(), key=lambda one: -one[1].tokens)
-        ]
-    tasks = Task.objects.select_related("run__project").in_bulk([pk for pk in report.by_task if pk is not None])
+        names = {one.pk: one.name for one in report.projects}
+        return [CostRow(names[pk], bill, href=reverse("project", args=[pk])) for pk, bill in rows if pk]
+    tasks = Task.objects.select_related("run__project").in_bulk([pk for pk, _ in rows if pk is not None])
     found = []
-    for pk, bill in sorted(report.by_task.items(), key=lambda one: -one[1].tokens)[:MOST_TASKS]:
+    for pk, bill in rows:
         task = tasks.get(pk) if pk is not None else None
         name = f"{task.run.project.name}: {task.key} {task.title}" if task else "No task: planning and tests on request"
-        where = reverse("task", args=[task.pk]) if task else ""
-        found.append(CostRow(task.run.project if task else report.sum.project, where, name, bill, report.prices))
+        found.append(CostRow(name, bill, href=reverse("task", args=[pk]) if task else ""))
     return found

@@ -92,12 +92,10 @@ def rate_of(project: Project) -> Rate:
     """What merged tasks of the project took, by what they were estimated at."""
     merged = Task.objects.filter(run__project=project, status=Task.Status.MERGED).order_by()
     found = merged.aggregate(minutes=Sum("minutes"), tasks=Count("pk"))
-    entries = costs.entries_of(Project.objects.filter(pk=project.pk), task__status=Task.Status.MERGED)
-    bill, minutes = costs.total_of(costs.by_group(entries, "project").values()), found["minutes"]
+    bill, minutes = costs.bill_of(project, task__status=Task.Status.MERGED), found["minutes"]
     if not (minutes and bill.tokens):
         return Rate(None, None, found["tasks"])
-    money = bill.money(costs.prices_in_force())
-    return Rate(bill.tokens / minutes, float(money) * 100 / minutes if money else None, found["tasks"])
+    return Rate(bill.tokens / minutes, float(bill.money) * 100 / minutes if bill.money else None, found["tasks"])
 
 
 @dataclass

@@ -60,9 +60,7 @@ def night_of(hours: BacklogHours, now: datetime) -> Night:
 def used_in(project: Project, span: Span, now: datetime) -> dict[str, int]:
     """Tokens, minutes at work and cents of the project's backlog since the window opened."""
     runs = Run.objects.filter(project=project, document__backlog_item__isnull=False)
-    mine = Project.objects.filter(pk=project.pk)
-    calls = costs.entries_of(mine, span.opens, span.closes, run__document__backlog_item__isnull=False)
-    bill = costs.total_of(costs.by_group(calls, "project").values())
+    bill = costs.bill_of(project, span.opens, span.closes, run__document__backlog_item__isnull=False)
     moves = defaultdict[int, list[tuple[str, datetime]]](list)
     ids = list(runs.filter(Q(finished_at=None) | Q(finished_at__gte=span.opens)).values_list("pk", flat=True))
     rows = Transition.objects.filter(kind="run", object_id__in=ids).order_by("pk")
@@ -74,8 +72,7 @@ def used_in(project: Project, span: Span, now: datetime) -> dict[str, int]:
         for (new, at), end in zip(steps, ends, strict=True):
             if new == Run.Status.RUNNING:
                 seconds += max(0.0, (min(end, until) - max(at, span.opens)).total_seconds())
-    cents = (bill.money(costs.prices_in_force()) or 0) * 100
-    return {"tokens": bill.tokens, "minutes": round(seconds / 60), "cents": round(cents)}
+    return {"tokens": bill.tokens, "minutes": round(seconds / 60), "cents": round((bill.money or 0) * 100)}
 
 
 def has_prices() -> bool:

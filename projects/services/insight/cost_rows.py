@@ -12,7 +12,6 @@ from typing import Any
 from projects.models import Project
 from projects.services.insight.costs import Bill
 from projects.services.insight.measures import COST_TARGET, dollars
-from projects.services.insight.prices import PriceList
 from projects.services.insight.weeks import Week
 
 COLUMNS = (
@@ -23,56 +22,42 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class CostRow:
-    """What one feature took in the week; with the key "" what belongs to none."""
+    """What one feature, task, project or week took; `key` is that of the feature, `href` the page of what it is."""
 
-    project: Project
-    key: str
     name: str
     bill: Bill
-    prices: PriceList
+    project: Project | None = None
+    key: str = ""
+    href: str = ""
     stuck: bool = False
-
-    @property
-    def money(self) -> Decimal | None:
-        """Energy and tokens; None where a price is missing."""
-        return self.bill.money(self.prices)
-
-    @property
-    def energy(self) -> Decimal | None:
-        """What its energy cost."""
-        return self.bill.energy(self.prices)
 
     @property
     def is_dear(self) -> bool:
         """Whether a feature costs more than the target."""
-        return bool(self.key) and self.money is not None and self.money > COST_TARGET
+        return bool(self.key) and self.bill.money is not None and self.bill.money > COST_TARGET
 
     @property
     def cells(self) -> dict[str, str]:
         """Its figures as people read them."""
-        bill, prices = self.bill, self.prices
-        known, here = bool(bill.by_model), bill.runs_here(prices)
-        kwh = bill.kwh(prices) if here else None
-        estimated = "*" if bill.is_estimated(prices) else ""
-        minutes = f"{bill.human_minutes:.1f}"
+        bill, known, here = self.bill, bool(self.bill.by_model), self.bill.local.calls > 0
+        estimated = "*" if bill.local.unmeasured_ms else ""
         return {
             "tokens": f"{bill.tokens:,}",
             "seconds": f"{bill.amounts.ms / 1000:,.0f}",
-            "kwh": "–" if kwh is None else f"{kwh:.3f}{estimated}",
-            "energy": dollars(bill.energy(prices)) if here else "–",
-            "api": dollars(bill.api(prices)) if any(name in prices.models for name in bill.by_model) else "–",
-            "minutes": "0" if minutes == "0.0" else minutes,
-            "money": dollars(self.money) if known else "–",
+            "kwh": f"{bill.kwh:.3f}{estimated}" if here and bill.kwh is not None else "–",
+            "energy": dollars(bill.energy) if here else "–",
+            "api": dollars(bill.api) if any(name in bill.prices.models for name in bill.by_model) else "–",
+            "minutes": f"{bill.human_minutes:.1f}" if bill.human_minutes >= 0.05 else "0",
+            "money": dollars(bill.money) if known else "–",
         }
 
     def raw(self, week: Week) -> dict[str, Any]:
         """Its figures for programs, not rounded to cents."""
-        bill, amounts = self.bill, self.bill.amounts
-        kwh = bill.kwh(self.prices) if bill.by_model else None
-        known = bool(bill.by_model)
+        bill, amounts, known = self.bill, self.bill.amounts, bool(self.bill.by_model)
+        kwh = bill.kwh if known else None
         return {
             "week": str(week),
-            "project": self.project.slug,
+            "project": self.project.slug if self.project else "",
             "requirement": self.key,
             "name": self.name,
             "calls": amounts.calls,
@@ -81,16 +66,16 @@ class CostRow:
             "tokens_written": amounts.written,
             "model_seconds": amounts.ms / 1000,
             "kwh": _figure(kwh),
-            "kwh_source": "" if kwh is None else "estimated" if bill.is_estimated(self.prices) else "measured",
-            "energy_usd": _figure(bill.energy(self.prices) if known else None),
-            "api_usd": _figure(bill.api(self.prices) if known else None),
+            "kwh_source": "" if kwh is None else "estimated" if bill.local.unmeasured_ms else "measured",
+            "energy_usd": _figure(bill.energy if known else None),
+            "api_usd": _figure(bill.api if known else None),
             "human_minutes": _figure(bill.human_minutes),
-            "cost_usd": _figure(self.money if known else None),
-            "recording": bool(bill.recorded.calls),
+            "cost_usd": _figure(bill.money if known else None),
+            "recording": bool(bill.others.calls),
         }
 
 
-def _figure(value: Decimal | None) -> float | None:
+def _figure(value: Decimal | float | None) -> float | None:
     return None if value is None else round(float(value), 6)
 
 

@@ -7,11 +7,12 @@ last token and millisecond; work of no requirement (planning, tests on request) 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.db.models import Count, F, Q, QuerySet, Sum
@@ -22,6 +23,7 @@ from projects.services.insight.prices import MILLION, ModelPrice, PriceList
 from projects.services.insight.weeks import Week
 
 MOST_MINUTES = 10  # that one answer counts: longer than that, a person was not at it all the time
+K = TypeVar("K")
 SHARED = ""  # the key of what belongs to no feature
 
 
@@ -42,6 +44,7 @@ class Amounts(NamedTuple):
     ms: int = 0
     millijoules: int = 0  # measured
     unmeasured_ms: int = 0  # of `ms`, those without a measurement
+    human_ms: int = 0  # of people, by the definition of `human_ms_of`
 
     def plus(self, other: Amounts) -> Amounts:
         """The sum."""
@@ -55,7 +58,7 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True)
 class UsageEntry:
-    """The model calls of one task (None: of none) with one model, of a recording or not."""
+    """The model calls of one task (None: of none) with one model; or an answer of a person, which calls none."""
 
     project: int
     task: int | None
@@ -70,6 +73,12 @@ class UsageEntry:
         return Week(*self.day.isocalendar()[:2]) if self.day else None
 
 
+def prices_in_force() -> PriceList:
+    """The prices of this installation."""
+    kwh, watts = (Decimal(str(value)) if value else None for value in (settings.KWH_PRICE, settings.WATTS))
+    return PriceList(settings.MODEL_PRICES, kwh, watts)
+
+
 @dataclass
 class Bill:
     """What one row of a report took. Money and energy are None where a price or a figure is missing.
@@ -77,31 +86,21 @@ class Bill:
     Recordings count their tokens and seconds; they take no energy and no money, since no model works.
     """
 
+    prices: PriceList = field(default_factory=prices_in_force)
     by_model: dict[str, Amounts] = field(default_factory=dict)
-    recorded: Amounts = field(default_factory=Amounts)
-    human_ms: int = 0
+    others: Amounts = field(default_factory=Amounts)  # of recordings and people
 
     def add(self, entry: UsageEntry, amounts: Amounts) -> None:
         """Count these amounts of an entry."""
         if entry.recording:
-            self.recorded = self.recorded.plus(amounts)
+            self.others = self.others.plus(amounts)
         else:
             self.by_model[entry.model] = self.by_model.get(entry.model, Amounts()).plus(amounts)
-
-    def merge(self, other: Bill) -> None:
-        """Count all of another bill."""
-        for model, amounts in other.by_model.items():
-            self.by_model[model] = self.by_model.get(model, Amounts()).plus(amounts)
-        self.recorded = self.recorded.plus(other.recorded)
-        self.human_ms += other.human_ms
 
     @property
     def amounts(self) -> Amounts:
         """All models together, recordings included."""
-        total = self.recorded
-        for amounts in self.by_model.values():
-            total = total.plus(amounts)
-        return total
+        return _sum([self.others, *self.by_model.values()])
 
     @property
     def tokens(self) -> int:
@@ -109,48 +108,44 @@ class Bill:
         return self.amounts.sent + self.amounts.written
 
     @property
-    def human_minutes(self) -> Decimal:
-        """Minutes of people, by the definition of `human_ms_of`."""
-        return Decimal(self.human_ms) / 60_000
+    def human_minutes(self) -> float:
+        """Minutes of people."""
+        return self.amounts.human_ms / 60_000
 
-    def _local(self, prices: PriceList) -> Amounts:
-        total = Amounts()
-        for model, amounts in self.by_model.items():
-            if model not in prices.models:
-                total = total.plus(amounts)
-        return total
+    @property
+    def local(self) -> Amounts:
+        """What models on this machine took."""
+        return _sum(amounts for model, amounts in self.by_model.items() if model not in self.prices.models)
 
-    def kwh(self, prices: PriceList) -> Decimal | None:
+    @property
+    def kwh(self) -> Decimal | None:
         """Energy of the models on this machine."""
-        local = self._local(prices)
-        return prices.kwh_of(millijoules=local.millijoules, unmeasured_ms=local.unmeasured_ms)
+        return self.prices.kwh_of(millijoules=self.local.millijoules, unmeasured_ms=self.local.unmeasured_ms)
 
-    def runs_here(self, prices: PriceList) -> bool:
-        """Whether some of it ran on this machine."""
-        return self._local(prices).calls > 0
-
-    def is_estimated(self, prices: PriceList) -> bool:
-        """Whether some of its energy was not measured."""
-        return self._local(prices).unmeasured_ms > 0
-
-    def energy(self, prices: PriceList) -> Decimal | None:
+    @property
+    def energy(self) -> Decimal | None:
         """What that energy cost."""
-        kwh = self.kwh(prices)
+        kwh = self.kwh
         if kwh == 0:
             return Decimal(0)
-        return None if kwh is None or prices.kwh is None else kwh * prices.kwh
+        return None if kwh is None or self.prices.kwh is None else kwh * self.prices.kwh
 
-    def api(self, prices: PriceList) -> Decimal:
+    @property
+    def api(self) -> Decimal:
         """What the models with a price took."""
-        priced = [(prices.models[name], amounts) for name, amounts in self.by_model.items() if name in prices.models]
-        return sum((_price_of(price, amounts) for price, amounts in priced), Decimal(0))
+        priced = [(self.prices.models.get(name), amounts) for name, amounts in self.by_model.items()]
+        return sum((_price_of(price, amounts) for price, amounts in priced if price), Decimal(0))
 
-    def money(self, prices: PriceList) -> Decimal | None:
+    @property
+    def money(self) -> Decimal | None:
         """Energy and tokens together; None where a part has no price, and for recordings alone."""
-        energy = self.energy(prices)
-        if energy is None or (self.recorded.calls and not self.by_model):
+        if self.energy is None or (self.others.calls and not self.by_model):
             return None
-        return energy + self.api(prices)
+        return self.energy + self.api
+
+
+def _sum(parts: Iterable[Amounts]) -> Amounts:
+    return reduce(Amounts.plus, parts, Amounts())
 
 
 def _price_of(price: ModelPrice, amounts: Amounts) -> Decimal:
@@ -158,20 +153,18 @@ def _price_of(price: ModelPrice, amounts: Amounts) -> Decimal:
     return (fresh * price.sent + amounts.reused * price.reused + amounts.written * price.written) / MILLION
 
 
-def prices_in_force() -> PriceList:
-    """The prices of this installation."""
-    kwh, watts = (Decimal(str(value)) if value else None for value in (settings.KWH_PRICE, settings.WATTS))
-    return PriceList(settings.MODEL_PRICES, kwh, watts)
-
-
 def entries_of(
-    projects: QuerySet[Project], start: datetime | None = None, end: datetime | None = None, **which: Any
+    projects: QuerySet[Project],
+    start: datetime | None = None,
+    end: datetime | None = None,
+    *,
+    by_day: bool = False,
+    **which: Any,
 ) -> list[UsageEntry]:
     """The model calls of projects from `start` up to but without `end`, by task and model; with `by_day` by day too.
 
     `which` are further lookups of Usage, like run__recording=False.
     """
-    by_day = which.pop("by_day", False)
     rows = Usage.objects.filter(run__project__in=projects, **_window("at", start, end), **which).order_by()
     columns = ["run__project_id", "task_id", "model", "run__recording", *(["at__date"] if by_day else [])]
     sums = {name: Sum(name) for name in ("prompt_tokens", "reused_tokens", "completion_tokens", "seconds")}
@@ -202,14 +195,19 @@ def entries_of(
     ]
 
 
+def bill_of(project: Project, start: datetime | None = None, end: datetime | None = None, **which: Any) -> Bill:
+    """What the model calls of a project took, all in one."""
+    return total_of(entries_of(Project.objects.filter(pk=project.pk), start, end, **which))
+
+
 def _window(name: str, start: datetime | None, end: datetime | None) -> dict[str, datetime]:
     bounds = {f"{name}__gte": start, f"{name}__lt": end}
     return {lookup: moment for lookup, moment in bounds.items() if moment is not None}
 
 
-def features_of(projects: QuerySet[Project], tasks: Iterable[int | None]) -> dict[int, list[str]]:
+def features_of(projects: QuerySet[Project], entries: Iterable[UsageEntry]) -> dict[int, list[str]]:
     """The keys of the requirements that tasks are for; a sub-task is for those of the task that asked for it."""
-    wanted = {task for task in tasks if task is not None}
+    wanted = {entry.task for entry in entries if entry.task is not None}
     pairs = Task.requirements.through.objects.filter(task__run__project__in=projects)
     found: dict[int, list[str]] = defaultdict(list)
     for task, key in pairs.order_by("task_id", "requirement__ordinal").values_list("task_id", "requirement__key"):
@@ -229,36 +227,23 @@ def by_feature(entries: Iterable[UsageEntry], features: Mapping[int, Sequence[st
     """A bill for each feature, and with SHARED one for each project; all together they are exactly the entries."""
     bills: dict[Feature, Bill] = defaultdict(Bill)
     for entry in entries:
-        keys = features.get(entry.task, ()) if entry.task is not None else ()
-        keys = keys or (SHARED,)
+        keys = (features.get(entry.task) if entry.task is not None else None) or (SHARED,)
         for key, part in zip(keys, entry.amounts.divided(len(keys)), strict=True):
             bills[Feature(entry.project, key)].add(entry, part)
     return dict(bills)
 
 
-def total_of(bills: Iterable[Bill]) -> Bill:
-    """All bills in one."""
-    total = Bill()
-    for bill in bills:
-        total.merge(bill)
-    return total
+def total_of(entries: Iterable[UsageEntry]) -> Bill:
+    """All entries on one bill."""
+    return by_group(entries, lambda entry: None).get(None, Bill())
 
 
-def by_group(entries: Iterable[UsageEntry], group: str) -> dict[Any, Bill]:
-    """A bill for each "task", "project", "day", "week" or "model" of the entries."""
-    bills: dict[Any, Bill] = defaultdict(Bill)
+def by_group(entries: Iterable[UsageEntry], group: Callable[[UsageEntry], K]) -> dict[K, Bill]:
+    """A bill for each task, project, day, week or model of the entries, as `group` names it."""
+    bills: dict[K, Bill] = defaultdict(Bill)
     for entry in entries:
-        bills[getattr(entry, group)].add(entry, entry.amounts)
+        bills[group(entry)].add(entry, entry.amounts)
     return dict(bills)
-
-
-class Answered(NamedTuple):
-    """One question that a person answered, and how long it counts."""
-
-    project: int
-    task: int | None
-    at: datetime
-    ms: int
 
 
 def human_ms_of(requested: datetime, decided: datetime) -> int:
@@ -268,25 +253,19 @@ def human_ms_of(requested: datetime, decided: datetime) -> int:
 
 
 def answers_of(
-    projects: QuerySet[Project], start: datetime | None = None, end: datetime | None = None, *, recording: bool | None
-) -> list[Answered]:
-    """The questions that people answered in the time; of recordings or not, None: of both."""
+    projects: QuerySet[Project], start: datetime | None = None, end: datetime | None = None, *, recording: bool
+) -> list[UsageEntry]:
+    """The time of the people who answered questions, of recordings or of real runs: entries beside those of models."""
     rows = Approval.objects.filter(
         project__in=projects, decided_by__isnull=False, **_window("decided_at", start, end)
     ).exclude(status=Approval.Status.CLOSED)
-    if recording is not None:
-        played = Q(run__recording=True) | Q(run__isnull=True, project__model__startswith=RECORDING)
-        rows = rows.filter(played) if recording else rows.exclude(played)
-    found = rows.values_list("project_id", "task_id", "requested_at", "decided_at").order_by("decided_at")
-    return [Answered(project, task, at, human_ms_of(asked, at)) for project, task, asked, at in found if at]
-
-
-def add_answers(bills: dict[Feature, Bill], answers: Iterable[Answered], features: Mapping[int, Sequence[str]]) -> None:
-    """Count the minutes of people with the features of the tasks they were asked about, divided like the work."""
-    for answer in answers:
-        keys = (features.get(answer.task, ()) if answer.task is not None else ()) or (SHARED,)
-        for key, part in zip(keys, Amounts(ms=answer.ms).divided(len(keys)), strict=True):
-            bills.setdefault(Feature(answer.project, key), Bill()).human_ms += part.ms
+    played = Q(run__recording=True) | Q(run__isnull=True, project__model__startswith=RECORDING)
+    rows = rows.filter(played) if recording else rows.exclude(played)
+    return [
+        UsageEntry(project, task, "", True, Amounts(human_ms=human_ms_of(asked, at)), at.astimezone(UTC).date())
+        for project, task, asked, at in rows.values_list("project_id", "task_id", "requested_at", "decided_at")
+        if at is not None
+    ]
 
 
 def names_of(projects: QuerySet[Project]) -> dict[Feature, str]:

@@ -18,7 +18,6 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from projects.models import Approval, Attempt, Finding, Project, Task, Usage
 from projects.services.insight.costs import Bill, Feature
-from projects.services.insight.prices import PriceList
 
 ENOUGH = 10  # cases for a percentage or a p90
 RESOLVED_PERCENT, CORRECTED_PERCENT = 80, 60
@@ -241,11 +240,11 @@ def _speed(speeds: Sequence[tuple[datetime, float]]) -> Measure:
 
 
 def _per_feature(
-    delivered: Sequence[DeliveredFeature], costs: dict[Feature, Bill], prices: PriceList, names: dict[Feature, str]
+    delivered: Sequence[DeliveredFeature], costs: dict[Feature, Bill], names: dict[Feature, str]
 ) -> list[Measure]:
     bills = [(one.feature, costs.get(one.feature, Bill())) for one in delivered]
     n = len(bills)
-    moneys = [bill.money(prices) for _, bill in bills]
+    moneys = [bill.money for _, bill in bills]
     known = [money for money in moneys if money is not None]
     tokens = sum(bill.tokens for _, bill in bills)
     words = [names.get(feature, feature.key) for feature, _ in bills]
@@ -273,7 +272,7 @@ def _per_feature(
         value,
         cases,
     )
-    spent = [float(bill.human_minutes) for _, bill in bills]
+    spent = [bill.human_minutes for _, bill in bills]
     own = [Case(None, case.name, f"{time:.1f} min") for case, time in zip(cases, spent, strict=True)]
     average_time = sum(spent) / n if n else None
     shown = f"{average_time:.1f} min" if average_time else "0 min" if n else "–"
@@ -284,9 +283,7 @@ def _per_feature(
     return [cost, Measure("people", "Minutes of people per feature", shown, n, definition, "", None, average_time, own)]
 
 
-def measures_of(
-    facts: WeekFacts, costs: dict[Feature, Bill], prices: PriceList, names: dict[Feature, str] | None = None
-) -> list[Measure]:
+def measures_of(facts: WeekFacts, costs: dict[Feature, Bill], names: dict[Feature, str]) -> list[Measure]:
     """All measures of a time. `costs` are those of the delivered features since they began."""
     ended = [
         Case(
@@ -322,7 +319,7 @@ def measures_of(
             failed,
             "tasks with failing tests that passed later without a person ÷ all that passed or ended",
         ),
-        *_per_feature(facts.delivered, costs, prices, names or {}),
+        *_per_feature(facts.delivered, costs, names),
         _repair_time(facts.failures),
         _speed(facts.speeds),
     ]

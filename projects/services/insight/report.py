@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,6 @@ from projects.services.insight.attention import OpenQuestion
 from projects.services.insight.cost_rows import CostRow, csv_of
 from projects.services.insight.costs import SHARED, Bill, Feature
 from projects.services.insight.measures import Measure, WeekFacts, dollars, facts_of, measures_of
-from projects.services.insight.prices import PriceList
 from projects.services.insight.weeks import Week
 
 TREND = 6  # weeks of the small charts, this one included
@@ -46,7 +45,6 @@ class WeeklyReport:
     week: Week
     projects: Sequence[Project]
     as_of: datetime
-    prices: PriceList
     recording: bool  # its figures are those of recordings
     left_out_tokens: int  # of recordings that it leaves out
     needs: Sequence[OpenQuestion]
@@ -57,9 +55,7 @@ class WeeklyReport:
     ledger: int
     measures: Sequence[Measure]
     trend: Sequence[TrendPoint]
-    days: dict[Any, Bill] = field(default_factory=dict)
-    by_task: dict[int | None, Bill] = field(default_factory=dict)
-    by_project: dict[int, Bill] = field(default_factory=dict)
+    entries: Sequence[costs.UsageEntry]  # of this week
 
     @property
     def adds_up(self) -> bool:
@@ -74,7 +70,7 @@ class WeeklyReport:
     @property
     def sum(self) -> CostRow:
         """The row of the total."""
-        return CostRow(self.rows[0].project, "", "", self.total, self.prices) if self.rows else _NOTHING
+        return CostRow("", self.total)
 
     @property
     def delivered_count(self) -> int:
@@ -84,12 +80,12 @@ class WeeklyReport:
     @property
     def is_empty(self) -> bool:
         """Whether nothing happened in it."""
-        return not (self.total.amounts.calls or self.delivered_count or self.total.human_ms)
+        return not (self.total.amounts.calls or self.delivered_count or self.total.amounts.human_ms)
 
     @property
     def has_money(self) -> bool:
         """Whether every part of it has a price."""
-        return not self.recording and self.total.money(self.prices) is not None
+        return not self.recording and self.total.money is not None
 
     @property
     def trend_delivered(self) -> list[float | None]:
@@ -104,15 +100,12 @@ class WeeklyReport:
     @property
     def trend_spent(self) -> list[float | None]:
         """For a chart: money, or tokens where a price is missing."""
-        return [
-            float(point.bill.money(self.prices) or 0) if self.has_money else float(point.bill.tokens)
-            for point in self.trend
-        ]
+        return [float(point.bill.money or 0) if self.has_money else float(point.bill.tokens) for point in self.trend]
 
     @property
     def spent(self) -> str:
         """What it took, in money, else in tokens."""
-        return dollars(self.total.money(self.prices)) if self.has_money else f"{self.total.tokens:,} tokens"
+        return dollars(self.total.money) if self.has_money else f"{self.total.tokens:,} tokens"
 
     @property
     def headline(self) -> str:
@@ -152,17 +145,17 @@ class WeeklyReport:
     @property
     def notes(self) -> list[str]:
         """What one must know to read the table of costs."""
-        prices, said = self.prices, []
+        prices, said = self.total.prices, []
         local = self.total.amounts.ms and not self.recording
         if self.recording:
             said.append("All of this is a recording: no model worked, so there is neither energy nor money.")
-        elif local and self.total.kwh(prices) is None:
+        elif local and self.total.kwh is None:
             said.append("Energy is unknown: nothing measured it, and AISWE_WATTS is not set.")
-        elif local and self.total.is_estimated(prices):
+        elif local and self.total.local.unmeasured_ms:
             said.append(f"* estimated: {float(prices.watts or 0):g} W while a model works.")
         if self.total.amounts.millijoules:
             said.append("Energy without * was measured by this machine.")
-        if local and prices.kwh is None and self.total.energy(prices) is None:
+        if local and prices.kwh is None and self.total.energy is None:
             said.append("AISWE_KWH_PRICE is not set, so models on this machine have no price; that does not mean $0.")
         elif prices.kwh is not None and not self.recording:
             said.append(f"${float(prices.kwh):g} per kWh.")
@@ -216,9 +209,6 @@ class WeeklyReport:
         return csv_of([row.raw(self.week) for row in self.rows])
 
 
-_NOTHING = CostRow(Project(), "", "", Bill(), PriceList())
-
-
 def words(number: int) -> str:
     """A small number as a word."""
     return NUMBERS[number] if 0 <= number < len(NUMBERS) else f"{number:,}"
@@ -243,17 +233,13 @@ def weekly_report(
     Takes a constant number of queries.
     """
     recording = only_recordings(projects) if recording is None else recording
-    prices, first = costs.prices_in_force(), week.shifted(1 - TREND)
+    first = week.shifted(1 - TREND)
     which = {"run__recording": recording}
     entries = costs.entries_of(projects, first.start, week.end, by_day=True, **which)
+    entries += costs.answers_of(projects, first.start, week.end, recording=recording)
     here = [entry for entry in entries if entry.week == week]
-    answers = costs.answers_of(projects, first.start, week.end, recording=recording)
-    mine = [answer for answer in answers if answer.at >= week.start]
     facts = facts_of(projects, first.start, week.end, recording=recording)
-    wanted = {entry.task for entry in entries} | {answer.task for answer in answers}
-    features, names = costs.features_of(projects, wanted), costs.names_of(projects)
-    bills = costs.by_feature(here, features)
-    costs.add_answers(bills, mine, features)
+    bills, names = costs.by_feature(here, costs.features_of(projects, entries)), costs.names_of(projects)
     now_facts = facts.between(week.start, week.end)
     stuck = list(_stuck(projects, recording))
     found = {project.pk: project for project in projects}
@@ -261,35 +247,23 @@ def weekly_report(
     for one in now_facts.delivered:
         delivered[found[one.feature.project]].append(names.get(one.feature, one.feature.key))
     held = {Feature(task.run.project_id, row.key) for task in stuck for row in task.requirements.all()}
+    measures = measures_of(now_facts, _since_begun(projects, week, now_facts.delivered, recording), names)
     return WeeklyReport(
         week,
         list(found.values()),
         now,
-        prices,
         recording,
         0 if recording else costs.ledger_tokens(projects, week.start, week.end, run__recording=True),
         needs,
         dict(delivered),
         stuck,
-        list(_groups(found, bills, names, prices, held)),
-        costs.total_of(bills.values()),
+        list(_groups(found, bills, names, held)),
+        costs.total_of(here),
         costs.ledger_tokens(projects, week.start, week.end, **which),
-        [
-            _of_recording(one) if recording else one
-            for one in measures_of(
-                now_facts, _since_begun(projects, week, now_facts.delivered, recording), prices, names
-            )
-        ],
-        list(_trend(week, prices, entries, answers, facts)),
-        costs.by_group(here, "day"),
-        *(_with_answers(costs.by_group(here, group), mine, group) for group in ("task", "project")),
+        [_of_recording(one) for one in measures] if recording else measures,
+        list(_trend(week, entries, facts)),
+        here,
     )
-
-
-def _with_answers(bills: dict[Any, Bill], answers: Sequence[costs.Answered], group: str) -> dict[Any, Bill]:
-    for answer in answers:
-        bills.setdefault(getattr(answer, group), Bill()).human_ms += answer.ms
-    return bills
 
 
 def _of_recording(measure: Measure) -> Measure:
@@ -311,24 +285,18 @@ def _in_order(key: str) -> list[tuple[int, str]]:
 
 
 def _groups(
-    projects: dict[int, Project],
-    bills: dict[Feature, Bill],
-    names: dict[Feature, str],
-    prices: PriceList,
-    held: set[Feature],
+    projects: dict[int, Project], bills: dict[Feature, Bill], names: dict[Feature, str], held: set[Feature]
 ) -> Iterator[tuple[Project | None, list[CostRow]]]:
     """The features by project, then what belongs to no feature."""
     shared = []
     for pk in sorted(projects, key=lambda pk: (projects[pk].name, pk)):
         project = projects[pk]
         mine = sorted((feature for feature in bills if feature.project == pk), key=lambda one: _in_order(one.key))
-        rows = [
-            CostRow(project, one.key, names.get(one, ""), bills[one], prices, one in held) for one in mine if one.key
-        ]
+        rows = [CostRow(names.get(one, ""), bills[one], project, one.key, "", one in held) for one in mine if one.key]
         if rows:
             yield project, rows
         if rest := bills.get(Feature(pk, SHARED)):
-            shared.append(CostRow(project, "", f"Planning and shared work of {project.name}", rest, prices))
+            shared.append(CostRow(f"Planning and shared work of {project.name}", rest, project))
     if shared:
         yield None, shared
 
@@ -343,26 +311,15 @@ def _since_begun(
     pairs = Task.requirements.through.objects.filter(task__run__project__in=projects, requirement__key__in=keys)
     tasks = pairs.order_by().values("task")
     entries = costs.entries_of(projects, None, week.end, run__recording=recording, task__in=tasks)
-    answers = costs.answers_of(projects, None, week.end, recording=recording)
-    features = costs.features_of(projects, {entry.task for entry in entries} | {answer.task for answer in answers})
-    bills = costs.by_feature(entries, features)
-    costs.add_answers(bills, answers, features)
-    return bills
+    entries += costs.answers_of(projects, None, week.end, recording=recording)
+    return costs.by_feature(entries, costs.features_of(projects, entries))
 
 
-def _trend(
-    week: Week,
-    prices: PriceList,
-    entries: Sequence[costs.UsageEntry],
-    answers: Sequence[costs.Answered],
-    facts: WeekFacts,
-) -> Iterator[TrendPoint]:
-    bills = costs.by_group(entries, "week")
-    for answer in answers:
-        bills.setdefault(Week.of(answer.at), Bill()).human_ms += answer.ms
+def _trend(week: Week, entries: Sequence[costs.UsageEntry], facts: WeekFacts) -> Iterator[TrendPoint]:
+    bills = costs.by_group(entries, lambda entry: entry.week)
     for back in range(1 - TREND, 1):
         one = week.shifted(back)
         part = facts.between(one.start, one.end)
         alone = sum(task.merged and not task.touched for task in part.ended)
         bill = bills.get(one, Bill())
-        yield TrendPoint(one, bill, len(part.delivered), (alone, len(part.ended)), dollars(bill.money(prices)))
+        yield TrendPoint(one, bill, len(part.delivered), (alone, len(part.ended)), dollars(bill.money))

@@ -26,7 +26,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
 
 
 def _named(row: CostRow) -> str:
-    return f"{row.project.name}: {row.key} {row.name}"[:60] if row.key else row.name[:60]
+    return f"{row.project.name}: {row.key} {row.name}"[:60] if row.project and row.key else row.name[:60]
 
 
 def text_of(report: WeeklyReport) -> str:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from statistics import median
 
 from projects.models import Approval, Attempt, Project, Task
-from projects.services.insight.costs import by_group, entries_of, human_ms_of, prices_in_force, total_of
+from projects.services.insight.costs import bill_of, human_ms_of
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,7 @@ def try_cost(project: Project) -> TryCost:
     done = Attempt.objects.filter(task__run__project=project, finished_at__isnull=False)
     times = list(done.values_list("started_at", "finished_at"))
     n, seconds = len(times), [(end - start).total_seconds() for start, end in times if end]
-    bills = by_group(entries_of(Project.objects.filter(pk=project.pk), task__isnull=False), "task")
-    total = total_of(bills.values())
-    money = total.money(prices_in_force())
+    bill = bill_of(project, task__isnull=False)
     rows = Approval.objects.filter(project=project, kind=Approval.Kind.ESCALATION, decided_by__isnull=False)
     answers = [
         human_ms_of(asked, decided) for asked, decided in rows.values_list("requested_at", "decided_at") if decided
@@ -40,8 +38,8 @@ def try_cost(project: Project) -> TryCost:
     return TryCost(
         tries=n,
         seconds=median(seconds) if seconds else None,
-        tokens=total.tokens // n if n and total.tokens else None,
-        money=money / n if n and money is not None else None,
+        tokens=bill.tokens // n if n and bill.tokens else None,
+        money=bill.money / n if n and bill.money is not None else None,
         answers=len(answers),
         minutes=median(answers) / 60_000 if answers else None,
         retried=again.count(),

@@ -45,8 +45,8 @@ def test_rows_add_up_to_the_total_and_the_total_to_the_ledger(report: WeeklyRepo
     assert report.total.tokens == report.ledger == 17_702
     assert report.adds_up
     # 64 s here = 0.017778 kWh = $0.005333, and $0.024 for the cloud
-    assert report.total.money(report.prices) == pytest.approx(Decimal("0.029333"), abs=Decimal("0.000001"))
-    assert sum(row.money or 0 for row in report.rows) == pytest.approx(report.total.money(report.prices))
+    assert report.total.money == pytest.approx(Decimal("0.029333"), abs=Decimal("0.000001"))
+    assert sum(row.bill.money or 0 for row in report.rows) == pytest.approx(report.total.money)
 
 
 def test_the_headline_is_the_answer(report: WeeklyReport) -> None:
