@@ -45,6 +45,7 @@ class FileDiff:
     added: int = 0
     removed: int = 0
     reviewed: bool = False
+    change: str = ""  # that the file itself is new or goes
 
     @property
     def digest(self) -> str:
@@ -121,6 +122,8 @@ def parse(diff: str) -> tuple[list[FileDiff], int]:
             current.lines.append(DiffLine("ctx", row[1:], old, new))
             old += 1
             new += 1
+        elif files and not in_hunk and row.startswith(("new file mode ", "deleted file mode ")):
+            current.change = "new file" if row.startswith("new") else "deleted file"
         elif files and not row.startswith("index "):
             current.lines.append(DiffLine("note", row))
         elif row.strip() and not files:

@@ -67,8 +67,12 @@ def lines(name: str, text: str) -> list[SafeString]:
 def output(text: str, limit: int) -> SafeString:
     """What a program printed: tracebacks with their colours, long lines cut."""
     shown = plain(text, limit)
-    name = TRACE if _TRACEBACK in shown else "output.txt"
-    return mark_safe("\n".join(lines(name, f"{shown}\n")))  # noqa: S308  every line was escaped
+    return block(TRACE if _TRACEBACK in shown else "output.txt", shown)
+
+
+def block(name: str, text: str) -> SafeString:
+    """All of a file called `name`, for one element that keeps its lines."""
+    return mark_safe("\n".join(lines(name, f"{text}\n")))  # noqa: S308  every line was escaped
 
 
 def _tokens(name: str, text: str) -> list[tuple[str, str]]:

@@ -144,15 +144,15 @@ def tries_of(attempts: Sequence[Attempt]) -> list[TryShown]:
         files = diffs.parse(attempt.diff)[0]
         now = new_sides(files) if attempt.diff else before
         if before:
-            files = _changed(before, now)
+            files = changed(before, now)
         rows.append(TryShown(attempt, files, bool(attempt.error_signature) and attempt.error_signature in seen))
         seen.add(attempt.error_signature)
         before = now
     return rows
 
 
-def _changed(before: dict[str, Side], now: dict[str, Side]) -> list[diffs.FileDiff]:
-    """What differs between two tries, as far as their diffs show the files; without numbers, which are of those."""
+def changed(before: dict[str, Side], now: dict[str, Side]) -> list[diffs.FileDiff]:
+    """What differs between two versions of files, as far as they are known; without the numbers of lines."""
     lines = [
         line
         for path in sorted(before.keys() | now.keys())

@@ -9,12 +9,13 @@ from django.contrib import messages
 from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.utils.safestring import SafeString
 
-from dashboard import access, dag, diffs, queue, text
+from dashboard import access, dag, diffs, highlight, queue, text
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
-from dashboard.weaknesses import FindingGroup, weaknesses_of
+from dashboard.weaknesses import FindingGroup, changed, weaknesses_of
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Blob, Event, Plan, Run
 from projects.services.audit.vocabulary import FileChanged, Thought
@@ -137,8 +138,25 @@ def _asked_code(approval: Approval) -> dict[str, Any]:
         "paths": paths,
         "files": files,
         "answer": answer,
-        "said": "" if files else _blob(answer, "output"),
+        "said": "" if written else _blob(answer, "output"),
     }
+
+
+def _tests(approval: Approval) -> list[tuple[str, list[diffs.FileDiff]]]:
+    """Each existing test that would change, as a diff."""
+    rows = [row for row in text.listed(approval.payload.get("changes"), 50) if isinstance(row, dict)]
+    sides = [
+        [{str(row.get("path")): list(enumerate(str(row.get(side, "")).splitlines(), 1))} for side in ("old", "new")]
+        for row in rows
+    ]
+    return [(str(row.get("test")), changed(*both)) for row, both in zip(rows, sides, strict=True)]
+
+
+def _settings_text(approval: Approval) -> SafeString | None:
+    """What a repository says of its own tests, with syntax colours."""
+    if approval.kind != Approval.Kind.SETTINGS:
+        return None
+    return highlight.block(str(approval.payload.get("path", "")), str(approval.payload.get("text", "")))
 
 
 def _blob(event: Event | None, name: str) -> str:
@@ -166,6 +184,8 @@ def decide(request: AuthenticatedHttpRequest, approval: Approval) -> HttpRespons
         "run": approval.run,
         "plan": plan,
         "asked": _asked_code(approval),
+        "tests": _tests(approval),
+        "settings_text": _settings_text(approval),
         "verb": approvals.verb_of(approval),
         "weakness": _weakness_of(approval),
         "package": _package(approval),

@@ -12,6 +12,7 @@ from dashboard import weaknesses
 from projects.models import Approval, Finding, Task
 from projects.services.work import approvals
 from tests.dashboard.story import Story, ask_gate
+from tests.dashboard.story_decisions import ask_every_kind
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -179,3 +180,15 @@ def test_a_plan_question_shows_the_planners_reasons(page: Callable[..., str], st
     assert "one module" in text
     assert "It is small." in text
     assert "Instead of: a service" in text
+
+
+def test_a_question_shows_what_it_is_about_before_the_answer(page: Callable[..., str], story: Story) -> None:
+    asked = ask_every_kind(story)
+    text = page("approval", asked["settings"].pk)
+    assert '<span class="tk">packages</span>' in text, "the file, not a payload to unfold"
+    text = page("approval", asked["test_change"].pk)
+    assert "held back" not in text, "the tests are written already"
+    assert text.count('<tr class="del">') == text.count('<tr class="add">') == 1
+    text = page("approval", asked["reach"].pk)
+    assert text.count("<li>app/run.py: starts a program") == 1
+    assert "Open the security gate" not in text, "no scanner reported anything"

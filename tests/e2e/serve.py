@@ -149,6 +149,28 @@ def do_gate() -> dict[str, Any]:
     return {"task": asked.task_id, "approval": asked.pk}
 
 
+def do_decisions() -> dict[str, Any]:
+    """A question of every kind in a project of its own."""
+    from tests.dashboard.story import tell
+    from tests.dashboard.story_decisions import ask_every_kind
+
+    return {kind: asked.pk for kind, asked in ask_every_kind(tell(KEPT[0].owner, "Decisions")).items()}
+
+
+def do_replay(run: int) -> dict[str, Any]:
+    """A replay of a run, from the file that it is exported to."""
+    import io
+
+    from projects.models import Run
+    from projects.services.insight import replays
+    from tests.factories import make_user
+
+    row = Run.objects.get(pk=run)
+    auditor = make_user("audrey", role="auditor", project=row.project)
+    exported = b"".join(replays.export_run(row, by=auditor))
+    return {"replay": replays.replay_run(io.BytesIO(exported), by=KEPT[0].owner).pk}
+
+
 def do_drafts() -> dict[str, Any]:
     """Plans with drafts of the owner: one that is being edited, and one on a version that is not the newest."""
     from projects.errors import BadInput

@@ -128,6 +128,33 @@ def test_a_backlog_is_accessible_fits_a_phone_and_is_ordered_by_keyboard(
     expect(page.locator(".tick tbody tr").first).to_contain_text("CL-119")
 
 
+def test_each_kind_of_decision_is_accessible_and_fits_a_phone(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    asked = site.do("decisions")
+    paths = [f"/approvals/{number}" for number in asked.values()] + ["/approvals/together/package", "/approvals"]
+    for theme in ("light", "dark"):
+        page = window("/approvals", theme=theme)
+        for path in paths:
+            page.set_viewport_size({"width": 1440, "height": 900})
+            page.goto(site.url + path)
+            assert complaints_of(page) == [], path
+            page.set_viewport_size({"width": 390, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+def test_a_replay_is_accessible_and_fits_a_phone(site: Site, story: dict[str, Any], window: Callable[..., Any]) -> None:
+    run = site.do("replay", run=story["run"])["replay"]
+    for theme in ("light", "dark"):
+        page = window("/runs", theme=theme)
+        for path in ("", "?at=15", "?view=time", "?view=list", "/e/6"):
+            page.set_viewport_size({"width": 1440, "height": 900})
+            page.goto(f"{site.url}/runs/{run}{path}")
+            assert complaints_of(page) == [], path
+            page.set_viewport_size({"width": 390, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_kind_of_event(story: dict[str, Any], window: Callable[..., Any], theme: str) -> None:
     for seq in story["loop"]:
