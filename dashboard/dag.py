@@ -15,21 +15,19 @@ PLANNED = Look("task", "planned", "muted")
 Graph = dict[str, Any]  # what partials/dag.html draws: the layout with its cards, or the "reason" why nothing is drawn
 
 
-def _card(place: Mapping[str, Any], task: Task | None, change: str) -> dict[str, Any]:
+def _card(key: str, spec: Mapping[str, Any], task: Task | None, change: str) -> dict[str, Any]:
     """What a card says: its key, its title, and the estimate with the requirements."""
-    key, title = one_line(place["key"], 40), one_line(place["title"], 200)
-    needs = ", ".join(str(n) for n in listed(place["needs"]))
-    wants = one_line(", ".join(str(r) for r in listed(place["requirements"])), 40)
+    title = one_line(spec.get("title") or "", 200)
+    needs = ", ".join(str(n) for n in listed(spec.get("needs")))
+    wants = one_line(", ".join(str(r) for r in listed(spec.get("requirements"))), 40)
     look = look_of_state(task.status) if task else PLANNED
-    effort = f"{place['minutes']} min"
+    effort = f"{spec.get('minutes')} min"
     return {
-        "key": key,
+        "key": one_line(key, 40),
         "title": title,
-        "x": round(place["x"]),
-        "y": round(place["y"]),
         "look": look,
         "label": one_line(f"{key} {title}, {look.word}" + (f", needs {needs}" if needs else ""), 400),
-        "href": f"/tasks/{task.pk}" if task else f"#task-{key}",
+        "href": f"/tasks/{task.pk}" if task else f"#task-{one_line(key, 40)}",
         "meta": f"{effort} · {wants}" if wants else effort,
         "change": change,
     }
@@ -43,14 +41,18 @@ def graph_of(plan: Plan, changes: Mapping[str, str] | None = None, tasks: Mappin
     if not entries:
         return {"reason": "The plan has no tasks to draw."}
     try:
-        graph = layout_of(plan)
+        graph, specs = layout_of(plan)
     except (KeyError, TypeError, ValueError):
         return {"reason": "The tasks cannot be drawn as a graph; see the checks."}
     nodes = [
-        _card(place, (tasks or {}).get(place["key"]), (changes or {}).get(place["key"], "")) for place in graph["nodes"]
+        _card(key, specs[key], (tasks or {}).get(key), (changes or {}).get(key, "")) | {"x": x, "y": y}
+        for key, (x, y) in graph.places.items()
     ]
-    edges = [edge | {end: one_line(edge[end], 40) for end in ("source", "target")} for edge in graph["edges"]]
-    return {"nodes": nodes, "edges": edges, "width": round(graph["width"]), "height": round(graph["height"])}
+    edges = [
+        {"source": one_line(source, 40), "target": one_line(target, 40), "path": path}
+        for source, target, path in graph.edges
+    ]
+    return {"nodes": nodes, "edges": edges, "width": graph.width, "height": graph.height}
 
 
 def entries_of(plan: Plan) -> list[dict[str, Any]]:

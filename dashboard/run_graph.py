@@ -16,7 +16,7 @@ from django.utils import timezone
 from dashboard.states import look_of_state
 from dashboard.text import one_line
 from projects.models import Run, Task
-from projects.services.work.graphs import RunGraph
+from projects.services.work.graphs import RunGraph, Sizes, layout
 
 MOST_CARDS, MOST_LAYERED = 24, 120  # more tasks than these are shown as layers, and more than those with an overview
 ROOM = 1340  # the width in CSS pixels that the cards are laid out for
@@ -115,23 +115,14 @@ def _cell(task: Task, graph: RunGraph, is_critical: bool, is_chosen: bool) -> di
 
 
 def _cards(graph: RunGraph, cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    places, columns = graph.grid, len(graph.layers)
+    columns = len(graph.layers)
     width = max(NARROWEST, min(WIDEST, int((ROOM / GROW - 2 * MARGIN - (columns - 1) * GAP_X) / max(columns, 1))))
-    rows = {row for _, row in places.cells.values()}
-    last = max([*rows, *(row for *_, lanes in places.edges for _, row in lanes)], default=0)
-    top: dict[int, int] = {}
-    y = MARGIN
-    for row in range(last + 1):
-        top[row] = y
-        y += (CARD_HEIGHT if row in rows else LANE) + GAP_Y
-    middle = {row: top[row] + (CARD_HEIGHT if row in rows else LANE) // 2 for row in top}
-    left = [MARGIN + column * (width + GAP_X) for column in range(columns)]
-    for cell in cells.values():
-        cell |= {"x": left[cell["column"]], "y": top[cell["row"]], "text": one_line(cell["task"].title, 200)}
-        cell["text"] = _cut(cell["text"], int((width - 20) / LETTER))
+    placed = layout(graph.grid, Sizes(width, CARD_HEIGHT, GAP_X, GAP_Y, LANE, MARGIN))
+    for key, (x, y) in placed.places.items():
+        cell = cells[key]
+        cell |= {"x": x, "y": y, "end": x + width - 8, "bar": _share(cell["task"], width)}
+        cell["text"] = _cut(one_line(cell["task"].title, 200), int((width - 20) / LETTER))
         cell["meta"] = cell["meta"].replace(" of ", "/") if width >= ROOMY else short_of(cell["meta"])
-        cell["bar"] = _share(cell["task"], width)
-        cell["end"] = cell["x"] + width - 8
     chain = set(pairwise(graph.critical))
     status = {task.key: task.status for task in graph.tasks}
     edges = [
@@ -140,21 +131,20 @@ def _cards(graph: RunGraph, cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
             "target": target,
             "critical": (source, target) in chain,
             "look": look_of_edge(status[source], status[target]),
-            "path": _path(cells[source], cells[target], width, [(left[c], middle[r]) for c, r in lanes]),
+            "path": path,
         }
-        for source, target, lanes in places.edges
+        for source, target, path in placed.edges
     ]
-    natural = 2 * MARGIN + columns * width + (columns - 1) * GAP_X
-    shown = round(min(natural * GROW, max(natural, ROOM)))
+    shown = round(min(placed.width * GROW, max(placed.width, ROOM)))
     return {
         "nodes": list(cells.values()),
         "edges": sorted(edges, key=lambda edge: edge["critical"]),
         "card": width,
         "roomy": width >= ROOMY,
-        "box": (natural, y),
+        "box": (placed.width, placed.height),
         "width": shown,
-        "height": round(y * shown / natural),
-        "least": round(natural * SHRINK),
+        "height": round(placed.height * shown / max(placed.width, 1)),
+        "least": round(placed.width * SHRINK),
     }
 
 
@@ -174,22 +164,6 @@ def _share(task: Task, width: int) -> int:
     if task.status != Task.Status.RUNNING or task.started_at is None:
         return 0
     return round((width - 2) * min(1.0, seconds_of(task) / 60 / max(task.minutes, 1)))
-
-
-def _path(source: dict[str, Any], target: dict[str, Any], width: int, lanes: list[tuple[int, int]]) -> str:
-    x, y = source["x"] + width, source["y"] + CARD_HEIGHT // 2
-    path = f"M{x} {y}"
-    for left, middle in lanes:
-        path += _curve(x, y, left, middle) + f"H{left + width}"
-        x, y = left + width, middle
-    return path + _curve(x, y, target["x"] - 2, target["y"] + CARD_HEIGHT // 2)
-
-
-def _curve(x1: int, y1: int, x2: int, y2: int) -> str:
-    if y1 == y2:
-        return f"H{x2}"
-    half = max(abs(x2 - x1) // 2, GAP_X // 2)
-    return f"C{x1 + half} {y1} {x2 - half} {y2} {x2} {y2}"
 
 
 def _layers(

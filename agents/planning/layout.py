@@ -10,24 +10,30 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-CARD_WIDTH, CARD_HEIGHT = 240, 72
-_GAP_X, _GAP_Y = 80, 24
-_LANE = 14  # height of the lane in which a long edge passes other cards
-_MARGIN = 24
 _SWEEPS = 4
 # Lanes for all long edges of a huge dense graph would cost more than they show.
 _MAX_LANES = 2_500
 
-Box = tuple[float, float, float, float]
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """In CSS pixels; `lane` is the height of a row in which long edges pass the cards and no card stands."""
+
+    width: int
+    height: int
+    gap_x: int
+    gap_y: int
+    lane: int
+    margin: int
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Sizes in CSS pixels. `boxes`: key → x, y, width, height. `edges`: from, to, and the `d` of an SVG path."""
+    """Sizes in CSS pixels. `places`: key → x, y of its card. `edges`: from, to, and the `d` of an SVG path."""
 
-    width: float
-    height: float
-    boxes: dict[str, Box] = field(default_factory=dict)
+    width: int
+    height: int
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
     edges: list[tuple[str, str, str]] = field(default_factory=list)
 
 
@@ -38,43 +44,6 @@ class _Net:
     layers: list[list[int]]
     left: list[list[int]]
     right: list[list[int]]
-    height: list[int]
-    y: list[float]
-
-
-def layout(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
-    """Place `nodes`; an edge (a, b) says that a comes before b. Edges to unknown nodes and to oneself are left out."""
-    keys = list(dict.fromkeys(nodes))
-    if not keys:
-        return Layout(0, 0)
-    number = {key: index for index, key in enumerate(keys)}
-    pairs = list(dict.fromkeys((number[a], number[b]) for a, b in edges if a in number and b in number and a != b))
-    depth, drawn_back = _depths(len(keys), pairs)
-    net, routes = _net(len(keys), depth, [p for p in pairs if p not in drawn_back])
-    _reduce_crossings(net)
-    _place(net)
-    top = min(net.y)
-    boxes = {
-        key: (
-            float(_MARGIN + depth[i] * (CARD_WIDTH + _GAP_X)),
-            round(net.y[i] - top + _MARGIN, 1),
-            float(CARD_WIDTH),
-            float(CARD_HEIGHT),
-        )
-        for i, key in enumerate(keys)
-    }
-    columns = max(depth) + 1
-    bottom = max(net.y[i] - top + net.height[i] for layer in net.layers for i in layer)
-    lanes = {
-        pair: [(depth[pair[0]] + 1 + k, net.y[i] - top + _MARGIN + _LANE / 2) for k, i in enumerate(route)]
-        for pair, route in routes.items()
-    }
-    return Layout(
-        width=float(2 * _MARGIN + columns * CARD_WIDTH + (columns - 1) * _GAP_X),
-        height=round(bottom + 2 * _MARGIN, 1),
-        boxes=boxes,
-        edges=[(keys[a], keys[b], _path(boxes[keys[a]], boxes[keys[b]], lanes.get((a, b), []))) for a, b in pairs],
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +74,45 @@ def grid(nodes: Sequence[str], edges: Iterable[tuple[str, str]], top: Sequence[s
             for a, b in pairs
         ],
     )
+
+
+def layout(found: Grid, sizes: Sizes) -> Layout:
+    """The cards of a grid in pixels, and their edges as curves from the right of one to the left of another."""
+    if not found.cells:
+        return Layout(0, 0)
+    cards = {row for _, row in found.cells.values()}
+    columns, rows = (1 + max(numbers) for numbers in zip(*found.cells.values(), strict=True))
+    left = [sizes.margin + column * (sizes.width + sizes.gap_x) for column in range(columns)]
+    top, middle, y = list[int](), list[int](), sizes.margin
+    for row in range(max([rows, *(1 + row for *_, way in found.edges for _, row in way)])):
+        tall = sizes.height if row in cards else sizes.lane
+        top.append(y)
+        middle.append(y + tall // 2)
+        y += tall + sizes.gap_y
+
+    def path(source: str, target: str, way: list[tuple[int, int]]) -> str:
+        column, row = found.cells[source]
+        drawn = f"M{left[column] + sizes.width} {middle[row]}"
+        for passed, lane in way:
+            drawn += _curve(left[column] + sizes.width, middle[row], left[passed], middle[lane], sizes.gap_x)
+            drawn += f"H{left[passed] + sizes.width}"
+            column, row = passed, lane
+        last, end = found.cells[target]
+        return drawn + _curve(left[column] + sizes.width, middle[row], left[last] - 2, middle[end], sizes.gap_x)
+
+    return Layout(
+        width=2 * sizes.margin + columns * sizes.width + (columns - 1) * sizes.gap_x,
+        height=y - sizes.gap_y + sizes.margin,
+        places={key: (left[column], top[row]) for key, (column, row) in found.cells.items()},
+        edges=[(source, target, path(source, target, way)) for source, target, way in found.edges],
+    )
+
+
+def _curve(x1: int, y1: int, x2: int, y2: int, gap: int) -> str:
+    if y1 == y2:
+        return f"H{x2}"
+    half = max(abs(x2 - x1) // 2, gap // 2)
+    return f"C{x1 + half} {y1} {x2 - half} {y2} {x2} {y2}"
 
 
 def _rows(net: _Net, first: set[int]) -> list[int]:
@@ -166,8 +174,7 @@ def _net(count: int, depth: list[int], pairs: list[tuple[int, int]]) -> tuple[_N
     layers: list[list[int]] = [[] for _ in range(max(depth) + 1)]
     for node in range(count):
         layers[depth[node]].append(node)
-    net = _Net(layers, [[] for _ in range(size)], [[] for _ in range(size)], [CARD_HEIGHT] * count, [0.0] * size)
-    net.height += [_LANE] * (size - count)
+    net = _Net(layers, [[] for _ in range(size)], [[] for _ in range(size)])
     routes: dict[tuple[int, int], list[int]] = {}
     fresh = count
     for a, b in pairs:
@@ -203,65 +210,3 @@ def _reduce_crossings(net: _Net) -> None:
             layer.sort(key=centre.__getitem__)
             for index, node in enumerate(layer):
                 place[node] = index / max(len(layer), 1)
-
-
-def _place(net: _Net) -> None:
-    """Stack every layer, then let each node drift to its neighbours without passing or touching the next one."""
-    for layer in net.layers:
-        y = 0.0
-        for node in layer:
-            net.y[node] = y
-            y += net.height[node] + _GAP_Y
-        shift = (y - _GAP_Y) / 2
-        for node in layer:
-            net.y[node] -= shift
-    for sweep in range(_SWEEPS):
-        forth = sweep % 2 == 0
-        neighbours = net.left if forth else net.right
-        for layer in net.layers if forth else reversed(net.layers):
-            wanted = []
-            for node in layer:
-                near = neighbours[node]
-                middle = sum(net.y[n] + net.height[n] / 2 for n in near) / len(near) if near else None
-                wanted.append(net.y[node] if middle is None else middle - net.height[node] / 2)
-            _spread(net, layer, wanted)
-
-
-def _spread(net: _Net, layer: list[int], wanted: list[float]) -> None:
-    """Place a layer as near to `wanted` as its order and gaps allow: neighbours that collide move as one group."""
-    groups: list[tuple[float, int, float]] = []  # sum of (wanted - offset), members, total height with gaps
-    for node, want in zip(layer, wanted, strict=True):
-        group = (want, 1, float(net.height[node] + _GAP_Y))
-        while groups and groups[-1][0] / groups[-1][1] + groups[-1][2] > group[0] / group[1]:
-            total, members, tall = groups.pop()
-            group = (total + group[0] - group[1] * tall, members + group[1], tall + group[2])
-        groups.append(group)
-    nodes = iter(layer)
-    for total, members, _ in groups:
-        y = total / members
-        for _ in range(members):
-            node = next(nodes)
-            net.y[node] = y
-            y += net.height[node] + _GAP_Y
-
-
-def _path(start: Box, end: Box, lanes: list[tuple[int, float]]) -> str:
-    """From the right side of one card to the left side of another, through its lanes, in cubic curves."""
-    x, y = start[0] + start[2], start[1] + start[3] / 2
-    parts = [f"M{_n(x)} {_n(y)}"]
-    for column, lane_y in lanes:
-        left = _MARGIN + column * (CARD_WIDTH + _GAP_X)
-        parts.append(_curve(x, y, left, lane_y))
-        x, y = left + CARD_WIDTH, lane_y
-        parts.append(f"H{_n(x)}")
-    parts.append(_curve(x, y, end[0], end[1] + end[3] / 2))
-    return "".join(parts)
-
-
-def _curve(x1: float, y1: float, x2: float, y2: float) -> str:
-    reach = max(abs(x2 - x1) / 2, _GAP_X / 2)
-    return f"C{_n(x1 + reach)} {_n(y1)} {_n(x2 - reach)} {_n(y2)} {_n(x2)} {_n(y2)}"
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")

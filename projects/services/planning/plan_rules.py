@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from agents.engine.planner_additions import additions
-from agents.planning.layout import Layout, layout
+from agents.planning.layout import Layout, Sizes, layout
 from agents.planning.model import PlanDraft, PlanProblem, content_hash
 from agents.planning.parse import parse_plan
 from agents.planning.validate import limited, validate_plan
@@ -20,8 +19,9 @@ from projects.services.planning.documents import hints, passages_of
 from projects.services.planning.keys import names_of
 from projects.services.planning.progress import DONE as FINISHED
 from projects.services.planning.progress import scope_of
+from projects.services.work.graphs import grid_of
 
-KEPT_LAYOUTS = 64
+SIZES = Sizes(width=240, height=72, gap_x=80, gap_y=24, lane=14, margin=24)
 CHANGES = "For a change, upload a document that asks for it."
 
 
@@ -159,27 +159,14 @@ def odd_problems(document: RequirementDocument, content: Mapping[str, Any]) -> l
     ]
 
 
-def layout_of(plan: Plan) -> dict[str, Any]:
-    """The plan's graph with places in CSS pixels.
-
-    {"width", "height", "nodes": [{key, title, x, y, width, height, minutes, requirements, needs}],
-    "edges": [{source, target, path}]}.
-    """
-    specs = [spec for spec in plan.content.get("tasks") or [] if isinstance(spec, dict)]
-    needs = tuple((str(spec.get("key")), tuple(str(need) for need in spec.get("needs") or ())) for spec in specs)
-    placed = _placed(needs)
-    nodes: dict[str, dict[str, Any]] = {}
-    for spec in specs:
-        key = str(spec.get("key"))
-        node: dict[str, Any] = dict(zip(("x", "y", "width", "height"), placed.boxes[key], strict=True))
-        node |= {"key": key, "title": str(spec.get("title") or ""), "minutes": spec.get("minutes")}
-        node |= {name: list(spec.get(name) or ()) for name in ("requirements", "needs")}
-        nodes.setdefault(key, node)
-    edges = [{"source": source, "target": target, "path": path} for source, target, path in placed.edges]
-    return {"width": placed.width, "height": placed.height, "nodes": list(nodes.values()), "edges": edges}
-
-
-@lru_cache(KEPT_LAYOUTS)
-def _placed(needs: tuple[tuple[str, tuple[str, ...]], ...]) -> Layout:
-    """Computed once per graph."""
-    return layout([key for key, _wanted in needs], [(need, key) for key, wanted in needs for need in wanted])
+def layout_of(plan: Plan) -> tuple[Layout, dict[str, dict[str, Any]]]:
+    """The plan's graph in CSS pixels, its cards where those of its run stand; and what the plan says of each task."""
+    specs: dict[str, dict[str, Any]] = {}
+    for spec in plan.content.get("tasks") or []:
+        if isinstance(spec, dict):
+            specs.setdefault(str(spec.get("key")), spec)
+    needs = tuple(
+        (key, own if isinstance(own := spec.get("minutes"), int) else 0, tuple(map(str, spec.get("needs") or ())))
+        for key, spec in specs.items()
+    )
+    return layout(grid_of(needs), SIZES), specs

@@ -9,9 +9,10 @@ from graphlib import CycleError
 
 from agents.engine.waiting import OUTAGES
 from agents.planning.graph import longest_chains
-from agents.planning.layout import Grid, grid
+from agents.planning.layout import Grid, Sizes, grid, layout
 from projects.models import Task
 
+__all__ = ["RunGraph", "Sizes", "grid_of", "is_outage", "layout"]
 KEPT = 64
 Needs = tuple[tuple[str, int, tuple[str, ...]], ...]  # key, estimated minutes, keys it needs
 
@@ -30,7 +31,7 @@ class RunGraph:
     @property
     def grid(self) -> Grid:
         """Column and row of every card."""
-        return _placed(self.needs)
+        return grid_of(self.needs)
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -92,7 +93,8 @@ class RunGraph:
 
 
 @lru_cache(KEPT)
-def _placed(needs: Needs) -> Grid:
+def grid_of(needs: Needs) -> Grid:
+    """Column and row of every task, the critical path on top."""
     edges = [(need, key) for key, _, wanted in needs for need in wanted]
     return grid([key for key, _, _ in needs], edges, _critical(needs))
 

@@ -179,15 +179,16 @@ def test_the_planning_run_hears_of_everything():
 
 
 def test_a_layout_places_every_task_after_what_it_needs():
-    graph = plan_rules.layout_of(make_run(needs={"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"]}).plan)
-    assert {(edge["source"], edge["target"]) for edge in graph["edges"]} == {("T-01", "T-02"), ("T-01", "T-03")}
-    by_key = {node["key"]: node for node in graph["nodes"]}
-    assert by_key["T-01"]["x"] < by_key["T-02"]["x"] == by_key["T-03"]["x"]
+    graph, specs = plan_rules.layout_of(make_run(needs={"T-01": [], "T-02": ["T-01"], "T-03": ["T-01"]}).plan)
+    assert {(source, target) for source, target, _ in graph.edges} == {("T-01", "T-02"), ("T-01", "T-03")}
+    left = {key: x for key, (x, _) in graph.places.items()}
+    assert left["T-01"] < left["T-02"] == left["T-03"]
+    assert list(specs) == ["T-01", "T-02", "T-03"]
 
 
 def test_a_plan_without_readable_tasks_has_an_empty_layout():
     plan = plans.propose_plan(make_document(), content={"tasks": [1, 2]})
-    assert plan_rules.layout_of(plan)["nodes"] == []
+    assert plan_rules.layout_of(plan)[0].places == {}
 
 
 def with_one_file() -> dict:
