@@ -7,16 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from projects.services.backlog.forecast import BEHIND, WINDOW, Forecast, Slot, State
+from projects.services.insight.report import words
 from projects.time_windows import zone
 
-WIDTH, LEFT, RIGHT = 1120, 40, 1080
-WORDS = "none one two three four five six seven eight nine ten eleven twelve".split()
+LEFT, RIGHT = 40, 1080
 MEASURES = {"tokens": "token cap", "minutes": "hours cap", "cents": "money cap", WINDOW: "window"}
-
-
-def count(number: int) -> str:
-    """A number as a sentence says it."""
-    return WORDS[number] if number < len(WORDS) else str(number)
 
 
 def amount(measure: str, value: int) -> str:
@@ -40,11 +35,6 @@ class Bar(NamedTuple):
     css: str
     about: str
 
-    @property
-    def text_x(self) -> float:
-        """Where its words begin."""
-        return self.x + 8
-
 
 @dataclass
 class Strip:
@@ -59,11 +49,6 @@ class Strip:
     closes: str
     cut: tuple[float, str] | None
     table: list[tuple[str, str, str, str]]
-
-    @property
-    def open_width(self) -> float:
-        """How wide the open window is."""
-        return round(self.right - self.left, 1)
 
 
 def when(forecast: Forecast) -> str:
@@ -103,15 +88,16 @@ def headline(forecast: Forecast, open_count: int) -> tuple[str, str]:
         item = needs[0].item
         return f"{item.key} needs you; what is behind it waits", needs[0].progress.why
     if not forecast.blocks:
-        return f"{count(open_count).capitalize()} of the tickets wait to be assigned to the agents", (
+        return f"{words(open_count).capitalize()} of the tickets wait to be assigned to the agents", (
             "Select tickets and assign them; the agents then do one after another."
         )
     inside, every = forecast.inside, len(forecast.blocks)
     if len(inside) == every:
-        title = f"All {count(every)} assigned tickets get" if every > 1 else "The one assigned ticket gets"
+        title = f"All {words(every)} assigned tickets get" if every > 1 else "The one assigned ticket gets"
         return f"{title} done {when(forecast)}", _unknown(forecast)
     verb = "gets" if len(inside) == 1 else "get"
-    title = f"{count(len(inside)).capitalize()} of {count(every)} tickets {verb} done {when(forecast)}"
+    some = words(len(inside)).capitalize() if inside else "None"
+    title = f"{some} of {words(every)} tickets {verb} done {when(forecast)}"
     return title, " ".join(filter(None, (_stops(forecast), _unknown(forecast))))
 
 
@@ -132,7 +118,7 @@ def _unknown(forecast: Forecast) -> str:
     number = sum(block.item.minutes is None for block in forecast.blocks)
     if not number:
         return ""
-    who = "One ticket has" if number == 1 else f"{count(number).capitalize()} tickets have"
+    who = "One ticket has" if number == 1 else f"{words(number).capitalize()} tickets have"
     return f"{who} no estimate: what follows may be later."
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 
 from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 from projects.services.delivery.downloads import Download
 
@@ -25,8 +26,13 @@ class Pieces:
                 yield piece
 
 
+def as_file(name: str) -> dict[str, str]:
+    """The headers of a download; a browser never shows it as a page of this site."""
+    return {"Content-Disposition": str(content_disposition_header(True, name)), "X-Content-Type-Options": "nosniff"}
+
+
 def attachment(file: Download) -> StreamingHttpResponse:
-    """A download; a browser never shows it as a page of this site."""
+    """A download that is made while it is sent."""
 
     def close() -> None:
         try:
@@ -34,5 +40,4 @@ def attachment(file: Download) -> StreamingHttpResponse:
         except ValueError:  # a thread is still in it; the generator is closed when that thread lets go of it
             return
 
-    headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "X-Content-Type-Options": "nosniff"}
-    return StreamingHttpResponse(Pieces(file.pieces, close), content_type=file.type, headers=headers)
+    return StreamingHttpResponse(Pieces(file.pieces, close), content_type=file.type, headers=as_file(file.name))

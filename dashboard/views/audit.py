@@ -12,6 +12,7 @@ from django.http import FileResponse, Http404, HttpResponse, StreamingHttpRespon
 from dashboard import access, stream
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest, number, words
+from dashboard.streaming import as_file
 from projects.models import Event, Run, SiteEvent
 from projects.services.accounts import rights
 from projects.services.audit import chain, exports, intents, signing
@@ -75,8 +76,7 @@ def _download(lines: Iterable[str], name: str, fmt: str, *, signed: bool) -> Dow
     if signed:
         archive = exports.signed_archive(lines, f"{name}.{fmt}")
         return FileResponse(archive, as_attachment=True, filename=f"{name}-{fmt}-signed.zip", headers=NOSNIFF)
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{fmt}"', **NOSNIFF}
-    return StreamingHttpResponse(lines, content_type=TYPES[fmt], headers=headers)
+    return StreamingHttpResponse(lines, content_type=TYPES[fmt], headers=as_file(f"{name}.{fmt}"))
 
 
 def _format(fmt: str) -> str:
@@ -96,8 +96,7 @@ def export(request: AuthenticatedHttpRequest, run: Run, fmt: str, signed: bool =
 def public_key(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The public half of the key that signs exports; keep a copy elsewhere before it is needed."""
     text = signing.public_pem(signing.private_key().public_key())
-    headers = {"Content-Disposition": 'attachment; filename="aiswe.pub"', **NOSNIFF}
-    return HttpResponse(text, content_type="text/plain; charset=utf-8", headers=headers)
+    return HttpResponse(text, content_type="text/plain; charset=utf-8", headers=as_file("aiswe.pub"))
 
 
 def _site_page(request: AuthenticatedHttpRequest, *, verify: bool = False) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +14,7 @@ from django.utils.text import Truncator
 from dashboard import dag
 from dashboard.pages import page, show
 from dashboard.plan_forms import SplitForm, TaskForm
-from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.text import listed
 from dashboard.views.plans import compare, conflict, url_of
 from projects.errors import BadInput, StaleVersion
@@ -56,38 +57,38 @@ def edit_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpRe
     entry = _entry(content, key)
     start = {name: entry.get(name) for name in ("title", "description", "expects", "minutes", "requirements", "needs")}
     form = TaskForm(request.POST or None, initial=start, **_choices(plan, content, entry))
-    context = {"entry": entry, "key": key, "form": form, "draft": draft, "verb": "Change"}
-    if request.method == "POST" and form.is_valid():
+
+    def edit() -> dict[str, Any]:
         changed = {k: v for k, v in form.cleaned_data.items() if (v or None) != (entry.get(k) or None)}
-        edit = {"do": "change", "key": key, "fields": changed}
-        if draft or request.POST.get("into") == "draft":
-            return _gather(request, plan, edit, form, context)
-        comment = request.POST.get("comment", "")[:500]
+        return {"do": "change", "key": key, "fields": changed}
+
+    alone = draft is None and request.POST.get("into") != "draft"
+    return _asked(request, plan, form, edit, {"entry": entry, "key": key, "draft": draft, "verb": "Change"}, alone)
+
+
+def _asked(
+    request: AuthenticatedHttpRequest,
+    plan: Plan,
+    form: Form,
+    edit: Callable[[], dict[str, Any]],
+    context: dict[str, Any],
+    alone: bool = False,
+) -> HttpResponse:
+    """The form of an edit; what it says goes to the draft, or `alone` becomes a version of its own."""
+    if request.method == "POST" and form.is_valid():
+        comment, base = request.POST.get("comment", "")[:500], request.POST.get("hash", "")
         try:
-            newer = plan_drafts.edit_task(
-                plan, edit, by=request.user, comment=comment, base_hash=request.POST.get("hash", "")
-            )
+            if not alone:
+                plan_drafts.add_edit(plan, edit(), by=request.user)
+                return redirect("plan-draft", plan.pk)
+            newer = plan_drafts.edit_task(plan, edit(), by=request.user, comment=comment, base_hash=base)
+            messages.success(request, f"{context['key']} is changed in plan v{newer.version}.")
+            return redirect(url_of(newer))
         except StaleVersion as refusal:
-            return conflict(request, plan, refusal)
+            return conflict(request, plan, refusal) if alone else redirect("plan-draft", plan.pk)
         except BadInput as refusal:
             form.add_error(None, str(refusal))
-        else:
-            messages.success(request, f"{key} is changed in plan v{newer.version}.")
-            return redirect(url_of(newer))
-    return show(request, "pages/plan_task.html", context, status=422 if form.errors else 200)
-
-
-def _gather(
-    request: AuthenticatedHttpRequest, plan: Plan, edit: dict[str, Any], form: Form, context: dict[str, Any]
-) -> HttpResponse:
-    try:
-        plan_drafts.add_edit(plan, edit, by=request.user)
-    except StaleVersion:
-        return redirect("plan-draft", plan.pk)
-    except BadInput as refusal:
-        form.add_error(None, str(refusal))
-        return show(request, "pages/plan_task.html", context, status=422)
-    return redirect("plan-draft", plan.pk)
+    return show(request, "pages/plan_task.html", context | {"form": form}, status=422 if form.errors else 200)
 
 
 @page("GET POST", Plan)
@@ -95,12 +96,12 @@ def add_task(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     """Add a task to the draft."""
     draft = plan_drafts.draft_of(plan.document, request.user)
     content = _content(plan, draft)
-    form = TaskForm(request.POST or None, initial={"minutes": 30}, **_choices(plan, content, {}))
-    key = next_key(content)
-    context = {"key": key, "form": form, "draft": draft, "verb": "Add"}
-    if request.method == "POST" and form.is_valid():
-        return _gather(request, plan, {"do": "add", "key": key, "fields": form.cleaned_data}, form, context)
-    return show(request, "pages/plan_task.html", context, status=422 if form.errors else 200)
+    form, key = (
+        TaskForm(request.POST or None, initial={"minutes": 30}, **_choices(plan, content, {})),
+        next_key(content),
+    )
+    context = {"key": key, "draft": draft, "verb": "Add"}
+    return _asked(request, plan, form, lambda: {"do": "add", "key": key, "fields": form.cleaned_data}, context)
 
 
 @page("GET POST", Plan)
@@ -114,10 +115,8 @@ def split_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpR
     start = {"title": entry.get("title"), "minutes": first, "second_minutes": max(1, int(minutes or 2) - first)}
     start |= dict.fromkeys(("requirements", "second_requirements"), entry.get("requirements"))
     form = SplitForm(request.POST or None, initial=start, requirements=_choices(plan, content, entry)["requirements"])
-    context = {"entry": entry, "key": key, "form": form, "draft": draft, "verb": "Split"}
-    if request.method == "POST" and form.is_valid():
-        return _gather(request, plan, form.edit(key, next_key(content)), form, context)
-    return show(request, "pages/plan_task.html", context, status=422 if form.errors else 200)
+    context = {"entry": entry, "key": key, "draft": draft, "verb": "Split"}
+    return _asked(request, plan, form, lambda: form.edit(key, next_key(content)), context)
 
 
 @page("GET POST", Plan)
@@ -185,18 +184,12 @@ def _decided(request: AuthenticatedHttpRequest, plan: Plan, found: PlanEdits | N
 
 
 def _saved(request: AuthenticatedHttpRequest, found: PlanEdits) -> HttpResponse:
-    seen, count = request.POST.get("seen", ""), len(found.edits)
+    seen, comment = number(request.POST, "seen", digits=5), request.POST.get("comment", "")[:500]
     try:
-        newer = plan_drafts.save_draft(
-            found,
-            by=request.user,
-            seen=int(seen) if seen.isdecimal() and len(seen) < 6 else -1,
-            comment=request.POST.get("comment", "")[:500],
-        )
+        newer = plan_drafts.save_draft(found, by=request.user, seen=-1 if seen is None else seen, comment=comment)
     except StaleVersion as refusal:
         messages.warning(request, str(refusal))
         return redirect("plan-draft", found.base_id)
-    messages.success(
-        request, f"{count} edit{'s' * (count != 1)} saved as plan v{newer.version}. It waits for approval."
-    )
+    edits = f"{seen} edit{'s' * (seen != 1)}"
+    messages.success(request, f"{edits} saved as plan v{newer.version}. It waits for approval.")
     return redirect(url_of(newer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -11,8 +12,8 @@ from django.utils import timezone
 
 from dashboard import access
 from dashboard.pages import page, show
-from dashboard.requests import AuthenticatedHttpRequest, number
-from projects.errors import BadInput
+from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.streaming import as_file
 from projects.models import Project, ReportMail, ReportSchedule, Task
 from projects.models.reports import WEEKDAYS
 from projects.services.accounts import rights
@@ -55,37 +56,53 @@ def weekly(request: AuthenticatedHttpRequest) -> HttpResponse:
 def weekly_csv(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The costs of a week as CSV."""
     report, only = report_of(request)
-    response = HttpResponse(report.csv(), content_type="text/csv; charset=utf-8")
-    name = f"costs-{report.week}{f'-{only.slug}' if only else ''}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    headers = as_file(f"costs-{report.week}{f'-{only.slug}' if only else ''}.csv")
+    return HttpResponse(report.csv(), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 GROUPS = ("task", "project", "week")
 
 
+class ScheduleForm(forms.Form):
+    """When the report is sent every week, and to whom."""
+
+    weekday = forms.TypedChoiceField(label="Every", choices=WEEKDAYS, coerce=int)
+    hour = forms.TypedChoiceField(label="At", choices=[(hour, f"{hour}:00") for hour in range(24)], coerce=int)
+    time_zone = forms.ChoiceField(label="Time zone", choices=lambda: [(name, name) for name in zones()])
+    recipients = forms.CharField(
+        label="To",
+        widget=forms.Textarea({"rows": 2}),
+        help_text="Addresses with commas. The report is of all projects that you manage; from Thursday on it is of the "
+        "same week, before that of the last.",
+    )
+
+
 @page("GET")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """The measures with the cases behind them, and what work cost by task, project and week."""
+    return _index(request)
+
+
+def _index(request: AuthenticatedHttpRequest, status: int = 200, form: ScheduleForm | None = None) -> HttpResponse:
     report, only = report_of(request)
-    group = request.GET.get("by") if request.GET.get("by") in GROUPS else GROUPS[0]
+    group = request.GET.get("by", "")
+    group = group if group in GROUPS else GROUPS[0]
     plan = ReportSchedule.objects.filter(user=request.user).first()
+    shown = plan or ReportSchedule(recipients=[request.user.email])
+    start = {name: getattr(shown, name) for name in ("weekday", "hour", "time_zone")}
     context = {
         "report": report,
         "only": only,
         "group": group,
         "groups": GROUPS,
-        "rows": _rows(report, str(group)),
-        "schedule": plan or ReportSchedule(user=request.user, recipients=[request.user.email]),
-        "is_scheduled": plan is not None,
+        "rows": _rows(report, group),
+        "schedule": plan,
+        "form": form or ScheduleForm(initial=start | {"recipients": ", ".join(shown.recipients)}),
         "may_schedule": rights.projects_where(request.user, "report.send").exists(),
         "mails": ReportMail.objects.filter(user=request.user)[:5],
-        "weekdays": WEEKDAYS,
-        "hours": range(24),
-        "zones": zones(),
         "has_server": bool(settings.EMAIL_HOST),
     }
-    return show(request, "pages/reports.html", context)
+    return show(request, "pages/reports.html", context, status=status)
 
 
 @page("POST")
@@ -107,18 +124,12 @@ def schedule(request: AuthenticatedHttpRequest) -> HttpResponse:
         mailing.stop_schedule(request.user)
         messages.success(request, "The report is sent no more.")
         return redirect(f"{reverse('reports')}#mail")
-    weekday, hour = number(request.POST, "weekday", digits=1), number(request.POST, "hour", digits=2)
-    if weekday is None or hour is None:
-        raise BadInput("Choose a day of the week and an hour.")
-    saved = mailing.save_schedule(
-        request.user,
-        weekday=weekday,
-        hour=hour,
-        time_zone=request.POST.get("time_zone", ""),
-        recipients=mailing.addresses_in(request.POST.get("recipients", "")),
-        origin=_origin(request),
-        now=timezone.now(),
-    )
+    form = ScheduleForm(request.POST)
+    if not form.is_valid():
+        return _index(request, 422, form)
+    data = form.cleaned_data
+    data["recipients"] = mailing.addresses_in(data["recipients"])
+    saved = mailing.save_schedule(request.user, **data, origin=_origin(request), now=timezone.now())
     messages.success(request, f"The report goes out on {saved.when}.")
     return redirect(f"{reverse('reports')}#mail")
 

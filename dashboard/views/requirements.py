@@ -10,12 +10,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 
 from dashboard.forms import NextDocumentForm, RequirementForm
 from dashboard.pages import page, show, version_of
 from dashboard.places import PAGE_LINES
 from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.streaming import as_file
 from dashboard.text import plain
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument
@@ -154,8 +154,7 @@ def add(request: AuthenticatedHttpRequest, document: RequirementDocument) -> Htt
 def original(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
     """The file as it was given; a browser never shows it as a page of this site."""
     name, data = reading.file_of(document)
-    held = {"Content-Disposition": str(content_disposition_header(True, name)), "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(data, content_type="application/octet-stream", headers=held)
+    return HttpResponse(data, content_type="application/octet-stream", headers=as_file(name))
 
 
 @page("POST", RequirementDocument)

@@ -15,6 +15,7 @@ from dashboard.pages import page, show
 from dashboard.refusals import local_path
 from dashboard.requests import AuthenticatedHttpRequest, number
 from dashboard.rows import CHUNK
+from dashboard.streaming import as_file
 from dashboard.views.code import ways_out
 from projects.engine import base_branch
 from projects.errors import BadInput
@@ -163,8 +164,7 @@ def take_in(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
 def export(request: AuthenticatedHttpRequest, run: Run) -> StreamingHttpResponse:
     """A run as one file, which another installation replays."""
     lines = replays.export_run(run, by=request.user)
-    name = f'attachment; filename="run-{run.pk}.aiswe-run.gz"'
-    headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
+    headers = as_file(f"run-{run.pk}.aiswe-run.gz")
     return StreamingHttpResponse(lines, content_type="application/gzip", headers=headers)
 
 

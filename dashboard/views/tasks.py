@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from dashboard import best, failures, queue, stream
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
+from dashboard.streaming import as_file
 from dashboard.views.comments import change_of, review_of
 from dashboard.weaknesses import SEVERITY, tries_of
 from projects.errors import BadInput
@@ -126,8 +127,7 @@ def take_best(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         if file is None:
             raise Http404("The attempt has no such file.")
         name, body, kind = best.safe_name(path), file.text.encode(), "text/plain; charset=utf-8"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(body, content_type=kind, headers=headers)
+    return HttpResponse(body, content_type=kind, headers=as_file(name))
 
 
 @page("POST", Task)

@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from django.utils.text import Truncator
 
 from dashboard.pages import page, show
 from dashboard.places import sentence
 from dashboard.requests import AuthenticatedHttpRequest, number
+from dashboard.streaming import as_file
 from projects.models import Finding, Project, Requirement
 from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, TraceRow, as_csv, trace
 from projects.services.planning.progress import DONE, IN_WORK
@@ -191,8 +191,5 @@ def matrix(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
 @page("GET", Project)
 def export(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """The whole matrix as a CSV file."""
-    headers = {
-        "Content-Disposition": str(content_disposition_header(True, f"{project.slug}-trace.csv")),
-        "X-Content-Type-Options": "nosniff",
-    }
+    headers = as_file(f"{project.slug}-trace.csv")
     return HttpResponse(as_csv(trace(project)), content_type="text/csv; charset=utf-8", headers=headers)

@@ -16,9 +16,10 @@ from django.db.models import QuerySet
 
 from agents.events.base import counted
 from projects.models import Project, Run, Task
+from projects.services.audit.exports import csv_row
 from projects.services.insight import costs
 from projects.services.insight.attention import OpenQuestion
-from projects.services.insight.cost_rows import CostRow, csv_of
+from projects.services.insight.cost_rows import COLUMNS, CostRow
 from projects.services.insight.costs import SHARED, Bill, Feature
 from projects.services.insight.measures import Measure, WeekFacts, dollars, facts_of, measures_of
 from projects.services.insight.weeks import Week
@@ -206,7 +207,7 @@ class WeeklyReport:
 
     def csv(self) -> str:
         """The costs as CSV, one feature a line, not rounded to cents."""
-        return csv_of([row.raw(self.week) for row in self.rows])
+        return "".join(csv_row(cells) for cells in [COLUMNS, *(row.raw(self.week).values() for row in self.rows)])
 
 
 def words(number: int) -> str:
