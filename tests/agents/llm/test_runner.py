@@ -73,17 +73,6 @@ def test_an_error_in_a_callback_ends_the_call(runner, provider, server, folder):
     assert eventually(lambda: server.requests[-1].outcome == "disconnected")
 
 
-@pytest.mark.parametrize("kind", ["close", "garbage", "half_json", "error_line", "hang", "stall"])
-def test_a_call_survives_one_fault(runner, server, kind):
-    server.faults.add(kind)
-    errors: list[Exception] = []
-    provider = OllamaProvider(server.url, MODEL, timeouts=Timeouts(first_token=0.4, idle=0.4))
-    completion = runner.complete(provider, talk(), on_retry=errors.append)
-    assert completion.text == REPLY
-    assert len(errors) == 1
-    assert len([seen for seen in server.requests if seen.path == "/api/chat"]) == 2
-
-
 def test_what_was_shown_before_a_retry_is_declared_void(runner, provider, server):
     server.faults.add("close", after=5)
     shown: list[str] = []
