@@ -157,6 +157,7 @@ def home_of(user: User, now: datetime) -> dict[str, Any]:
         "needs": needs[:6],
         "more": max(0, len(needs) - 6),
         "rows": [row for row in rows if row.phase != "archived"],
+        "has_graphs": any(row.picture.startswith("<svg") for row in rows),
         "archived": [row for row in rows if row.phase == "archived"],
         "headline": headline_of(needs, rows),
         "behind": behind_of(needs),

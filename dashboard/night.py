@@ -14,15 +14,16 @@ LEFT, RIGHT = 40, 1080
 MEASURES = {"tokens": "token cap", "minutes": "hours cap", "cents": "money cap", WINDOW: "window"}
 
 
-def amount(measure: str, value: int) -> str:
+def amount(measure: str, value: float) -> str:
     """An amount with its unit."""
     if measure == "minutes":
-        return f"{value // 60} h {value % 60:02}" if value >= 60 else f"{value} min"
+        whole = round(value)
+        return f"{whole // 60} h {whole % 60:02}" if whole >= 60 else f"{whole} min"
     if measure == "cents":
-        return f"${value / 100:,.2f}"
+        return "under $0.01" if 0 < value < 0.5 else f"${value / 100:,.2f}"
     if value >= 1_000_000:
         return f"{value / 1_000_000:.1f} M"
-    return f"{value / 1_000:.0f} k" if value >= 1_000 else str(value)
+    return f"{value / 1_000:.0f} k" if value >= 1_000 else str(round(value))
 
 
 class Bar(NamedTuple):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from dashboard import highlight, places, prompt_breakdown, queue, states, stream
 from dashboard import markdown as md
@@ -36,6 +37,13 @@ register.filter("decision_address", queue.address_of)
 def markdown(value: object) -> SafeString:
     """Untrusted Markdown."""
     return md.render(str(value or ""))
+
+
+@register.filter
+def with_code(value: object) -> SafeString:
+    """A sentence whose words in backticks are shown as code."""
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(safe.plain(str(value or ""), 2_000)))
+    return mark_safe(marked)  # noqa: S308  escaped
 
 
 @register.filter

@@ -111,7 +111,7 @@ def _row(found: forecast.Forecast, item: Any) -> dict[str, Any]:
         state, words = ("finished", "done") if stands.state == forecast.State.DONE else ("left_out", "left out")
     minutes = item.minutes
     estimates = {
-        name: night.amount(name, round(minutes * rate)) if minutes and rate else "–"
+        name: night.amount(name, minutes * rate) if minutes and rate else "–"
         for name, rate in (("tokens", found.rate.tokens), ("cents", found.rate.cents))
     }
     first_out = found.outside[0] if found.outside else None

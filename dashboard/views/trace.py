@@ -61,7 +61,8 @@ def _bar(found: Trace) -> list[dict[str, Any]]:
     for state, css, icon, tone, words in PARTS:
         count = found.counts.get(state, 0)
         width = round(BAR * count / max(1, found.asked))
-        parts.append({"css": css, "icon": icon, "tone": tone, "words": words, "count": count, "x": left, "w": width})
+        look = {"css": css, "icon": icon, "tone": tone if count else "muted"}
+        parts.append(look | {"words": words, "count": count, "x": left, "w": width})
         left += width
     return [part for part in parts if part["count"] or part["css"] in ("done", "gap")]
 

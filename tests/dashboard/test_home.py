@@ -114,3 +114,13 @@ def test_archived_projects_are_folded(page, story: Story) -> None:
     type(project).objects.filter(pk=project.pk).update(archived_at=timezone.now())
     assert "1 archived project" in page("projects")
     assert Task.objects.count() > 0
+
+
+def test_numbers_come_with_the_first_work(client: Client, enqueued) -> None:
+    project = make_project("New")
+    client.force_login(project.created_by)
+    text = client.get("/").content.decode()
+    assert "Nothing was built in the last six weeks" in text
+    assert 'class="tiles"' not in text
+    assert "Spend" not in text
+    assert "mini-legend" not in text

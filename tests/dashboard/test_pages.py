@@ -191,3 +191,18 @@ def test_the_requirements_page_shows_questions_hints_and_passages(page, story: S
     assert "Who reads &lt;b&gt;them&lt;/b&gt;?" in shown
     assert "No test can check “fast”" in shown
     assert '<a class="tag" href="#L4">see 4–6</a>' in shown
+
+
+@pytest.mark.parametrize(
+    "name", ["project", "requirements", "plan", "backlog", "trace", "files", "project-ask", "baseline"]
+)
+def test_the_tabs_of_a_project_stay_in_place_above_the_heading(page, story: Story, name: str) -> None:
+    text = page(name, story.project.pk)
+    assert text.index('class="tabs"') < text.index("<h1")
+
+
+def test_code_in_a_refusal_is_shown_as_code(story: Story, client: Client) -> None:
+    client.force_login(story.owner)
+    answer = client.get(reverse("backups"))
+    assert answer.status_code == 403
+    assert "<code>aiswe config admin NAME</code>" in answer.content.decode()

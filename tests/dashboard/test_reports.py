@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from urllib.parse import quote
 
 import pytest
@@ -9,6 +11,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from dashboard import night
+from projects.models import Requirement
+from projects.services.insight.measures import dollars, duration_in_minutes
 from tests.dashboard.story import Story
 from tests.factories import make_user
 from tests.projects.services.insight.year import WEEK, set_prices, tell_year
@@ -107,3 +112,24 @@ def test_the_button_sends_the_report_and_the_page_says_how_it_went(manager: Clie
     assert "No mail server is set up (AISWE_MAIL_HOST)." in text
     assert "next try" in text
     assert manager.post("/reports/mail", {"week": str(WEEK), "project": "no-such"}).status_code == 404
+
+
+def test_what_was_delivered_is_a_list_with_code_shown_as_code(manager: Client) -> None:
+    Requirement.objects.filter(key="FR-01").update(text="`GET /<b>` answers.")
+    text = manager.get(WEEKLY).content.decode()
+    assert re.search(r"<li>\s*<strong>[^<]+</strong>\s*<ul>\s*<li>", text)
+    assert "<li><code>GET /&lt;b&gt;</code> answers.</li>" in text
+
+
+def test_a_week_without_work_has_no_empty_charts_or_rows(client: Client, enqueued) -> None:
+    client.force_login(make_user("new"))
+    assert "Six weeks" not in client.get("/reports/weekly").content.decode()
+    assert "The rows behind the measures" not in client.get("/reports").content.decode()
+
+
+def test_little_is_not_shown_as_nothing() -> None:
+    assert dollars(Decimal("0.00002")) == "under $0.0001"
+    assert duration_in_minutes(0.02) == "under 0.1 min"
+    assert duration_in_minutes(0) == "0 min"
+    assert night.amount("cents", 0.2) == "under $0.01"
+    assert night.amount("cents", 0) == "$0.00"

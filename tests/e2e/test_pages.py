@@ -155,6 +155,22 @@ def test_a_replay_is_accessible_and_fits_a_phone(site: Site, story: dict[str, An
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
 
+def test_a_backlog_renews_itself_and_keeps_what_a_person_does_in_it(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    address = f"/p/{site.do('backlog')['project']}/backlog"
+    page = window(address)
+    box, field = page.get_by_label("Select CL-120"), page.get_by_label("Estimate in minutes")
+    box.check()
+    field.fill("1 h 15")
+    other = window(address)
+    other.get_by_role("button", name="Move CL-121 up").click()
+    expect(page.locator(".tick tbody tr").nth(2)).to_contain_text("CL-121", timeout=20_000)
+    expect(box).to_be_checked()
+    expect(field).to_have_value("1 h 15")
+    expect(field).to_be_focused()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_kind_of_event(story: dict[str, Any], window: Callable[..., Any], theme: str) -> None:
     for seq in story["loop"]:

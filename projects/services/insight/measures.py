@@ -201,10 +201,17 @@ def minutes(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def duration_in_minutes(value: float) -> str:
+    """Minutes with one digit; "0 min" is said of nothing alone."""
+    return "under 0.1 min" if 0 < value < 0.05 else f"{value:.1f} min" if value else "0 min"
+
+
 def dollars(amount: Decimal | None, *, places: int = 2) -> str:
     """Money; cents only where they say something, "–" where it is not known."""
     if amount is None:
         return "–"
+    if 0 < amount < Decimal("0.0001"):
+        return "under $0.0001"
     small = 0 < amount < Decimal("0.01")
     return f"${amount:,.4f}" if small else f"${amount:,.{places}f}"
 
@@ -275,7 +282,7 @@ def _per_feature(
     spent = [bill.human_minutes for _, bill in bills]
     own = [Case(None, case.name, f"{time:.1f} min") for case, time in zip(cases, spent, strict=True)]
     average_time = sum(spent) / n if n else None
-    shown = f"{average_time:.1f} min" if average_time else "0 min" if n else "–"
+    shown = "–" if average_time is None else duration_in_minutes(average_time)
     definition = (
         "from a question to a person's answer, each at most 10 min: an upper bound, since other work in between "
         "counts too; of the delivered requirements ÷ their number"

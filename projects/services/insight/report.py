@@ -84,6 +84,11 @@ class WeeklyReport:
         return not (self.total.amounts.calls or self.delivered_count or self.total.amounts.human_ms)
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether nothing happened in it or in the weeks of its trend."""
+        return self.is_empty and not any(point.bill.tokens or point.delivered for point in self.trend)
+
+    @property
     def has_money(self) -> bool:
         """Whether every part of it has a price."""
         return not self.recording and self.total.money is not None
