@@ -109,7 +109,8 @@ def parse(diff: str) -> tuple[list[FileDiff], int]:
         elif match := _HUNK.match(row):
             in_hunk = True
             old, new = int(match[1]), int(match[2])
-            current.lines.append(DiffLine("hunk", row))
+            if not current.change:
+                current.lines.append(DiffLine("hunk", row))
         elif in_hunk and row.startswith("+"):
             current.lines.append(DiffLine("add", row[1:], None, new))
             current.added += 1

@@ -42,7 +42,7 @@ def ask_every_kind(story: Story) -> dict[str, Approval]:
     emit(story.run.pk, "file.diff", summary="app/run.py +4 −0", payload=change, blobs={"diff": diff}, **say)
 
     def ask(kind: str, subject: str, title: str, why: str, payload: dict[str, object], **rest: str) -> Approval:
-        of = {} if kind in ("settings", "plan") else {"run": story.run, "task": task}
+        of = {"run": story.run, "task": story.stuck if kind == "escalation" else task} if kind != "settings" else {}
         about = {"on_yes": "The code goes on to review and merge.", "on_no": ON_NO, **rest}
         return approval_requests.ask(
             story.project, kind=kind, subject=subject, title=title, why=why, payload=payload, **about, **of

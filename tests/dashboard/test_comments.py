@@ -23,9 +23,9 @@ def write(owner: Client, story: Story, **more: str) -> int:
 @pytest.mark.parametrize("place", ["task", "gate"])
 def test_a_line_opens_a_form_below_it_without_a_script(page: Callable[..., str], story: Story, place: str) -> None:
     text = page(place, story.stuck.pk)
-    assert 'href="?comment=1.5#comment"' in text
+    assert 'href="?comment=1.3#comment"' in text
     assert 'id="comment"' not in text
-    text = page(place, story.stuck.pk, query="?comment=1.5")
+    text = page(place, story.stuck.pk, query="?comment=1.3")
     assert "Comment on app/run.py:4" in " ".join(text.split())
     assert f'name="place" value="{place}"' in text
 
@@ -100,7 +100,7 @@ def test_who_may_not_comment_sees_the_diff_without_links(story: Story, client: C
     from tests.factories import make_user
 
     client.force_login(make_user("vera", role="viewer", project=story.project))
-    text = client.get(reverse("task", args=[story.stuck.pk]) + "?comment=1.5").content.decode()
+    text = client.get(reverse("task", args=[story.stuck.pk]) + "?comment=1.3").content.decode()
     assert "subprocess.call" in text
     assert "?comment=" not in text
     assert 'id="comment"' not in text

@@ -149,7 +149,7 @@ def test_several_of_one_kind_are_decided_with_one_form_each_by_itself(owner: Cli
 
 def test_a_task_that_is_at_work_is_not_sent_back(owner: Client, story: Story) -> None:
     Task.objects.filter(pk=story.stuck.pk).update(status="running")
-    assert "Nothing here waits for a decision" in owner.get(reverse("gate", args=[story.stuck.pk])).content.decode()
+    assert "Nothing to decide" in owner.get(reverse("gate", args=[story.stuck.pk])).content.decode()
     assert owner.post(reverse("gate", args=[story.stuck.pk])).status_code == 409
 
 

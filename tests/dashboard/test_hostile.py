@@ -84,7 +84,7 @@ def test_a_new_file_is_one_file() -> None:
     files, _ = diffs.parse(
         "diff --git a/x b/x\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"
     )
-    assert [(f.path, f.added, f.change, len(f.lines)) for f in files] == [("x", 1, "new file", 2)]
+    assert [(f.path, f.added, f.change, len(f.lines)) for f in files] == [("x", 1, "new file", 1)]
 
 
 def test_a_removed_line_of_dashes_is_no_new_file() -> None:

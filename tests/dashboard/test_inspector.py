@@ -71,3 +71,16 @@ def test_what_was_chosen_or_taken_back_is_a_decision(story: Story) -> None:
     kinds = {row.type for row in Filter(preset="decisions").apply(events_of(story.run))}
     assert {"search.selected", "attempt.taken_back", "adjudication", "diagnosis"} <= kinds
     assert {type_ for type_, *_ in ROWS} <= {row.type for row in events_of(story.run)}
+
+
+def test_a_change_is_shown_once_as_its_diff(owner: Client, story: Story) -> None:
+    event = story.run.events.filter(type="file.diff").first()
+    text = owner.get(reverse("run-inspect", args=[story.run.pk, event.seq])).content.decode()
+    assert 'class="diff"' in text
+    assert "<dt>removed</dt>" not in text
+
+
+def test_a_search_without_a_match_says_so_and_leads_back(owner: Client, story: Story) -> None:
+    address = reverse("run", args=[story.run.pk])
+    assert "No event matches." in owner.get(f"{address}?q=nowhere-to-be-found").content.decode()
+    assert "No event matches." not in owner.get(f"{address}?q=dict").content.decode()

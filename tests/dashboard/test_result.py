@@ -112,7 +112,9 @@ def test_a_requirement_without_a_task_is_not_planned_and_no_success(story: Story
 
 def test_a_build_under_way_says_so(story: Story, client: Client) -> None:
     assert states(story)["FR-02"] == "in_work"
-    assert "Not finished: 1 of 2 requirements met so far" in page(client, story)
+    text = page(client, story)
+    assert "Not finished: 1 of 2 requirements met so far" in text
+    assert "verdict under-way" in text, "no warning while nothing is left out"
     assert not result(story.run).is_whole
 
 

@@ -42,7 +42,7 @@ PAGES = {
     "tokens of a call": "/runs/{run}/tokens/{call}",
     "event of a call": "/runs/{run}/e/{call}",
     "gate": "/tasks/{task}/gate",
-    "comment on a line": "/tasks/{task}?comment=1.5",
+    "comment on a line": "/tasks/{task}?comment=1.3",
     "approvals of a kind": "/approvals/together/package",
     "approvals": "/approvals",
     "approval": "/approvals/{approval}",
