@@ -206,3 +206,9 @@ def test_code_in_a_refusal_is_shown_as_code(story: Story, client: Client) -> Non
     answer = client.get(reverse("backups"))
     assert answer.status_code == 403
     assert "<code>aiswe config admin NAME</code>" in answer.content.decode()
+
+
+def test_the_heading_of_requirements_says_what_is_to_do(page, story: Story) -> None:
+    assert "2 requirements confirmed" in page("requirements", story.project.pk)
+    document = make_document(make_project("New", by=story.owner), confirmed=False)
+    assert "2 requirements to confirm" in page("requirements", document.project_id)

@@ -275,7 +275,7 @@ def weekly_report(
 def _of_recording(measure: Measure) -> Measure:
     """A measure of recordings: nothing to judge a model by."""
     words = measure.definition.replace("since a price is missing", "since a recording has no price")
-    return replace(measure, met=None, definition=f"{words}; of a recording, so no target applies")
+    return replace(measure, met=None, definition=words)
 
 
 def _stuck(projects: QuerySet[Project], recording: bool) -> QuerySet[Task]:
