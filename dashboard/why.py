@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Max
@@ -49,6 +49,13 @@ def those_who_may(verb: str) -> str:
 
 def why_of(run: Run, tasks: Sequence[Task]) -> Why:
     """The sentence for a run as it is now, or as it was after its event `last_seq`."""
+    why = _why_of(run, tasks)
+    if run.replay_of:  # nothing of it can be decided here
+        return replace(why, who="", href="", label="", needs=False)
+    return why
+
+
+def _why_of(run: Run, tasks: Sequence[Task]) -> Why:
     if run.status in (Run.Status.QUEUED, Run.Status.RUNNING) and is_scheduled(run.wait_reason):
         who = f"{those_who_may('backlog.edit')} can change window and caps"
         at = reverse("backlog", args=[run.project_id])

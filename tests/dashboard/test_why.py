@@ -160,3 +160,14 @@ def test_a_run_that_rests_for_its_window_says_until_when_and_who_can_change_it(s
         f"/p/{run.project_id}/backlog",
     )
     assert not why.needs
+
+
+def test_nobody_is_asked_to_decide_in_a_replay(run: Run):
+    to(run, "T-01", "ready", "running", "escalated", reason="the same error twice")
+    now = line(run)
+    assert now.needs
+    assert now.who
+    run.replay_of = {"source": "run 1", "kind": "build"}
+    then = why_of(run, list(stream.tasks_of(run)))
+    assert then.lead == now.lead
+    assert (then.who, then.href, then.needs) == ("", "", False)
