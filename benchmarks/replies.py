@@ -13,7 +13,7 @@ from agents.replies.apply import apply_reply
 from agents.replies.parse import parse_reply
 from benchmarks.figures import Figure, Section, Spread
 from benchmarks.reply_shapes import Files, Shape, shapes
-from benchmarks.reply_slips import SLIPS, Slip
+from benchmarks.reply_traps import SLIPS, Slip
 
 TITLE = "Replies: what can be used of malformed ones"
 

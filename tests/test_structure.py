@@ -22,6 +22,7 @@ MOST_LINES = 400
 UNFORMATTED = {
     "benchmarks/heldout/lookalikes.py",
     "benchmarks/reply_slips.py",
+    "benchmarks/reply_traps.py",
     "tests/abuse/traversal.py",
     "tests/agents/replies/test_slips.py",
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from channels.layers import channel_layers
 from django.test import Client
 from django.urls import reverse
 
@@ -35,3 +36,12 @@ def page(story: Story, client: Client) -> Callable[..., str]:
 def owner(story: Story, client: Client) -> Client:
     client.force_login(story.owner)
     return client
+
+
+@pytest.fixture
+def own_layer(settings: Any) -> Iterator[None]:
+    """Channels of a test's own."""
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    channel_layers.backends.clear()
+    yield
+    channel_layers.backends.clear()

@@ -1,176 +1,30 @@
-"""The socket: who may listen, what arrives, and that nothing is missing or doubled."""
+"""The socket of a run: what arrives, and that nothing is missing or doubled."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.sync import sync_to_async
 from channels.layers import channel_layers
 from channels.testing import WebsocketCommunicator
-from django.contrib.auth.models import AnonymousUser
 
-from aiswe_site.asgi import application
 from dashboard import stream
 from dashboard.consumers import RunConsumer
 from dashboard.feeds import Feed
 from projects.models import Run
 from projects.services.audit import events
-from tests.e2e.serve import session_of
+from tests.dashboard.sockets import closed_with, dial, frames, play, tell
 from tests.factories import bare_run, make_project, make_user
-from tests.rows import emit
 
-pytestmark = pytest.mark.django_db(transaction=True)
-ORIGIN = (b"origin", b"http://127.0.0.1")
-
-
-@pytest.fixture(autouse=True)
-def _own_layer(settings: Any) -> Iterator[None]:
-    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-    channel_layers.backends.clear()
-    yield
-    channel_layers.backends.clear()
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_layer")]
 
 
 @pytest.fixture
 def run() -> Run:
     return bare_run(make_project(by=make_user("owner")))
-
-
-def tell(run: Run, count: int, type: str = "thought", **more: Any) -> None:
-    for number in range(count):
-        emit(run.pk, type, summary=f"row {number}", role="coder", **more)
-
-
-def dial(run_id: int, user: Any = None, query: str = "", origin: tuple[bytes, bytes] = ORIGIN) -> WebsocketCommunicator:
-    headers = [origin, (b"host", b"127.0.0.1")]
-    if user is not None:
-        headers.append((b"cookie", f"aiswe_session={session_of(user)}".encode()))
-    return WebsocketCommunicator(application, f"/ws/runs/{run_id}{query}", headers=headers)
-
-
-async def frames(wire: WebsocketCommunicator, upto: int) -> list[dict[str, Any]]:
-    """Messages until one reaches `upto`."""
-    found = []
-    while not found or found[-1].get("to", 0) < upto:
-        message = json.loads(await wire.receive_from(timeout=60))
-        if "to" in message:
-            found.append(message)
-    return found
-
-
-async def closed_with(wire: WebsocketCommunicator) -> int:
-    while True:
-        message = await wire.receive_output(timeout=60)
-        if message["type"] == "websocket.close":
-            return int(message["code"])
-
-
-def play(scene: Any) -> Any:
-    """Run one scene in a loop of its own."""
-    return async_to_sync(scene)()
-
-
-def person(kind: str, run: Run) -> Any:
-    if kind == "anonymous":
-        return None
-    if kind == "stranger":
-        return make_user("stranger")
-    if kind == "owner":
-        return run.project.created_by
-    return make_user(kind, role=kind, project=run.project)
-
-
-@pytest.mark.parametrize(
-    ("kind", "code"),
-    [
-        ("anonymous", 4401),
-        ("stranger", 4403),
-        ("viewer", 0),
-        ("manager", 0),
-        ("auditor", 0),
-        ("owner", 0),
-    ],
-)
-def test_who_may_listen(run: Run, kind: str, code: int) -> None:
-    tell(run, 1)
-    user = person(kind, run)
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        assert (await wire.connect(timeout=60))[0]
-        if code:
-            assert await closed_with(wire) == code
-        else:
-            assert (await frames(wire, 1))[0]["from"] == 1
-            await wire.disconnect()
-
-    play(scene)
-
-
-def test_a_run_that_does_not_exist_looks_like_somebody_elses(run: Run) -> None:
-    user = run.project.created_by
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk + 999, user)
-        await wire.connect(timeout=60)
-        assert await closed_with(wire) == 4403
-
-    play(scene)
-
-
-@pytest.mark.parametrize(
-    "origin",
-    [b"http://evil.example", b"http://127.0.0.1:9999", b"https://127.0.0.1", b"http://127.0.0.1.evil.example", b"null"],
-)
-def test_a_page_of_another_host_port_or_scheme_is_refused(run: Run, origin: bytes) -> None:
-    user = run.project.created_by
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user, origin=(b"origin", origin))
-        connected, _ = await wire.connect(timeout=60)
-        assert not connected
-
-    play(scene)
-
-
-def test_who_signs_out_stops_hearing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunConsumer, "recheck_seconds", 0.05)
-    monkeypatch.setattr(RunConsumer, "idle_seconds", 0.05)
-    user = run.project.created_by
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-
-        def sign_out() -> None:
-            from projects.models import BrowserSession
-
-            BrowserSession.objects.all().delete()
-
-        await sync_to_async(sign_out)()
-        assert await closed_with(wire) == 4401
-
-    play(scene)
-
-
-def test_who_leaves_the_project_stops_hearing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunConsumer, "recheck_seconds", 0.05)
-    monkeypatch.setattr(RunConsumer, "idle_seconds", 0.05)
-    user = make_user("viewer", role="viewer", project=run.project)
-
-    async def scene() -> None:
-        wire = await sync_to_async(dial)(run.pk, user)
-        await wire.connect(timeout=60)
-        await wire.receive_from(timeout=60)
-        await sync_to_async(run.project.memberships.filter(user=user).delete)()
-        assert await closed_with(wire) == 4403
-
-    play(scene)
 
 
 def test_frames_cover_every_row_once(run: Run) -> None:
@@ -394,9 +248,3 @@ def test_nothing_is_left_running_after_a_hang_up(run: Run) -> None:
         assert len(asyncio.all_tasks()) <= before
 
     play(scene)
-
-
-def test_nobody_is_nobody() -> None:
-    from dashboard import access
-
-    assert not access.visible(Run, AnonymousUser()).exists()

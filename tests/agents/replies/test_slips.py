@@ -11,7 +11,7 @@ from agents.replies.normalize import clean_path, is_pattern, mended, without_plu
 from agents.replies.parse import parse_reply
 from agents.replies.types import EditBlock, FileBlock
 from benchmarks.replies import slip_verdict
-from benchmarks.reply_slips import SLIPS, Slip
+from benchmarks.reply_traps import SLIPS, Slip
 
 F = "```"
 CODE = "def f():\n    return 1\n"

@@ -6,73 +6,22 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from agents.engine.waiting import Waiting, WaitReason
 from projects import jobs
 from projects.engine.event_log import DatabaseEventLog
 from projects.errors import BadInput
-from projects.models import BacklogItem, Plan, Project, Run, SiteEvent, Task, Transition, Usage
+from projects.models import BacklogItem, Plan, Project, Run, SiteEvent, Task
 from projects.services.backlog import hours, items, scheduler
-from projects.services.backlog.forecast import State, progress_of, simulate
-from projects.services.insight.prices import parse_model_prices
+from projects.services.backlog.forecast import State, progress_of
 from projects.services.planning import plans
 from projects.services.planning.deleting import delete_project
 from projects.services.work import leases, runs
 from projects.services.work.moves import move_run, move_task
-from tests.factories import make_document, make_plan, make_project, make_run, make_user, plan_content
+from tests.factories import make_document, make_plan, make_project, make_run, make_user
+from tests.projects.services.backlog.nights import DAY, NIGHT, begun, merged, planned, queue, spend, windowed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
-DAY, NIGHT = datetime(2026, 11, 25, 12, tzinfo=UTC), datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("Clinic")
-
-
-def windowed(project: Project, **caps: int | None) -> None:
-    window = (time(20), time(6))
-    hours.save(project, by=project.created_by, window=window, time_zone="UTC", caps=caps)
-
-
-def queue(project: Project, *minutes: int | None, autonomy: str = "") -> list[BacklogItem]:
-    text = "\n".join(f"A-{n} Do the thing {n}" for n in range(1, len(minutes) + 1))
-    made = items.add(project, items.from_text(text), by=project.created_by, source="pasted")
-    for item, estimate in zip(made, minutes, strict=True):
-        item.minutes, item.autonomy = estimate, autonomy
-        item.save()
-    items.change(project, [item.pk for item in made], by=project.created_by, do="assign")
-    return made
-
-
-def begun(project: Project) -> list[str]:
-    return list(project.backlog.exclude(document=None).values_list("key", flat=True))
-
-
-def planned(item: BacklogItem, *, approved: bool = True) -> Plan:
-    """What the planner does."""
-    item.refresh_from_db()
-    assert item.document is not None
-    run = Run.objects.get(document=item.document, kind=Run.Kind.PLAN)
-    move_run(run, Run.Status.RUNNING)
-    content = plan_content({"T-01": []})
-    content["tasks"][0]["requirements"] = [item.document.requirements.get().key]
-    plan = plans.propose_plan(item.document, content=content, run=run)
-    move_run(run, Run.Status.FINISHED)
-    if approved:
-        plans.approve_plan(plan, content_hash=plan.content_hash, by=item.project.created_by)
-    return plan
-
-
-def merged(run: Run) -> None:
-    move_run(run, Run.Status.RUNNING)
-    for task in run.tasks.all():
-        for step in (Task.Status.RUNNING, Task.Status.MERGED):
-            if task.status == Task.Status.QUEUED:
-                move_task(task, Task.Status.READY)
-            move_task(task, step)
-    move_run(run, Run.Status.FINISHED)
 
 
 def test_nothing_begins_outside_of_the_window(project: Project) -> None:
@@ -200,15 +149,6 @@ def test_without_an_estimate_a_ticket_takes_its_turn(project: Project) -> None:
     assert begun(project) == ["A-1"]
 
 
-def spend(project: Project, tokens: int, at: datetime) -> None:
-    document = make_document(project)
-    item = items.add(project, items.from_text("Z-1 Earlier"), by=project.created_by, source="pasted")[0]
-    BacklogItem.objects.filter(pk=item.pk).update(document=document, done_at=at)
-    run = Run.objects.create(project=project, document=document, status=Run.Status.FINISHED, finished_at=at)
-    usage = Usage.objects.create(run=run, key="a", role="coder", model="m", prompt_tokens=tokens)
-    Usage.objects.filter(pk=usage.pk).update(at=at)
-
-
 def test_a_cap_that_is_used_up_ends_the_night(project: Project) -> None:
     windowed(project, tokens=1_000)
     queue(project, 30)
@@ -218,18 +158,6 @@ def test_a_cap_that_is_used_up_ends_the_night(project: Project) -> None:
     assert begun(project) == ["Z-1"]
     scheduler.advance(project, NIGHT + timedelta(days=1))  # the next night has a cap of its own
     assert begun(project) == ["A-1", "Z-1"]
-
-
-def test_minutes_at_work_count_inside_the_night_alone(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    windowed(project, minutes=60)
-    spend(project, 1, NIGHT + timedelta(hours=2))
-    run = Run.objects.latest("pk")
-    for new, at in (("running", NIGHT.replace(hour=19, minute=0)), ("finished", NIGHT.replace(hour=20, minute=45))):
-        with monkeypatch.context() as clock:
-            clock.setattr(timezone, "now", lambda at=at: at)
-            Transition.objects.create(kind="run", object_id=run.pk, old="", new=new)
-    night = hours.night_of(hours.hours_of(project), NIGHT)
-    assert hours.used_in(project, night.span, NIGHT.replace(hour=23))["minutes"] == 45
 
 
 def test_a_run_at_work_rests_when_the_window_ends(project: Project) -> None:
@@ -350,66 +278,3 @@ def test_the_sweep_passes_over_archived_projects_and_goes_on_after_a_refusal(pro
     scheduler.advance_all(DAY)
     assert begun(project) == []
     assert begun(other) == ["A-1"]
-
-
-def test_the_forecast_places_tickets_one_after_another(project: Project) -> None:
-    windowed(project)
-    queue(project, 95, 60, None)
-    found = simulate(project, DAY)
-    opens = DAY.replace(hour=20)
-    assert [(block.start, block.end) for block in found.blocks] == [
-        (opens, opens + timedelta(minutes=95)),
-        (opens + timedelta(minutes=95), opens + timedelta(minutes=155)),
-        (opens + timedelta(minutes=155), opens + timedelta(minutes=155)),
-    ]
-    assert found.outside == []
-    assert found.total("minutes") == 155
-
-
-def test_the_forecast_names_the_cap_and_the_least_change_that_helps(project: Project) -> None:
-    windowed(project, minutes=100)
-    queue(project, 60, 62, 10)
-    found = simulate(project, DAY)
-    assert [block.out for block in found.blocks] == ["", "minutes", "minutes"]
-    assert found.offer == ("minutes", "125")
-    hours.change_tonight(project, by=project.created_by, what="minutes", to="125", now=DAY)
-    assert [block.out for block in simulate(project, DAY).blocks] == ["", "", "minutes"]
-    tomorrow = simulate(project, DAY + timedelta(days=1))
-    assert [block.out for block in tomorrow.blocks] == ["", "minutes", "minutes"]
-
-
-def test_the_forecast_offers_to_move_the_end_where_the_window_is_short(project: Project) -> None:
-    windowed(project)
-    queue(project, 590, 30)
-    found = simulate(project, DAY)
-    assert [block.out for block in found.blocks] == ["", "window"]
-    end = DAY.replace(hour=6, minute=20) + timedelta(days=1)
-    assert found.offer == ("closes", end.isoformat())
-    hours.change_tonight(project, by=project.created_by, what="closes", to=end.isoformat(), now=DAY)
-    assert simulate(project, DAY).outside == []
-    assert hours.closed(project, end - timedelta(minutes=1)) is None
-    assert hours.closed(project, end) is not None
-
-
-def test_the_forecast_and_the_scheduler_agree(project: Project) -> None:
-    windowed(project, minutes=30)
-    queue(project, 40)
-    assert [block.out for block in simulate(project, NIGHT).blocks] == ["minutes"]
-    scheduler.advance(project, NIGHT)
-    assert begun(project) == []
-
-
-def test_money_is_counted_at_the_configured_prices(project: Project, settings: Any) -> None:
-    settings.MODEL_PRICES = parse_model_prices(["m=10/1/30"])
-    windowed(project, cents=200)
-    queue(project, 30)
-    spend(project, 150_000, NIGHT)  # at ten dollars a million
-    night = hours.night_of(hours.hours_of(project), NIGHT)
-    assert hours.used_in(project, night.span, NIGHT)["cents"] == 150
-    assert hours.closed(project, NIGHT) is None
-    Usage.objects.update(prompt_tokens=200_000)
-    assert hours.closed(project, NIGHT) == (WaitReason.NIGHT_CAP, "20:00 (UTC)")
-
-
-def test_without_prices_no_cap_in_money_can_hold(project: Project) -> None:
-    assert not hours.has_prices()
