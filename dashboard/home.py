@@ -20,9 +20,10 @@ from dashboard.minigraph import MiniCell
 from projects.models import Approval, Plan, Project, Run, Task, Usage
 from projects.services.insight.attention import OpenQuestion, waiting_for
 from projects.services.insight.costs import Bill, by_group
-from projects.services.insight.measures import REPAIR_S, RESOLVED_PERCENT, Measure, dollars
-from projects.services.insight.report import WeeklyReport, weekly_report, words
+from projects.services.insight.measures import REPAIR_S, RESOLVED_PERCENT, Measure
+from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.weeks import Week
+from projects.wording import counted, dollars, words
 
 MOST = 200  # projects
 ORDER = ("needs", "working", "done", "archived")
@@ -185,7 +186,7 @@ def behind_of(needs: Sequence[OpenQuestion]) -> str:
     if not behind:
         return "No task is held up by it." if needs else ""
     verb = "stands" if behind == 1 else "stand"
-    return f"{behind} task{'s' * (behind != 1)} {verb} behind {'them' if len(needs) > 1 else 'it'}."
+    return f"{counted(behind, 'task')} {verb} behind {'them' if len(needs) > 1 else 'it'}."
 
 
 def tiles_of(report: WeeklyReport, measures: dict[str, Measure]) -> Iterable[dict[str, Any]]:

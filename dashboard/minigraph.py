@@ -10,6 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard.states import look_of_state
+from projects.wording import counted
 
 HEIGHT, WIDE, STEP = 44, 24, 37
 MOST_LAYERS = 40
@@ -31,7 +32,7 @@ def label_of(cells: Mapping[int, MiniCell]) -> str:
     if not cells:
         return "no tasks yet"
     counts = Counter(look_of_state(cell.state).word for cell in cells.values())
-    number = f"{len(cells)} task{'s' * (len(cells) != 1)}"
+    number = counted(len(cells), "task")
     return f"{number}: " + ", ".join(f"{n} {word}" for word, n in counts.most_common())
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from projects.services.backlog.forecast import BEHIND, WINDOW, Forecast, Slot, State
-from projects.services.insight.report import words
 from projects.time_windows import zone
+from projects.wording import dollars, rounded, words
 
 LEFT, RIGHT = 40, 1080
 MEASURES = {"tokens": "token cap", "minutes": "hours cap", "cents": "money cap", WINDOW: "window"}
@@ -19,11 +20,7 @@ def amount(measure: str, value: float) -> str:
     if measure == "minutes":
         whole = round(value)
         return f"{whole // 60} h {whole % 60:02}" if whole >= 60 else f"{whole} min"
-    if measure == "cents":
-        return "under $0.01" if 0 < value < 0.5 else f"${value / 100:,.2f}"
-    if value >= 1_000_000:
-        return f"{value / 1_000_000:.1f} M"
-    return f"{value / 1_000:.0f} k" if value >= 1_000 else str(round(value))
+    return dollars(Decimal(value) / 100) if measure == "cents" else rounded(round(value))
 
 
 class Bar(NamedTuple):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django import template
@@ -19,6 +18,7 @@ from dashboard import text as safe
 from projects.models.project import Role
 from projects.services.accounts import rights
 from projects.services.audit.vocabulary import is_known, look_of
+from projects.wording import span
 
 register = template.Library()
 
@@ -31,6 +31,7 @@ register.filter("share", prompt_breakdown.share_of)
 register.filter("look", states.look_of_state)
 register.filter("sentence", places.sentence)
 register.filter("decision_address", queue.address_of)
+register.filter("span", span)
 
 
 @register.filter
@@ -170,24 +171,6 @@ def fields(event: Any) -> list[tuple[str, str]]:
         (name, safe.plain(value, 2_000) if isinstance(value, str) else as_json(value))
         for name, value in payload.items()
     ]
-
-
-@register.filter
-def span(seconds: float | timedelta | None) -> str:
-    """A duration in words: 0.4 s, 12 s, 3 min 05 s, 2 h 10 min."""
-    if isinstance(seconds, timedelta):
-        seconds = seconds.total_seconds()
-    if not isinstance(seconds, int | float) or not math.isfinite(seconds):
-        return "–"
-    value = float(seconds)
-    if value < 10:
-        return f"{value:.1f} s"
-    whole = round(value)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 @register.filter

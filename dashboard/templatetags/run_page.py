@@ -10,9 +10,11 @@ from django.utils import timezone
 from dashboard import run_graph, stream
 from dashboard.why import Why, why_of
 from projects.models import Run, Task
+from projects.wording import rounded
 
 register = template.Library()
 register.filter("card_meta", run_graph.meta_of)
+register.filter("rounded", rounded)
 register.filter("clock_start", run_graph.clock_start)
 
 
@@ -27,19 +29,6 @@ def elapsed(run: Run) -> str:
     """The time from its start to its end, or to the moment it is shown at."""
     end = run.finished_at or getattr(run, "shown_at", None) or timezone.now()
     return run_graph.clock_of((end - run.started_at).total_seconds()) if run.started_at else ""
-
-
-@register.filter
-def rounded(number: int) -> str:
-    """A count in few letters: 812, 21k, 1.9M."""
-    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        if number >= size:
-            return (
-                f"{number / size:.1f}".removesuffix(".0") + letter
-                if number < 10 * size
-                else f"{number // size}{letter}"
-            )
-    return str(number)
 
 
 @register.simple_tag

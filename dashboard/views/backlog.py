@@ -19,6 +19,7 @@ from projects.models import Project
 from projects.models.project import Autonomy
 from projects.services.backlog import forecast, hours, items, scheduler
 from projects.time_windows import zones
+from projects.wording import counted
 
 MOST_BYTES = 1024 * 1024
 SHOWN = 200
@@ -139,7 +140,7 @@ def add(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     else:
         pasted = items.from_text(request.POST.get("text", "")[:MOST_BYTES])
         added = items.add(project, pasted, by=request.user, source="pasted")
-    messages.success(request, f"{len(added)} ticket{'s' * (len(added) != 1)} added or changed.")
+    messages.success(request, f"{counted(len(added), 'ticket')} added or changed.")
     return redirect("backlog", project.pk)
 
 

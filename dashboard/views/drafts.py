@@ -22,6 +22,7 @@ from projects.models import Plan, PlanEdits
 from projects.services.planning import plan_drafts, plans
 from projects.services.planning.plan_edits import next_key, tasks_of, words_of
 from projects.services.planning.plan_rules import asked_of
+from projects.wording import counted
 
 
 def _content(plan: Plan, draft: PlanEdits | None) -> dict[str, Any]:
@@ -190,6 +191,5 @@ def _saved(request: AuthenticatedHttpRequest, found: PlanEdits) -> HttpResponse:
     except StaleVersion as refusal:
         messages.warning(request, str(refusal))
         return redirect("plan-draft", found.base_id)
-    edits = f"{seen} edit{'s' * (seen != 1)}"
-    messages.success(request, f"{edits} saved as plan v{newer.version}. It waits for approval.")
+    messages.success(request, f"{counted(seen or 0, 'edit')} saved as plan v{newer.version}. It waits for approval.")
     return redirect(url_of(newer))

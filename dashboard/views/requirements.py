@@ -23,6 +23,7 @@ from projects.services.planning import documents, reading, suggestions
 from projects.services.planning.progress import differences
 from projects.services.planning.withdrawing import why_it_stays, withdraw_document
 from projects.services.work import runs
+from projects.wording import counted
 
 PAGE_CARDS = 400
 
@@ -177,7 +178,7 @@ def withdraw(request: AuthenticatedHttpRequest, document: RequirementDocument) -
 def accept_read(request: AuthenticatedHttpRequest, document: RequirementDocument) -> HttpResponse:
     """Accept all that the model reads as asked for."""
     count = suggestions.accept_read(document, by=request.user)
-    messages.success(request, f"{count} suggestion{'s' * (count != 1)} accepted.")
+    messages.success(request, f"{counted(count, 'suggestion')} accepted.")
     return redirect("requirements", document.project_id)
 
 

@@ -19,6 +19,7 @@ from dashboard.streaming import as_file
 from projects.models import Finding, Project, Requirement
 from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, TraceRow, as_csv, trace
 from projects.services.planning.progress import DONE, IN_WORK
+from projects.wording import counted
 
 MOST_ROWS = 400
 BAR = 1_000  # units of its drawing
@@ -46,7 +47,7 @@ def _fits(row: TraceRow, name: str) -> bool:
 def _heading(found: Trace) -> str:
     """The answer to what the page is asked for."""
     done, gaps = found.counts.get(DONE, 0), found.counts.get(GAP, 0)
-    asked = f"{found.asked} requirement{'s' * (found.asked != 1)}"
+    asked = counted(found.asked, "requirement")
     if not found.asked:
         return "No requirement to trace yet"
     if not found.at and not gaps:
@@ -153,7 +154,7 @@ def _files(row: TraceRow) -> list[tuple[str, int, str]]:
             files[span.path].append(span)
     found = [(path, min(s.first for s in spans), sum(s.lines for s in spans)) for path, spans in files.items()]
     found.sort(key=lambda one: -one[2])
-    return [(path, first, f"{count} line{'s' * (count != 1)}") for path, first, count in found]
+    return [(path, first, counted(count, "line")) for path, first, count in found]
 
 
 def _decided(finding: Finding) -> str:

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard import night
 from projects.models import Requirement
-from projects.services.insight.measures import dollars, duration_in_minutes
+from projects.wording import dollars, duration_in_minutes
 from tests.dashboard.story import Story
 from tests.factories import make_user
 from tests.projects.services.insight.year import WEEK, set_prices, tell_year
@@ -131,5 +131,5 @@ def test_little_is_not_shown_as_nothing() -> None:
     assert dollars(Decimal("0.00002")) == "under $0.0001"
     assert duration_in_minutes(0.02) == "under 0.1 min"
     assert duration_in_minutes(0) == "0 min"
-    assert night.amount("cents", 0.2) == "under $0.01"
+    assert night.amount("cents", 0.2) == "$0.0020"
     assert night.amount("cents", 0) == "$0.00"

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard import run_graph, run_time, stream
+from projects import wording
 from projects.models import Run, Task
 from projects.services.work.graphs import RunGraph
 from projects.services.work.moves import move_task
@@ -206,7 +207,7 @@ def test_the_time_view_costs_as_many_queries_for_many_tasks_as_for_few():
 
 
 def test_the_head_counts_the_time_on_and_rounds_the_tokens_of_their_limit():
-    from dashboard.templatetags.run_page import elapsed, is_under_way, rounded
+    from dashboard.templatetags.run_page import elapsed, is_under_way
 
     run = run_of(NEEDS)
     Run.objects.filter(pk=run.pk).update(started_at=timezone.now() - timedelta(hours=1, minutes=2, seconds=3))
@@ -217,7 +218,7 @@ def test_the_head_counts_the_time_on_and_rounds_the_tokens_of_their_limit():
     assert "data-clock=" in head
     assert "of about 120 min" in head
     assert "of 4M" in head
-    assert [rounded(number) for number in (812, 21_400, 1_940_000, 4_000_000)] == ["812", "21k", "1.9M", "4M"]
+    assert [wording.rounded(number) for number in (812, 21_400, 1_940_000, 4_000_000)] == ["812", "21k", "1.9M", "4M"]
     run.finished_at = run.started_at + timedelta(minutes=7)
     run.status = "finished"
     assert (elapsed(run), is_under_way(run)) == ("7:00", False)

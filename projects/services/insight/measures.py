@@ -18,6 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from projects.models import Approval, Attempt, Finding, Project, Task, Usage
 from projects.services.insight.costs import Bill, Feature
+from projects.wording import dollars, duration_in_minutes, span
 
 ENOUGH = 10  # cases for a percentage or a p90
 RESOLVED_PERCENT, CORRECTED_PERCENT = 80, 60
@@ -31,7 +32,6 @@ class EndedTask(NamedTuple):
 
     task: int
     name: str
-    project: int
     at: datetime
     merged: bool
     touched: bool
@@ -42,7 +42,6 @@ class TaskFailure(NamedTuple):
 
     task: int
     name: str
-    project: int
     failed_at: datetime
     passed_at: datetime | None
     touched: bool
@@ -114,14 +113,14 @@ def facts_of(projects: QuerySet[Project], start: datetime, end: datetime, *, rec
     mine = mine.annotate(touched=people | ~Q(note="") | Q(generation__gt=1))
     over = [Task.Status.MERGED, Task.Status.ESCALATED, Task.Status.SKIPPED]
     ended = mine.filter(status__in=over, finished_at__gte=start, finished_at__lt=end).order_by("finished_at")
-    columns = ("pk", "key", "title", "run__project_id", "finished_at", "status", "touched")
+    columns = ("pk", "key", "title", "finished_at", "status", "touched")
     speeds = Usage.objects.filter(
         run__project__in=projects, run__recording=recording, at__gte=start, at__lt=end, completion_tokens__gt=0
     )
     return WeekFacts(
         [
-            EndedTask(pk, f"{key} {title}", project, at, status == Task.Status.MERGED, touched)
-            for pk, key, title, project, at, status, touched in ended.values_list(*columns)
+            EndedTask(pk, f"{key} {title}", at, status == Task.Status.MERGED, touched)
+            for pk, key, title, at, status, touched in ended.values_list(*columns)
             if at is not None
         ],
         _failures(mine, start, end),
@@ -138,7 +137,7 @@ def _failures(tasks: QuerySet[Task], start: datetime, end: datetime) -> list[Tas
     failed = Attempt.objects.filter(
         task=OuterRef("pk"), outcome=Attempt.Outcome.FAILED, finished_at__gte=start, finished_at__lt=end
     )
-    hit = {task.pk: task for task in tasks.filter(Exists(failed)).select_related("run")}
+    hit = {task.pk: task for task in tasks.filter(Exists(failed))}
     tries = Attempt.objects.filter(task__in=tasks.filter(Exists(failed)), finished_at__isnull=False)
     by_task: dict[int, list[tuple[str, datetime]]] = defaultdict(list)
     for pk, outcome, at in tries.order_by("task_id", "number").values_list("task_id", "outcome", "finished_at"):
@@ -153,7 +152,7 @@ def _failures(tasks: QuerySet[Task], start: datetime, end: datetime) -> list[Tas
         passed = next((at for outcome, at in rows if outcome == Attempt.Outcome.PASSED and at > first), None)
         over = task.status in (*Task.SETTLED, Task.Status.ESCALATED)
         name, touched = f"{task.key} {task.title}", bool(getattr(task, "touched", False))
-        found.append(TaskFailure(pk, name, task.run.project_id, first, passed, touched, over))
+        found.append(TaskFailure(pk, name, first, passed, touched, over))
     return sorted(found, key=lambda one: one.failed_at)
 
 
@@ -193,45 +192,22 @@ def _rate(key: str, name: str, target: int, cases: Sequence[Case], definition: s
     return Measure(key, name, shown, n, definition, f"over {target} %", met, share, cases)
 
 
-def minutes(seconds: float) -> str:
-    """A duration as a report says it: 12 s, 4 min 12 s, 2 h 10 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def duration_in_minutes(value: float) -> str:
-    """Minutes with one digit; "0 min" is said of nothing alone."""
-    return "under 0.1 min" if 0 < value < 0.05 else f"{value:.1f} min" if value else "0 min"
-
-
-def dollars(amount: Decimal | None, *, places: int = 2) -> str:
-    """Money; cents only where they say something, "–" where it is not known."""
-    if amount is None:
-        return "–"
-    if 0 < amount < Decimal("0.0001"):
-        return "under $0.0001"
-    small = 0 < amount < Decimal("0.01")
-    return f"${amount:,.4f}" if small else f"${amount:,.{places}f}"
-
-
 def _repair_time(failures: Iterable[TaskFailure]) -> Measure:
     fixed = [one for one in failures if one.seconds is not None]
     times = [one.seconds or 0.0 for one in fixed]
-    cases = [Case(one.task, one.name, minutes(one.seconds or 0.0)) for one in fixed]
+    cases = [Case(one.task, one.name, span(one.seconds)) for one in fixed]
     definition = "from a task's first failing test run to the next that passes"
     name, target = "Failure to fix, median", "under 10 min"
     if not times:
         return Measure("repair", name, "–", 0, definition, target)
     median = statistics.median(times)
     last = (
-        f"p90 {minutes(percentile(times, 0.9))}"
+        f"p90 {span(percentile(times, 0.9))}"
         if len(times) >= ENOUGH
-        else f"slowest {minutes(max(times))}; a p90 is given from n = {ENOUGH}"
+        else f"slowest {span(max(times))}; a p90 is given from n = {ENOUGH}"
     )
     met = median < REPAIR_S if len(times) >= ENOUGH else None
-    shown, words = minutes(median), f"{definition}; {last}"
+    shown, words = span(median), f"{definition}; {last}"
     return Measure("repair", name, shown, len(times), words, target, met, median, cases, times)
 
 

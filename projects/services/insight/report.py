@@ -14,18 +14,17 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from agents.events.base import counted
 from projects.models import Project, Run, Task
 from projects.services.audit.exports import csv_row
 from projects.services.insight import costs
 from projects.services.insight.attention import OpenQuestion
 from projects.services.insight.cost_rows import COLUMNS, CostRow
 from projects.services.insight.costs import SHARED, Bill, Feature
-from projects.services.insight.measures import Measure, WeekFacts, dollars, facts_of, measures_of
+from projects.services.insight.measures import Measure, WeekFacts, facts_of, measures_of
 from projects.services.insight.weeks import Week
+from projects.wording import counted, dollars, words
 
 TREND = 6  # weeks of the small charts, this one included
-NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 
 
 @dataclass(frozen=True)
@@ -197,15 +196,7 @@ class WeeklyReport:
             "ledger_tokens": self.ledger,
             "adds_up": self.adds_up,
             "measures": [
-                {
-                    "key": one.key,
-                    "name": one.name,
-                    "shown": one.shown,
-                    "n": one.n,
-                    "target": one.target,
-                    "met": one.met,
-                    "definition": one.definition,
-                }
+                {name: getattr(one, name) for name in "key name shown n target met definition".split()}
                 for one in self.measures
             ],
         }
@@ -213,11 +204,6 @@ class WeeklyReport:
     def csv(self) -> str:
         """The costs as CSV, one feature a line, not rounded to cents."""
         return "".join(csv_row(cells) for cells in [COLUMNS, *(row.raw(self.week).values() for row in self.rows)])
-
-
-def words(number: int) -> str:
-    """A small number as a word."""
-    return NUMBERS[number] if 0 <= number < len(NUMBERS) else f"{number:,}"
 
 
 def only_recordings(projects: QuerySet[Project]) -> bool:
