@@ -42,7 +42,11 @@ def ask_every_kind(story: Story) -> dict[str, Approval]:
     emit(story.run.pk, "file.diff", summary="app/run.py +4 −0", payload=change, blobs={"diff": diff}, **say)
 
     def ask(kind: str, subject: str, title: str, why: str, payload: dict[str, object], **rest: str) -> Approval:
-        of = {"run": story.run, "task": story.stuck if kind == "escalation" else task} if kind != "settings" else {}
+        of = (
+            {"run": story.run, "task": story.stuck if kind == "escalation" or "finding" in payload else task}
+            if kind != "settings"
+            else {}
+        )
         about = {"on_yes": "The code goes on to review and merge.", "on_no": ON_NO, **rest}
         return approval_requests.ask(
             story.project, kind=kind, subject=subject, title=title, why=why, payload=payload, **about, **of
@@ -59,6 +63,12 @@ def ask_every_kind(story: Story) -> dict[str, Approval]:
         "guard": ask(
             *("gate", "firewall:1", "T-03: may app/report.py be used?", "The file reads the environment."),
             {"path": "app/report.py", "reasons": ["The file reads the environment."], "rule": "guard-environment"},
+        ),
+        "second": ask(
+            *("gate", "f" * 64, "Second person: bandit B602 HIGH is accepted?", "sue says accepted: tests only"),
+            {"finding": story.finding.pk, "disposition": "override", "reason": "tests only"},
+            on_yes="The finding no longer blocks the change, until the decision expires.",
+            on_no="The finding keeps blocking the change.",
         ),
         "removal": ask(
             *("removal", "removal:T-03:1", "T-03: may it take away 1 name that other code may use?"),

@@ -55,24 +55,3 @@ def test_a_gate_is_accessible_and_answered_from_the_inbox_with_two_presses_of_en
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_contain_text("T-03 was sent back with 1 finding.")
     expect(page.locator("main")).to_contain_text("Next: Install httpx")
-
-
-def test_an_escalation_is_answered_with_keys_alone(
-    site: Site, story: dict[str, Any], window: Callable[..., Any]
-) -> None:
-    page = window("/approvals")
-    asked = site.do("decisions")["escalation"]
-    page.goto(f"{site.url}/approvals/{asked}")
-
-    def tab_to(selector: str) -> None:
-        for _ in range(80):
-            page.keyboard.press("Tab")
-            if page.evaluate("s => document.activeElement.matches(s)", selector):
-                return
-        raise AssertionError(f"no way to {selector}")
-
-    tab_to("#note")
-    page.keyboard.type("Return the changed to-do.")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(page.locator("main")).to_contain_text("Approved: T-02 Write the rest was not solved")

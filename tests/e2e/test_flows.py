@@ -60,7 +60,7 @@ def test_from_an_escalation_in_the_inbox_to_its_answer(
 ) -> None:
     site.do("decisions")
     page = window("/approvals")
-    clicks.on(page.get_by_role("link", name="T-02 Write the rest was not solved"))
+    clicks.on(page.get_by_role("link", name="T-02 Write the rest was not solved").first)
     expect(page.get_by_text("The test expects")).to_be_visible()
     expect(page.get_by_role("heading", name="What was tried")).to_be_visible()
     clicks.on(page.get_by_role("button", name="Retry with note"))
@@ -100,3 +100,24 @@ def test_from_home_to_the_cost_of_a_feature(window: Callable[..., Any], clicks: 
     clicks.on(page.get_by_role("link", name="By feature"))
     expect(page.locator("#cost")).to_be_in_viewport()
     assert clicks.count <= 2
+
+
+def test_an_escalation_is_answered_with_keys_alone(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window("/approvals")
+    asked = site.do("decisions")["escalation"]
+    page.goto(f"{site.url}/approvals/{asked}")
+
+    def tab_to(selector: str) -> None:
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            if page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+        raise AssertionError(f"no way to {selector}")
+
+    tab_to("#note")
+    page.keyboard.type("Return the changed to-do.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("Approved: T-02 Write the rest was not solved")
