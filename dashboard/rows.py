@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Case, F, JSONField, QuerySet, Value, When
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
 from dashboard import markdown
 from dashboard.text import one_line
@@ -114,6 +115,12 @@ class Row:
     def tone(self) -> str:
         """The tone of its outcome."""
         return self.look.tone_of(self.event.outcome)
+
+    @property
+    def css(self) -> str:
+        """Its classes: height, author and kind, whether it is read as text, and whether it only announces."""
+        kind = f"{'tall' if self.text else 'line'} by-{slugify(self.author)} lane-{slugify(self.event.type)}"
+        return kind + " told" * bool(self.look.words) + " intent" * (self.event.outcome == "intent")
 
     @property
     def author(self) -> str:

@@ -31,6 +31,16 @@ def elapsed(run: Run) -> str:
     return run_graph.clock_of((end - run.started_at).total_seconds()) if run.started_at else ""
 
 
+@register.filter
+def unheard(run: Run, at: int | None) -> str:
+    """Why nobody reads a message to the agents; "" while they do."""
+    if run.replay_of:
+        return "Nobody reads what is said to a replay"
+    if run.status == Run.Status.FINISHED:
+        return "The run is finished: nobody reads a message"
+    return "Go back to live to write to the agents" if at else ""
+
+
 @register.simple_tag
 def run_why(run: Run, tasks: Sequence[Task] | None = None) -> Why:
     """What a run does or waits for; without its tasks at hand they are fetched."""

@@ -171,7 +171,7 @@ def matrix(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     chosen = chosen if chosen in FILTERS else ""
     rows = [row for row in found.rows if _fits(row, chosen)]
     gaps = [row.requirement for row in rows if row.state == GAP]
-    at = number(request.GET, "gap", digits=4) or 0
+    at, bar = number(request.GET, "gap", digits=4) or 0, _bar(found)
     context = {
         "trace": found,
         "rows": [_row(project, found.at, row) for row in rows[:MOST_ROWS]],
@@ -181,7 +181,8 @@ def matrix(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
             {"name": name, "words": words, "count": sum(_fits(row, name) for row in found.rows)}
             for name, words in FILTERS.items()
         ],
-        "bar": _bar(found),
+        "bar": bar,
+        "bar_words": ", ".join(f"{part['count']} {part['words']}" for part in bar),
         "heading": _heading(found),
         "next_gap": {"number": at % len(gaps) + 1, "requirement": gaps[at % len(gaps)]} if gaps else None,
         "here": gaps[(at - 1) % len(gaps)].pk if gaps and at else None,
