@@ -80,7 +80,6 @@ class Measure:
     definition: str
     target: str = ""
     met: bool | None = None  # None: no target, or not enough to say
-    value: float | None = None
     cases: Sequence[Case] = ()
     points: Sequence[float] = ()  # one a case, for a chart
 
@@ -184,86 +183,62 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def _rate(key: str, name: str, target: int, cases: Sequence[Case], definition: str) -> Measure:
     n, hits = len(cases), sum(case.counts for case in cases)
-    share = 100 * hits / n if n else None
-    enough = share is not None and n >= ENOUGH
-    shown = f"{share:.0f} %" if enough else f"{hits} of {n}" if n else "–"
+    enough = n >= ENOUGH
+    shown = f"{100 * hits / n:.0f} %" if enough else f"{hits} of {n}" if n else "–"
     definition = f"{definition}: {hits} of {n}" if n else definition
-    met = share > target if enough and share is not None else None
-    return Measure(key, name, shown, n, definition, f"over {target} %", met, share, cases)
+    met = 100 * hits > target * n if enough else None
+    return Measure(key, name, shown, n, definition, f"over {target} %", met, cases)
 
 
 def _repair_time(failures: Iterable[TaskFailure]) -> Measure:
-    fixed = [one for one in failures if one.seconds is not None]
-    times = [one.seconds or 0.0 for one in fixed]
-    cases = [Case(one.task, one.name, span(one.seconds)) for one in fixed]
+    fixed = [(one, one.seconds) for one in failures if one.seconds is not None]
+    times = [seconds for _, seconds in fixed]
+    n, shown, met = len(times), "–", None
     definition = "from a task's first failing test run to the next that passes"
-    name, target = "Failure to fix, median", "under 10 min"
-    if not times:
-        return Measure("repair", name, "–", 0, definition, target)
-    median = statistics.median(times)
-    last = (
-        f"p90 {span(percentile(times, 0.9))}"
-        if len(times) >= ENOUGH
-        else f"slowest {span(max(times))}; a p90 is given from n = {ENOUGH}"
-    )
-    met = median < REPAIR_S if len(times) >= ENOUGH else None
-    shown, words = span(median), f"{definition}; {last}"
-    return Measure("repair", name, shown, len(times), words, target, met, median, cases, times)
+    if times:
+        median = statistics.median(times)
+        shown, met = span(median), median < REPAIR_S if n >= ENOUGH else None
+        last = f"slowest {span(max(times))}; a p90 is given from n = {ENOUGH}"
+        definition += f"; {f'p90 {span(percentile(times, 0.9))}' if n >= ENOUGH else last}"
+    cases = [Case(one.task, one.name, span(seconds)) for one, seconds in fixed]
+    return Measure("repair", "Failure to fix, median", shown, n, definition, "under 10 min", met, cases, times)
 
 
 def _speed(speeds: Sequence[tuple[datetime, float]]) -> Measure:
-    values = [speed for _, speed in speeds]
+    n, shown, met = len(speeds), "–", None
+    if speeds:
+        median = statistics.median(speed for _, speed in speeds)
+        shown, met = f"{median:.0f} tokens/s", median >= TOKENS_PER_S if n >= ENOUGH else None
     definition = "generated tokens by seconds of each call, as the model's server told, else by the time of the call"
-    if not values:
-        return Measure("speed", "Model speed, median", "–", 0, definition, "at least 30 tokens/s")
-    median = statistics.median(values)
-    met = median >= TOKENS_PER_S if len(values) >= ENOUGH else None
-    shown = f"{median:.0f} tokens/s"
-    return Measure("speed", "Model speed, median", shown, len(values), definition, "at least 30 tokens/s", met, median)
+    return Measure("speed", "Model speed, median", shown, n, definition, "at least 30 tokens/s", met)
 
 
 def _per_feature(
     delivered: Sequence[DeliveredFeature], costs: dict[Feature, Bill], names: dict[Feature, str]
 ) -> list[Measure]:
-    bills = [(one.feature, costs.get(one.feature, Bill())) for one in delivered]
-    n = len(bills)
-    moneys = [bill.money for _, bill in bills]
-    known = [money for money in moneys if money is not None]
-    tokens = sum(bill.tokens for _, bill in bills)
-    words = [names.get(feature, feature.key) for feature, _ in bills]
-    if n and len(known) == n:
-        average = sum(known, Decimal(0)) / n
-        shown, met = dollars(average), average < COST_TARGET
-        value: float | None = float(average)
-        what = "energy and tokens"
-        values = [dollars(money) for money in known]
-    else:
-        shown, met, value = (f"{tokens // n:,} tokens" if n else "–"), None, (tokens / n if n else None)
-        what = "tokens, since a price is missing,"
-        values = [f"{bill.tokens:,} tokens" for _, bill in bills]
-    cases = [
-        Case(None, f"{feature.key} {word}", cost) for (feature, _), word, cost in zip(bills, words, values, strict=True)
+    bills = [
+        (f"{one.feature.key} {names.get(one.feature, one.feature.key)}", costs.get(one.feature, Bill()))
+        for one in delivered
     ]
-    cost = Measure(
-        "cost",
-        "Cost per delivered feature",
-        shown,
-        n,
-        f"all {what} of the delivered requirements since work on them began ÷ their number",
-        "under $0.50",
-        met if n >= ENOUGH else None,
-        value,
-        cases,
-    )
-    spent = [bill.human_minutes for _, bill in bills]
-    own = [Case(None, case.name, f"{time:.1f} min") for case, time in zip(cases, spent, strict=True)]
-    average_time = sum(spent) / n if n else None
-    shown = "–" if average_time is None else duration_in_minutes(average_time)
-    definition = (
+    n, known = len(bills), [bill.money for _, bill in bills if bill.money is not None]
+    priced, shown, met, people = 0 < n == len(known), "–", None, "–"
+    if n:
+        average = sum(known, Decimal(0)) / n
+        shown = dollars(average) if priced else f"{sum(bill.tokens for _, bill in bills) // n:,} tokens"
+        met = average < COST_TARGET if priced and n >= ENOUGH else None
+        people = duration_in_minutes(sum(bill.human_minutes for _, bill in bills) / n)
+    what = "energy and tokens" if priced else "tokens, since a price is missing,"
+    definition = f"all {what} of the delivered requirements since work on them began ÷ their number"
+    cases = [Case(None, name, dollars(bill.money) if priced else f"{bill.tokens:,} tokens") for name, bill in bills]
+    upper = (
         "from a question to a person's answer, each at most 10 min: an upper bound, since other work in between "
         "counts too; of the delivered requirements ÷ their number"
     )
-    return [cost, Measure("people", "Minutes of people per feature", shown, n, definition, "", None, average_time, own)]
+    own = [Case(None, name, f"{bill.human_minutes:.1f} min") for name, bill in bills]
+    return [
+        Measure("cost", "Cost per delivered feature", shown, n, definition, "under $0.50", met, cases),
+        Measure("people", "Minutes of people per feature", people, n, upper, "", None, own),
+    ]
 
 
 def measures_of(facts: WeekFacts, costs: dict[Feature, Bill], names: dict[Feature, str]) -> list[Measure]:
