@@ -118,7 +118,7 @@ def audience(people: int, runs: int) -> dict[str, Any]:
     """Sessions of people who see a project, and runs of it."""
     place = prepare()
     from projects.models import Run
-    from tests.e2e.serve import session_of
+    from tests.e2e.scenes import session_of
     from tests.factories import make_user
 
     project = Run.objects.get(pk=place["runs"][0]).project

@@ -26,7 +26,7 @@ from projects.services.accounts import api_tokens, console_token
 from projects.services.work import approval_requests
 from tests.dashboard import permissions as table
 from tests.dashboard.story import Story, add_code, tell
-from tests.e2e.serve import session_of
+from tests.e2e.scenes import session_of
 from tests.factories import make_finding, make_user
 
 pytestmark = pytest.mark.django_db

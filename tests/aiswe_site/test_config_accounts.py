@@ -78,7 +78,7 @@ def test_a_lost_second_factor_is_turned_off_and_noted(said: Said) -> None:
 
 
 def test_a_new_password_by_the_operator_ends_the_sessions(said: Said) -> None:
-    from tests.e2e.serve import session_of
+    from tests.e2e.scenes import session_of
 
     ada = make_user("ada")
     session_of(ada)

@@ -10,7 +10,7 @@ from channels.testing import WebsocketCommunicator
 
 from aiswe_site.asgi import application
 from projects.models import Run
-from tests.e2e.serve import session_of
+from tests.e2e.scenes import session_of
 from tests.rows import emit
 
 ORIGIN = (b"origin", b"http://127.0.0.1")

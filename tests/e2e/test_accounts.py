@@ -10,8 +10,8 @@ import pyotp
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.accessibility import complaints_of
 from tests.e2e.server import Site
-from tests.e2e.test_pages import complaints_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 THEMES = ("light", "dark")
