@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -131,15 +132,16 @@ def _row(found: forecast.Forecast, item: Any) -> dict[str, Any]:
 
 @page("POST", Project)
 def add(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
-    """Pasted lines or blocks, or a CSV file."""
+    """A CSV file, and pasted lines or blocks."""
     file = request.FILES.get("file")
     if file is not None and (file.size or 0) > MOST_BYTES:
         raise BadInput("A CSV file has at most 1 MB.")
-    if file is not None:
-        added = items.add(project, items.from_csv(file.read()), by=request.user, source="csv")
-    else:
-        pasted = items.from_text(request.POST.get("text", "")[:MOST_BYTES])
-        added = items.add(project, pasted, by=request.user, source="pasted")
+    text, by = request.POST.get("text", "")[:MOST_BYTES], request.user
+    given = {"csv": items.from_csv(file.read())} if file else {}
+    if text.strip() or not file:
+        given["pasted"] = items.from_text(text)
+    with transaction.atomic():
+        added = [one for source, rows in given.items() for one in items.add(project, rows, by=by, source=source)]
     messages.success(request, f"{counted(len(added), 'ticket')} added or changed.")
     return redirect("backlog", project.pk)
 

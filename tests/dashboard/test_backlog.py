@@ -64,10 +64,10 @@ def test_tickets_are_pasted_estimated_assigned_and_ordered(project: Project, cli
     assert "All two assigned tickets get done today" in read(client, project)
 
 
-def test_a_csv_file_is_uploaded(project: Project, client: Client) -> None:
+def test_a_csv_file_is_uploaded_with_what_was_pasted(project: Project, client: Client) -> None:
     file = SimpleUploadedFile("t.csv", b"key,title,minutes\nA-1,First,30\n")
-    assert post(client, project, "add", file=file).status_code == 302
-    assert project.backlog.get().source == "csv"
+    assert post(client, project, "add", file=file, text="A-2 Second").status_code == 302
+    assert list(project.backlog.values_list("key", "source")) == [("A-1", "csv"), ("A-2", "pasted")]
 
 
 @pytest.mark.parametrize(
