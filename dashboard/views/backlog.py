@@ -60,7 +60,7 @@ def _page(request: AuthenticatedHttpRequest, project: Project, status: int = 200
     now = timezone.now()
     found = forecast.simulate(project, now)
     stored = hours.hours_of(project)
-    wants = request.GET.get("show", "open")
+    wants = "done" if request.GET.get("show") == "done" else "open"
     ended = project.backlog.exclude(pk__in=items.open_items(project).values("pk"))
     waiting = list(items.open_items(project).select_related("document", "project")[:SHOWN])
     rows = [_row(found, item) for item in (ended.order_by("-pk")[:SHOWN] if wants == "done" else waiting)]
