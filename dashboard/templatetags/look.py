@@ -60,6 +60,12 @@ def printed(value: object, limit: int = 20_000) -> SafeString:
 
 
 @register.filter
+def source(value: object, name: object) -> SafeString:
+    """The text of a file called `name`, with syntax colours."""
+    return highlight.block(str(name), safe.plain(value, 40_000))
+
+
+@register.filter
 def as_json(value: object) -> str:
     """A payload as indented JSON text."""
     return safe.plain(json.dumps(value, indent=2, ensure_ascii=False, default=str))

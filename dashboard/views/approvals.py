@@ -9,9 +9,8 @@ from django.contrib import messages
 from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.utils.safestring import SafeString
 
-from dashboard import access, dag, diffs, highlight, queue, text
+from dashboard import access, dag, diffs, queue, text
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
@@ -152,13 +151,6 @@ def _tests(approval: Approval) -> list[tuple[str, list[diffs.FileDiff]]]:
     return [(str(row.get("test")), changed(*both)) for row, both in zip(rows, sides, strict=True)]
 
 
-def _settings_text(approval: Approval) -> SafeString | None:
-    """What a repository says of its own tests, with syntax colours."""
-    if approval.kind != Approval.Kind.SETTINGS:
-        return None
-    return highlight.block(str(approval.payload.get("path", "")), str(approval.payload.get("text", "")))
-
-
 def _blob(event: Event | None, name: str) -> str:
     found = Blob.objects.filter(pk=str(event.blobs.get(name, ""))).first() if event else None
     return found.content if found else ""
@@ -185,7 +177,6 @@ def decide(request: AuthenticatedHttpRequest, approval: Approval) -> HttpRespons
         "plan": plan,
         "asked": _asked_code(approval),
         "tests": _tests(approval),
-        "settings_text": _settings_text(approval),
         "verb": approvals.verb_of(approval),
         "weakness": _weakness_of(approval),
         "package": _package(approval),

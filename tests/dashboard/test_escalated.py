@@ -46,7 +46,7 @@ def attach(story: Story, **files: str) -> None:
 
 def test_the_best_attempt_stands_on_the_page_code_first(story: Story, owner: Client) -> None:
     text = read(owner, "task", story.stuck.pk)
-    assert "def mark(row):" in text
+    assert '<span class="tf">mark</span>(row):' in text
     assert text.index("app/todos.py</span>") < text.index("tests/test_done.py</span>")
     assert "a test" in text
 
