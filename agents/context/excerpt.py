@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from agents.context.calls import around, named
-from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, pieces_of, retrieve
+from agents.context.brief import SHORT_CHARS, between, lines_about, summary_of
+from agents.context.calls import around, code_words, named
+from agents.context.ranking import parts_of
+from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, pieces_of, retrieve, terms
 from agents.languages.symbols import Symbols
 from agents.replies.licence import without_licence_below
 
 FITTING = 12  # definitions that only share words with a task which names none
 LONG_TEXT = 400  # characters of a text at the top of a file, behind its first line
-LISTED = 24  # names of definitions that follow on each other and are not shown
+LISTED = 6  # names of definitions that follow on each other and are not shown
+VALUE_CHARS = 160  # of a value that has to do with what is named
+TESTS = 2  # of a long test file that a task adds to, beside short helpers: how they are written
+TESTS_CHARS = 1_500
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MAIN = re.compile(r"^if __name__ ==[^\n]*\n(?P<rest>(?:[ \t]+[^\n]*\n?|\n)+)\Z", re.MULTILINE)
@@ -31,42 +36,69 @@ def excerpt(
     *,
     beside: str = "",
     calls: bool = True,
+    tests: bool = False,
 ) -> str:
     """At most `chars` of the file: what is outside of `pieces`, what `about` names, with `calls` what that calls and
-    what calls it, what only `beside` names, then what else fits.
+    what calls it, what only `beside` names, then what else fits. "" when not even the names of its definitions fit.
 
-    Where something is named, values are shown that it mentions, and a long text at the top is cut. "" when not even the
-    names of its definitions fit.
+    Where something is named, of a long function the lines that the task speaks of are shown, and of what it only calls
+    or `beside` alone names the head, unless it is short or the words speak of it; values are shown that these mention.
+    Of `tests` a few are shown that fit, and short helpers.
     """
     classes = _classes(symbols)
-    left, lines = chars - len(_drawn(text, pieces, classes, {})), text.split("\n")
+    shown, chunks, words = dict[Piece, str](), [Chunk(path, piece) for piece in pieces], f"{about}\n{beside}"
+    everything, lines = named(words, chunks), text.split("\n")
+    first = named(about, chunks) or everything
+    left = chars - len(_drawn(text, pieces, classes, {}, code_words(words) if first else None))
     if left < 0:
         return ""
-    shown, chunks, words = dict[Piece, str](), [Chunk(path, piece) for piece in pieces], f"{about}\n{beside}"
-    everything = named(words, chunks)
-    first = named(about, chunks) or everything
     certain = {chunk.piece for chunk in everything}
-    fitting = [] if first else retrieve(words, chunks, limit=FITTING, chars=chars)
+    if tests and not first:
+        helps = [one for one in chunks if not _last(one).lower().startswith("test") and len(one.text) <= SHORT_CHARS]
+        fitting = helps + retrieve(words, [one for one in chunks if one not in helps], limit=TESTS, chars=TESTS_CHARS)
+    else:
+        fitting = [] if first else retrieve(words, chunks, limit=FITTING, chars=chars)
     related = around(first, chunks) if calls else []
-    for piece in [chunk.piece for chunk in (*first, *related, *everything, *fitting)]:
+    meant, stems = {chunk.piece for chunk in first}, set(terms(words))
+    for chunk in [*first, *related, *everything, *fitting]:
+        piece = chunk.piece
         whole = "\n".join(lines[piece.line - 1 : piece.end])
         fits = len(whole) <= left and (piece in certain or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing
         body = whole if fits else piece.text
+        if piece in meant and fits:
+            body = lines_about(body, code_words(words) - {_last(chunk)})
+        elif first and piece not in meant and not _spoken(chunk, stems):
+            body = summary_of(body)
         if piece not in shown and len(body) <= left:
             shown[piece] = body
             left -= len(body)
     if not first:
         return _drawn(text, pieces, classes, shown)
     said = set(_WORD.findall("\n".join((words, *shown.values()))))
+    subject = (code_words(about) & {one.name for one in symbols.definitions}) | {_last(chunk) for chunk in first}
+    values = [
+        one for one in symbols.definitions if one.kind == "value" and not lines[one.line - 1].startswith((" ", "\t"))
+    ]
+    near = {
+        one.name
+        for one in values
+        if len(value := "\n".join(lines[one.line - 1 : one.end])) <= VALUE_CHARS
+        and (subject & set(_WORD.findall(value)) or stems.intersection(terms(one.name.partition("_")[0])))
+    }
     unused = [
         Piece(one.name, one.line, one.end, "", {})
-        for one in symbols.definitions
-        if one.kind == "value"
-        and one.name not in said
-        and not one.name.startswith("__")
-        and not lines[one.line - 1].startswith((" ", "\t"))
+        for one in values
+        if one.name not in said | near and not one.name.startswith("__")
     ]
-    return _brief(without_licence_below(_drawn(text, [*pieces, *unused], classes, shown)))
+    drawn = _drawn(text, [*pieces, *unused], classes, shown, said | near)
+    return _brief(without_licence_below(drawn))
+
+
+def _spoken(chunk: Chunk, stems: set[str]) -> bool:
+    """Whether the words of a task speak of a definition without its name: "the column widths" of compute_cols_width."""
+    found = [part for part in parts_of(_last(chunk)) if len(part) > 2]
+    told = [part for part in found if any(stem.startswith(part.rstrip("s")) for stem in stems)]
+    return len(told) >= 2 or (len(told) == len(found) == 1)
 
 
 def _brief(text: str) -> str:
@@ -85,29 +117,39 @@ def what_changed(text: str, before: str, symbols: Symbols) -> str:
     lines, pieces = text.split("\n"), pieces_of(text, symbols)
     bodies = {piece: "\n".join(lines[piece.line - 1 : piece.end]) for piece in pieces}
     new = {piece: body for piece, body in bodies.items() if body not in before}
-    return _drawn(text, pieces, _classes(symbols), new)
+    # Of tests that pass already the names tell nothing.
+    return _drawn(text, pieces, _classes(symbols), new, set(_WORD.findall("\n".join(new.values()))), listed=0)
 
 
 def _classes(symbols: Symbols) -> list[Piece]:
     return [Piece(one.name, one.line, one.end, "", {}) for one in symbols.definitions if one.kind == "class"]
 
 
-def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: Mapping[Piece, str]) -> str:
+def _drawn(
+    text: str,
+    pieces: Sequence[Piece],
+    classes: Sequence[Piece],
+    shown: Mapping[Piece, str],
+    words: Collection[str] | None = None,
+    listed: int = LISTED,
+) -> str:
     """The text with what is shown of some pieces, and one line in place of others that follow on each other.
 
-    Of a class of which no piece is shown the name stands for all of it.
+    Of a class of which no piece is shown the name stands for all of it. With `words` only what of these is told stands
+    between the pieces (agents.context.brief.between).
     """
     lines, made, last = text.split("\n"), list[str](), 0
     names: list[str] = []
     closed = [one for one in classes if not any(one.line <= piece.line <= one.end for piece in shown)]
     for piece in [*sorted([*pieces, *closed], key=lambda each: (each.line, -each.end)), None]:
-        between = lines[last : piece.line - 1 if piece else None]
-        if names and (piece is None or piece in shown or any(line.strip() for line in between)):
-            more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-            made.append(f"… not shown: {', '.join(names[:LISTED])}{more} …")
+        outside = lines[last : piece.line - 1 if piece else None]
+        if words is not None:
+            outside = between(outside, words, in_class=any(one.line <= last < one.end for one in classes))
+        if names and (piece is None or piece in shown or any(line.strip() for line in outside)):
+            made.append(f"… not shown: {_listed(names, listed)} …")
             names = []
         if not names:
-            made += between
+            made += outside
         if piece and piece.end > last:
             if piece in shown:
                 made.append(shown[piece])
@@ -115,3 +157,19 @@ def _drawn(text: str, pieces: Sequence[Piece], classes: Sequence[Piece], shown: 
                 names.append(piece.name)
             last = piece.end
     return "\n".join(made)
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    """So many of the names, each without the class that the one before it has."""
+    if not most:
+        return f"{len(names)} definitions" if len(names) > 1 else names[0]
+    owners = ["", *(name.rpartition(".")[0] for name in names)]
+    told = [
+        name.rpartition(".")[2] if owner and owner == before else name
+        for name, owner, before in zip(names, owners[1:], owners, strict=False)
+    ]
+    return f"{', '.join(told[:most])}{f' and {len(told) - most} more' if len(told) > most else ''}"
+
+
+def _last(chunk: Chunk) -> str:
+    return chunk.name.rpartition(".")[2]

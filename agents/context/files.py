@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
+from agents.context.brief import use_of
 from agents.context.calls import around, named
 from agents.context.documents import sections_of
 from agents.context.excerpt import excerpt
@@ -35,6 +35,7 @@ LEAST_CHARS = 2_000  # of an own file, however little room there is
 TESTS, TESTS_CHARS = 3, 3_000  # existing tests of a task's files
 STUB_CHARS = 3_000  # of a file that only declares what a module beside it defines
 IMPORTS_TOKENS = 400
+MEANT, KIN = 6, 12  # files that a document names, for a map of these alone; files called like them
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
 _NAMES = ("Dockerfile", "Makefile")
@@ -88,24 +89,6 @@ _known: OrderedDict[tuple[str, str, str, Wanted], Shown] = OrderedDict()
 _lock = threading.Lock()
 
 
-def requirement_name(requirement: Mapping[str, Any]) -> str:
-    """The key, with the author's own id beside it: `R9 (FR-03)`."""
-    key, author_key = requirement["key"], requirement.get("author_key", "")
-    return f"{key} ({author_key})" if author_key else str(key)
-
-
-def requirements_text(requirements: Iterable[Mapping[str, Any]]) -> str:
-    """One line a requirement, its acceptance criteria indented below; what is not to be built says so."""
-    lines = []
-    for requirement in requirements:
-        excluded = " (exclusion)" if requirement.get("kind") == "non_goal" else ""
-        lines.append(f"- {requirement_name(requirement)}{excluded}: {requirement['text']}")
-        if requirement.get("before"):
-            lines.append(f"  Built so far is its earlier wording: {requirement['before']}")
-        lines.extend(f"  - {entry}" for entry in requirement.get("acceptance") or [])
-    return "\n".join(lines) or "- (none)"
-
-
 def files_text(files: Mapping[str, str], source: Source = Source.MODEL) -> Material:
     """Files whole, each in a fence that names it and says whose it is."""
     return joined(label(content or " \n", source, f"path={path}") for path, content in sorted(files.items()))
@@ -131,16 +114,29 @@ def existing_files(repository: Repository, sha: str, wanted: Wanted, meaning: Me
     return made
 
 
-def outline(repository: Repository, sha: str, about: str) -> Material | str:
+def outline(repository: Repository, sha: str, about: str, told: Sequence[str] = ()) -> Material | str:
     """What a plan builds on: signatures of the code that `about` speaks of, and the paths of other files.
 
+    Where it names code or files, these, what belongs to them and their tests come first, and of the rest the folders.
     Empty when there is no code yet.
     """
-    blobs = repository.blobs(sha)
-    symbols = {path: found for path, found in shared.index(repository, sha).symbols.items() if not _is_test(path)}
-    drawn = repository_map(symbols, (), words_of(about))
-    others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
-    return View(drawn=drawn, left_out=others).text() if drawn else ""
+    blobs, index = repository.blobs(sha), shared.index(repository, sha)
+    symbols = {path: found for path, found in index.symbols.items() if not _is_test(path, told)}
+    chunks = [Chunk(path, piece) for path in symbols for piece in index.pieces[path]]
+    meant = named(about, chunks)
+    paths = {one.path for one in meant} | {path for path in symbols if path in about}
+    paths -= {path for path in paths if _declares(path, dict.fromkeys(paths - {path}, ""))}
+    if not paths or len(paths) > MEANT:
+        drawn = repository_map(symbols, (), words_of(about))
+        others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
+        return View(drawn=drawn, left_out=others).text() if drawn else ""
+    words = words_of(about) | {one.name.rpartition(".")[2].lower() for one in (*meant, *around(meant, chunks))}
+    drawn = repository_map({path: symbols[path] for path in paths}, (), words, alone=True)
+    modules = {re.split(r"[./]", path)[-2] for path in paths}
+    files = [path for path in sorted(blobs) if path not in paths and not _ASIDE.search(path)]
+    kin = [path for path in files if any(word in path for word in modules)]
+    rest = near_first([path for path in files if path not in kin], list(paths))
+    return View(drawn=drawn, left_out=[*kin[:KIN], *rest]).text()
 
 
 def part_of(repository: Repository, sha: str, path: str, text: str, *, about: str, chars: int) -> str:
@@ -201,6 +197,8 @@ class _Choice:
         left -= len(imports)
         chunks = [Chunk(path, piece) for path in symbols for piece in index.pieces[path]]
         pieces = self._pieces(chunks, max(0, min(CHUNKS_CHARS, left)))
+        if any(map(language_of, own)):  # these change: of the others it matters how they are used
+            pieces = [replace(one, piece=replace(one.piece, text=use_of(one.text))) for one in pieces]
         # Where there is code to change, or that the task names, one builds on that and not on what a map shows.
         room = 0 if self._own or pieces else MAP_TOKENS
         room = min(room, max(0, wanted.tokens - (self._chars - left) // CHARS_PER_TOKEN))
@@ -285,7 +283,11 @@ def _part(path: str, text: str, index: Index, wanted: Wanted, room: int) -> str:
     """Of a long file what fits the task, in its place: definitions, sections, or else its first and last lines."""
     pieces = sections_of(text) if path.endswith(PAGES) else index.pieces.get(path, ())
     symbols, beside = index.symbols.get(path, Symbols()), f"{wanted.wishes}\n{wanted.examples}"
-    made = excerpt(path, text, symbols, pieces, wanted.about, room, beside=beside, calls=wanted.calls) if pieces else ""
+    made, is_test = "", wanted.is_test(path)
+    if pieces:
+        made = excerpt(
+            path, text, symbols, pieces, wanted.about, room, beside=beside, calls=wanted.calls, tests=is_test
+        )
     return made or (shortened(text, room) if room >= LEAST_CHARS // 2 else "")
 
 

@@ -19,19 +19,21 @@ def repository_map(
     *,
     tokens: int = MAP_TOKENS,
     without: Iterable[str] = (),
+    alone: bool = False,
 ) -> str:
     """Signatures by file, the best-ranked files that fit into `tokens`, then in order of path.
 
-    Files in `without` are shown elsewhere. Equal commits and tasks give equal bytes.
+    Files in `without` are shown elsewhere. These files `alone` matter: of each only what the words name, if there is
+    any. Equal commits and tasks give equal bytes.
     """
     left, known = tokens, set(words)
     chosen: dict[str, str] = {}
     hidden = set(without)
     order = [path for path, _ in ranked(symbols, own, known) if path not in hidden and symbols[path].definitions]
-    for amounts in ((4, 1), (PER_FILE,)):  # some of many files before more of the best
+    for amounts in ((4, 1), (PER_FILE * (1 + alone),)):  # some of many files before more of the best
         for path in order:
             for amount in amounts:
-                block = _block(path, symbols[path], known, amount)
+                block = _block(path, symbols[path], known, amount, alone=alone)
                 cost = count_tokens(block) + 1 - (count_tokens(chosen[path]) + 1 if path in chosen else 0)
                 if cost <= left:
                     chosen[path] = block
@@ -42,9 +44,10 @@ def repository_map(
     return "\n".join(chosen[path] for path in sorted(chosen))
 
 
-def _block(path: str, symbols: Symbols, words: set[str], amount: int) -> str:
+def _block(path: str, symbols: Symbols, words: set[str], amount: int, *, alone: bool = False) -> str:
     telling = [each for each in symbols.definitions if each.kind != "value" or not each.name.startswith("__")]
-    wanted = sorted(telling, key=lambda each: _interest(each, words))[:amount]
+    meant = [one for one in symbols.definitions if one.name.lower() in words or one.name == "__all__"] if alone else []
+    wanted = sorted(meant or telling, key=lambda each: _interest(each, words))[:amount]
     lines = [f"{path}:"]
     for definition in sorted(wanted, key=lambda each: (each.line, each.name)):
         shown = _shows(definition.inside, wanted)

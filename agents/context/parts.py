@@ -19,18 +19,18 @@ CODE_NOW = "Your files as they are now, where you have not seen them so:"
 PERSON_SAYS = "A person of the team says:"
 MISSING_ANSWER = "What you said was missing:"
 TEST_FILES_NOW = "The test files as they are now:"
-TESTS_NOW = "The tests your code must pass changed. As they are now (read-only):"
+TESTS_NOW = "The tests that your code must pass changed. As they are now:"
 
 _HEADINGS = {
-    "Requirements it serves:": "requirements",
     "Requirements:": "requirements",
-    "The document on these requirements, in its own lines (examples, formats):": "document",
-    "The requirements found in the document so far:": "requirements",
+    "The document on these:": "document",
+    "Requirements that need no task here:": "requirements",
     "A person added:": "people",
     PERSON_SAYS: "people",
     MISSING_ANSWER: "sub-task",
     "The architect asked for changes to the last plan:": "people",
     "Lessons from earlier tasks:": "lessons",
+    "Lessons from earlier repairs in this project:": "lessons",
     "Files that exist already:": "files",
     "Existing tests of these files:": "existing tests",
     "Tests that fail before any change; only what the task asks for has to pass:": "existing tests",
@@ -38,19 +38,32 @@ _HEADINGS = {
     "Other files:": "other files",
     "Code of other files that fits the task:": "retrieved",
     "Map of the rest (signatures):": "map",
+    "Map (signatures):": "map",
+    "The repository. Change its files where they are; tests go beside those that exist.": "map",
+    "How its tests are run:": "existing tests",
     "Documentation that fits the task:": "documentation",
+    "Documentation of libraries that can be searched:": "documentation",
+    "What you asked to see:": "retrieved",
     "Library signatures:": "libraries",
-    "The tests your code must pass (read-only):": "tests",
+    "The tests that your code must pass:": "tests",
     TESTS_NOW: "tests",
     TEST_FILES_NOW: "tests",
     CODE_NOW: "files",
     "The new tests:": "tests",
     "An earlier approach failed. Take another one. What did not work:": "failed before",
-    "Paragraphs that no requirement was read from, each with its line:": "document",
+    "What the document says beside its requirements:": "document",
+    "The document, in numbered pieces:": "document",
     "The last plan:": "plan",
     "The change:": "change",
+    "Unchanged code that the change uses:": "retrieved",
     SUMMARY: "summary",
     NEWEST_RUN: "trace",
+    # What is to be done, below the material.
+    "Say of every number what the piece is, by what it means and where it stands:": "task",
+    "This is small work: plan one task for it, and more only if one engineer cannot finish it in an hour.": "task",
+    "Think about how to split this: which files, what needs what. Prose, short.": "task",
+    "Now the plan as JSON alone, in the given schema.": "task",
+    "Lacking something that belongs elsewhere, send only: MISSING: <what>, in <path>": "task",
 }
 _STEPS = {
     "repair": "trace",

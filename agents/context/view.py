@@ -11,7 +11,7 @@ from agents.prompts.provenance import Material, Source, joined, label
 from agents.replies.licence import without_licence
 
 LISTED = 80  # names of files that are not shown
-BESIDE = 24  # beside a task's own files
+BESIDE = 8  # beside a task's own files
 LICENCE_LEFT_OUT = "Licence header left out, it stays in the file:"
 
 
@@ -54,7 +54,7 @@ class View:
             for path in dict.fromkeys(one.path for one in self.pieces):
                 pieces = sorted((one.piece for one in self.pieces if one.path == path), key=lambda piece: piece.line)
                 at = ",".join(f"{piece.line}-{piece.end}" for piece in pieces)
-                blocks.append(label(_in_classes(pieces), Source.REPOSITORY, f"path={path} lines={at}"))
+                blocks.append(label(in_classes(pieces), Source.REPOSITORY, f"path={path} lines={at}"))
         if self.drawn:
             heading = "Map of the rest (signatures):" if self.own else "Map (signatures):"
             blocks += [heading, label(self.drawn, Source.REPOSITORY)]
@@ -63,7 +63,7 @@ class View:
         return joined(blocks)
 
 
-def _in_classes(pieces: Sequence[Piece]) -> str:
+def in_classes(pieces: Sequence[Piece]) -> str:
     """Pieces of one file in their order; methods below the name of their class."""
     texts, last = list[str](), ""
     for piece in pieces:
@@ -78,13 +78,17 @@ def _files(files: Mapping[str, str]) -> list[Material]:
 
 
 def near_first(paths: Sequence[str], own: Sequence[str]) -> list[str]:
-    """The paths in the folders of the task's own files; of the others the folder at the top."""
+    """The paths in the folders of the task's own files, if they are few; of the others the folder at the top."""
     folders = {path.rpartition("/")[0] for path in own}
     beside = [path for path in paths if path.rpartition("/")[0] in folders]
-    near, more = beside[:BESIDE], len(beside) - BESIDE
-    near += [f"{more} more beside them"] if more > 0 else []
-    far = Counter(path.partition("/")[0] for path in paths if path not in beside and "/" in path)
-    return [*near, *(f"{folder}/ ({count} files)" for folder, count in sorted(far.items()))]
+    near = beside if len(beside) <= BESIDE else []
+    far = Counter(path.partition("/")[0] for path in paths if path not in near and "/" in path)
+    top = len(beside) - len(near) if "" in folders else 0
+    return [
+        *near,
+        *([f"{top} more beside them"] if top else []),
+        *(f"{a}/ ({n} files)" for a, n in sorted(far.items())),
+    ]
 
 
 def _listed(paths: Sequence[str]) -> list[str]:

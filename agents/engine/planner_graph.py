@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from agents.context import requirements_text
+from agents.context import said_once
 from agents.engine.contracts import Runtime
 from agents.engine.planner_context import PlanContext, say, system_turn
 from agents.engine.planner_lookups import documents_named, lessons_for, looked_up, offered
@@ -97,12 +97,13 @@ def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
     """Think freely about the split; the constrained answer comes in a call of its own. Small work needs no thought."""
     ctx = runtime.context
     requirements, beside = ctx.task_store.requirements(), ctx.task_store.background()
+    asked, passages = said_once(requirements, ctx.task_store.passages())
     small = state.get("small", False) and len(requirements) == 1
     prompt = render(
         "plan.reason",
         project=ctx.project,
-        requirements=label(requirements_text(requirements), Source.DOCUMENT),
-        passages=label(ctx.task_store.passages(), Source.DOCUMENT),
+        requirements=label(asked, Source.DOCUMENT),
+        passages=label(passages, Source.DOCUMENT),
         code=ctx.code,
         tests=ctx.tests,
         lessons=lessons_for(ctx, "\n".join(str(row["text"]) for row in requirements)),

@@ -8,12 +8,14 @@ from typing import Any
 
 # pytest's marks below the characters that differ: the lines above them say it.
 _GUIDES = re.compile(r"^E +\?[ +^-]*\n", re.M)
+# Lines of marks alone: below the part of a line that failed, and between frames.
+_MARKS = re.compile(r"^ *[~^]+ *\n|^_(?: _)+ *\n", re.M)
 # Frames of the test runner and of the interpreter in the stacks of a run that was stopped.
 _RUNNERS = re.compile(r'^ *File "(?!/workspace/)[^"\n]+", line \d+ in .*\n?', re.M)
 _RAISED = re.compile(r"^(\S[^\n:]*:\d+: \w[\w.]*)\s*\Z", re.M)  # pytest's last line: where, and which error
 _SOURCE = re.compile(r"(?:^(?:    [^\n]*)?\n)+", re.M)  # lines of a frame's function above the one that failed
 TEST_LINES, FRAME_LINES = 24, 8  # of the test's own frame, and of each other
-ALIKE = 6  # failures at a place that is shown already: a line each
+ALIKE = 6  # messages of failures at a place that is shown already: a line each
 MOST = 30  # traces of different errors
 TRACE_CHARS = 9_000  # about 3,000 tokens: a tenth of the window
 
@@ -52,11 +54,12 @@ def trace_text(report: Mapping[str, Any]) -> str:
     itself has the test's function and file.
     """
     failures, places = list(report.get("failures") or []), set[str]()
-    shown, alike, blocks = list[Any](), list[str](), list[str]()
+    shown, alike, blocks = list[Any](), dict[str, list[str]](), list[str]()
     for failure in failures:
         place = _place(failure)
         if place in places:
-            alike.append(f"{failure.get('nodeid')}: {str(failure.get('message') or '').partition(chr(10))[0][:120]}")
+            said = str(failure.get("message") or "").partition("\n")[0][:120]
+            alike.setdefault(said, []).append(str(failure.get("nodeid")))
         else:
             places.add(place)
             shown.append(failure)
@@ -66,18 +69,25 @@ def trace_text(report: Mapping[str, Any]) -> str:
         text = str(failure.get("traceback") or failure.get("message") or "")
         nodeid = str(failure.get("nodeid") or "collection")
         path, _, name = nodeid.partition("::")
-        trace = clip(_without_long_frames(_GUIDES.sub("", text)), share).strip()
+        trace = clip(_without_long_frames(_MARKS.sub("", _GUIDES.sub("", text))), share).strip()
         blocks.append(trace if f"def {name}(" in trace and f"{path}:" in trace else f"{nodeid}\n{trace}")
     total = max(len(failures), int(report.get("failed") or 0) + int(report.get("errors") or 0))
-    if alike:
-        blocks.append("\n".join(["At lines shown above:", *alike[:ALIKE]]))
-    if total > len(shown) + len(alike[:ALIKE]):
-        blocks.append(f"… and {total - len(shown) - len(alike[:ALIKE])} more failures")
+    told = dict(list(alike.items())[:ALIKE])
+    if told:
+        blocks.append("\n".join(["At lines shown above:", *(f"{_tests(ids)}: {said}" for said, ids in told.items())]))
+    if (rest := total - len(shown) - sum(map(len, told.values()))) > 0:
+        blocks.append(f"… and {rest} more failures")
     if report.get("problem"):
         blocks.insert(0, f"There is no valid result: {report['problem']}.")
     if not failures:
         blocks.append(clip(_RUNNERS.sub("", str(report.get("output", ""))), TRACE_CHARS).strip())
     return "\n\n".join(blocks)
+
+
+def _tests(ids: list[str]) -> str:
+    """Tests that say the same, the first two by name: of one test with several values the last is the one to tell."""
+    names = list({one.partition("[")[0]: one for one in ids}.values())[:2]
+    return ", ".join(names) + (f" and {len(ids) - len(names)} more" if len(ids) > len(names) else "")
 
 
 def _place(failure: Mapping[str, Any]) -> str:

@@ -32,6 +32,9 @@ _SHOWS_HOW = re.compile(
     r"|\b(?:voorbeeld(?:en)?|пример)|例|用法|示例|예시|예제|مثال|उदाहरण",
     re.IGNORECASE,
 )
+SENTENCE_LINES = 5
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s")
+_NO_PROSE = re.compile(r"\s*(?:[-*+•]\s|\d+[.)]\s|#|\||`{3}|~{3}|>)|(?: {4}|\t)|\W+$")  # where another sentence begins
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _FORM = re.compile(r"\s*(?:`{3,}|~{3,}|>>>\s|\|)")  # lines whose form a text in one line loses
 
@@ -166,7 +169,7 @@ def passages_text(lines: Sequence[str], places: Iterable[tuple[Lines, Iterable[S
     shown: set[int] = set()
     left = PASSAGES_TOKENS
     for first, last in wanted:
-        place = set(range(max(1, first), min(last, len(lines)) + 1)) | _heading_rows(lines, first)
+        place = set(range(max(1, first), _sentence_end(lines, min(last, len(lines))) + 1)) | _heading_rows(lines, first)
         cost = count_tokens("\n".join(lines[number - 1] for number in sorted(place - shown))) + 2
         if place and cost <= left:
             left -= cost if place - shown else 0
@@ -177,6 +180,17 @@ def passages_text(lines: Sequence[str], places: Iterable[tuple[Lines, Iterable[S
             made.append(_GAP)
         made.append(lines[number - 1])
     return "\n".join(made)
+
+
+def _sentence_end(lines: Sequence[str], last: int) -> int:
+    """The line on which the sentence ends that this line begins, if it is one of the next few."""
+    for at in range(last, min(last + SENTENCE_LINES, len(lines))):
+        line, following = lines[at - 1].rstrip(), lines[at]
+        if not line or line.endswith((*_ENDS, ":", "\uff1a")) or not following.strip() or _NO_PROSE.match(following):
+            return at
+        if _NO_PROSE.match(line) and not _ITEM.match(line):
+            return at
+    return last
 
 
 def _has_form(rows: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -32,7 +33,9 @@ from projects.services.planning.overtaken import open_build
 from projects.services.planning.plan_rules import examine
 
 MOST_STEPS = 50
-README_CHARS = 600  # what the project is
+LEAST_WORDS = 4  # of a paragraph that tells something
+README_CHARS = 300  # what the project is, in its first sentences
+_PROSE = re.compile(r"(?:\A|\n\s*\n)([A-Za-z*_`\"'][^\n]*(?:\n[^\n]+)*)")  # no heading, badge, list or table
 MOST_BACKGROUND = 200  # requirements that are not to be planned, one line each
 
 
@@ -124,8 +127,10 @@ def _code(project: Project, about: str) -> dict[str, Any]:
         return {}
     repository = repository_of(project)
     commit = repository.base_head()
-    code, readme = outline(repository, commit, about), repository.read(commit, "README.md") or ""
-    begins = provenance.label(readme[:README_CHARS], provenance.Source.REPOSITORY, "path=README.md")
+    told = [word.removeprefix("./").rstrip("/") for word in test_setup_of(project).arguments if word[0] != "-"]
+    code, readme = outline(repository, commit, about, told), repository.read(commit, "README.md") or ""
+    said = next((found[1] for found in _PROSE.finditer(readme) if len(found[1].split()) >= LEAST_WORDS), "")
+    begins = provenance.label(said[:README_CHARS], provenance.Source.REPOSITORY, "path=README.md")
     code = provenance.joined([code, begins]) if code else ""
     return {"code": code, "repository": repository, "commit": commit}
 

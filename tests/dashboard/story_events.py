@@ -9,9 +9,7 @@ from projects.services.work import attempts
 from tests.rows import emit
 
 SYSTEM = "You write code.\n"
-ASKED = (
-    "Task: T-02\nMark a to-do as done.\n\nThe tests your code must pass (read-only):\nassert mark() == {'done': True}\n"
-)
+ASKED = "Task: T-02\nMark a to-do as done.\n\nThe tests that your code must pass:\nassert mark() == {'done': True}\n"
 FAILED = "The tests ran.\nE   AssertionError: assert None == {'done': True}\n"
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from agents.context import requirements_text
+from agents.context import said_once
 from agents.context.parts import PERSON_SAYS
 from agents.engine.ask import Answer, Question, ask, question_of
 from agents.engine.contracts import TaskContext
@@ -67,16 +67,16 @@ def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> 
 
 def task_facts(task: Mapping[str, Any], ctx: TaskContext) -> dict[str, Any]:
     """What a prompt says of a task, whoever it is for; no requirements when it serves none."""
-    requirements = task.get("requirements")
+    requirements, passages = said_once(task.get("requirements") or (), task.get("passages", ""))
+    expects = f"Expected result: {task['expects']}" if task.get("expects") else ""
     return {
         "project": ctx.project,
         "key": task["key"],
         "title": task["title"],
-        "description": label(task.get("description", ""), Source.MODEL),
-        "expects": label(task.get("expects", ""), Source.MODEL),
+        "description": label("\n".join(filter(None, [task.get("description", ""), expects])), Source.MODEL),
         "files": task.get("files", []),
-        "requirements": label(requirements_text(requirements), Source.DOCUMENT) if requirements else "",
-        "passages": label(task.get("passages", ""), Source.DOCUMENT),
+        "requirements": label(requirements, Source.DOCUMENT) if task.get("requirements") else "",
+        "passages": label(passages, Source.DOCUMENT),
     }
 
 

@@ -34,14 +34,15 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     is_coder = persona.name == "coder"
     # The coder's tests come to it under a heading of their own, read-only.
     files = [path for path in task.get("files", []) if not (is_coder and is_test(path))]
-    own = base_files(state, ctx, files)[0] if is_coder else {}
+    there = base_files(state, ctx, files)[0]
+    own = there if is_coder else {}
     nearest = nearest_tests(state, ctx, files)
     message = partial(
         render,
         "task.head",
         **{**task_facts(task, ctx), "files": files},
-        tests_go="" if is_coder else tests_folder(state, ctx),
-        installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages],
+        tests_go="" if is_coder or any(map(is_test, there)) else tests_folder(state, ctx),
+        installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages] if not is_coder else [],
         removable=removable(state, ctx, [path for path in (*files, *nearest) if is_test(path) != is_coder]),
         note=_note(task),
         lessons=lessons_text(state["memory"]["lessons"]),

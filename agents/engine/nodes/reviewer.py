@@ -14,6 +14,7 @@ from agents.context.files import CHARS_PER_TOKEN
 from agents.engine.ask import ask, question_of
 from agents.engine.best_try import objected
 from agents.engine.contracts import Runtime, TaskContext
+from agents.engine.nodes.called_code import code_called
 from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, task_facts, unusable
 from agents.engine.nodes.consent import consent
@@ -169,6 +170,7 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         **task_facts(task, ctx),
         beyond=[change.path for change in changes if change.path not in named][:REMOVED],
         unchanged=[path for path in task.get("files", []) if path not in changed and not is_test(path)][:REMOVED],
+        called=code_called(state, ctx, changes),
         counts=" ".join(_about_tests(state, ctx)),
         removed=label("\n".join(removed), Source.MODEL) if removed else "",
         refused=label("\n".join([*refused.get("reasons", ()), *refused.get("others", ())]), Source.MODEL),

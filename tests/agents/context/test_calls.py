@@ -93,7 +93,7 @@ def test_a_long_list_of_names_that_are_not_shown_is_cut(tmp_path) -> None:
     long = "".join(f"def f{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(60))
     repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
     shown = existing_files(repository, sha, ["shop/long.py"], "`f1`").text
-    assert "f24, f25 and 34 more …" in shown
+    assert "f6, f7 and 52 more …" in shown
 
 
 def test_the_nearest_of_several_tests_is_shown_most_of(tmp_path) -> None:
@@ -241,7 +241,7 @@ def test_a_program_at_the_end_is_cut_and_a_value_in_a_branch_stays(tmp_path) -> 
     code = "try:\n    import fast as quick\nexcept ImportError:\n    quick = None\n\n\n" + function("convert")
     end = "if __name__ == '__main__':\n" + "    print(convert(1))\n" * 40
     repository, sha = repository_of(tmp_path, {"shop/long.py": code + "".join(map(function, FILL)) + end})
-    text = existing_files(repository, sha, ["shop/long.py"], "Mend `convert`.").text
+    text = existing_files(repository, sha, ["shop/long.py"], "Mend `convert`, use `quick`.").text
     assert "    quick = None" in text
     assert "if __name__ == '__main__':\n    … not shown …" in text
     assert "print(convert(1))" not in text
@@ -258,3 +258,40 @@ def test_tests_beside_the_code_are_shown_as_tests_where_the_runner_is_told_of_th
     repository, sha = repository_of(tmp_path, SHOP | {"tests.py": rows})
     text = existing_files(repository, sha, ["tests.py"], "Test the basket", told=["tests.py"]).text
     assert len(text) < len(rows) / 3
+
+
+def test_of_a_long_function_the_lines_that_the_task_speaks_of_are_shown_and_not_to_be_sent_whole(tmp_path) -> None:
+    steps = "".join(f"    step_{number} = number + {number}\n" for number in range(90))
+    code = f'RATES = {{"a": 1}}\n\n\ndef convert(number):\n    """Convert it."""\n{steps}    return RATES[number]\n\n\n'
+    repository, sha = repository_of(tmp_path, {"shop/long.py": code + "".join(map(function, FILL))})
+    text = existing_files(repository, sha, ["shop/long.py"], "`convert` looks up in RATES.").text
+    assert 'def convert(number):\n    """Convert it."""\n    … 82 lines not shown: quote what changes' in text
+    assert "    step_89 = number + 89\n    return RATES[number]" in text
+    assert "step_40" not in text
+    assert "step_40" in existing_files(repository, sha, ["shop/long.py"], "Mend `convert`.").text
+
+
+def test_of_what_is_only_called_the_head_is_shown_unless_it_is_short_or_the_task_speaks_of_it(tmp_path) -> None:
+    long = "".join(f"    x += {number}\n" for number in range(40))
+    helpers = "".join(
+        f'def {name}(x):\n    """Says what {name} does."""\n{long}    return x\n\n\n'
+        for name in ("tidy_up", "sort_rows")
+    )
+    code = f"import re\n\nUNUSED = re\n\n\n{helpers}def convert(x):\n    return tidy_up(sort_rows(x))\n\n\n"
+    repository, sha = repository_of(tmp_path, {"shop/long.py": code + "".join(map(function, FILL))})
+    text = existing_files(repository, sha, ["shop/long.py"], "`convert` gives the rows sorted.").text
+    assert 'def tidy_up(x):\n    """Says what tidy_up does."""\n    …' in text
+    assert "    x += 39\n    return x\n" in text.partition("def sort_rows(x):")[2]
+    assert text.count("x += 39") == 1
+
+
+def test_of_code_elsewhere_that_a_task_uses_its_summary_and_examples_are_shown(tmp_path) -> None:
+    doc = "Write a sum.\n\n    Args:\n        x (int): The sum.\n\n    >>> written(1)\n    'one'\n    "
+    use = f'def written(x):\n    """{doc}"""\n' + "".join(f"    x += {number}\n" for number in range(40))
+    files = {"shop/words.py": use, "shop/long.py": "".join(map(function, FILL)), "shop/till.py": "RATE = 1\n"}
+    repository, sha = repository_of(tmp_path, files)
+    text = existing_files(repository, sha, ["shop/till.py"], "Sums are `written(x)`.").text
+    shown = text.partition("path=shop/words.py")[2]
+    assert '"""Write a sum.\n    >>> written(1)\n    \'one\'\n    """\n    …' in shown
+    assert "Args:" not in shown
+    assert "x += 39" not in shown

@@ -280,12 +280,3 @@ def test_a_lock_is_named_and_shown_only_to_a_task_that_names_it(tmp_path):
     assert "--hash=sha256:0" not in shown
     assert "requirements.lock.txt" in shown
     assert "--hash=sha256:0" in existing_files(repository, sha, ["requirements.lock.txt"], "newer packages").text
-
-
-def test_what_is_not_to_be_built_is_marked_among_the_requirements():
-    rows = [
-        {"key": "R1", "text": "Sums are shown.", "kind": "functional", "acceptance": ["2 + 2 is 4"]},
-        {"key": "R2", "text": "Currencies other than euro.", "kind": "non_goal"},
-    ]
-    said = ["- R1: Sums are shown.", "  - 2 + 2 is 4", "- R2 (exclusion): Currencies other than euro."]
-    assert files.requirements_text(rows) == "\n".join(said)

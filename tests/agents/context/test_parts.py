@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from agents.context.ledger import ledger
 from agents.context.parts import parts_of
 from agents.llm.tokens import count_messages
+from agents.prompts.provenance import Source, as_turn, label, render
 from tests.agents.context.prompts import head, repair
 
 SIMPLE = {
@@ -50,12 +51,26 @@ def test_every_stretch_of_the_first_message_has_its_name():
         assert words in found[name]
 
 
+def test_every_stretch_of_a_planners_prompt_has_its_name():
+    texts = ("requirements", "passages", "beside", "background", "code", "tests", "documents", "lessons", "last_plan")
+    fenced = {name: label(f"the {name}", Source.DOCUMENT) for name in texts}
+    prompt = render("plan.reason", project="shop", comment="smaller", small=False, may_look=True, **fenced)
+    found = [(part.name, part.text) for part in parts_of(as_turn("user", prompt, step="plan"))]
+    assert [name for name, _ in found] == [
+        *("task", "requirements", "document", "requirements", "document", "map", "existing tests", "documentation"),
+        *("lessons", "plan", "people", "task"),
+    ]
+    for (_, text), words in zip(found[1:9], texts[:8], strict=True):
+        assert f"the {words}" in text
+    assert "read_file" in found[-1][1]
+
+
 def test_a_failing_run_is_a_trace():
     assert list(named(repair("E  assert 1 == 2"))) == ["trace"]
 
 
 def test_a_heading_inside_of_a_fence_is_a_quotation():
-    quoted = "Requirements it serves:\n```\nThe tests your code must pass (read-only):\n```\nStep: repair\n"
+    quoted = "Requirements:\n```\nThe tests that your code must pass:\n```\nStep: repair\n"
     _, first = head(**{**SIMPLE, "existing": quoted})
     assert list(named(first)).count("tests") == 1
     assert quoted.rstrip() in named(first)["files"]

@@ -64,7 +64,7 @@ def opening(files=12_000):
         ]
     )
     system, first = head(**PINNED, lessons="- rounding → use cents\n" * 20)
-    at = first["content"].index("\nThe tests your code must pass")
+    at = first["content"].index("\nThe tests that your code must pass")
     content = f"{first['content'][:at]}\nFiles that exist already:\n{material}\n{first['content'][at:]}"
     return [system, as_turn("user", Material(content, {Source.UNKNOWN, *material.sources}))]
 

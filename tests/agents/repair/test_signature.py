@@ -82,9 +82,28 @@ def test_of_many_failures_with_one_error_one_is_shown_some_are_named_and_all_are
     other = {"nodeid": "t.py::test_other", "message": "assert 1 == 2", "traceback": "E  assert 1 == 2"}
     text = trace_text({"failures": [*same, other], "failed": 217, "errors": 0})
     assert text.count("E  no ") == 1
-    assert "t.py::test_6: TypeError: no" in text
+    assert "At lines shown above:\nt.py::test_1, t.py::test_2 and 17 more: TypeError: no\n" in text
     assert "E  assert 1 == 2" in text
-    assert text.endswith("… and 209 more failures")
+    assert text.endswith("… and 196 more failures")
+
+
+def test_failures_at_one_line_are_told_by_what_they_say():
+    trace = "E  KeyError\n\nshop.py:7: KeyError"
+    said = {
+        "t.py::test_a[1]": "KeyError: 'NOV'",
+        "t.py::test_a[2]": "KeyError: 'NOV'",
+        "u.py::test_b": "KeyError: 'JAN'",
+    }
+    failures = [{"nodeid": one, "message": message, "traceback": trace} for one, message in said.items()]
+    first = {"nodeid": "t.py::test_0", "message": "KeyError: 'X'", "traceback": trace}
+    text = trace_text({"failures": [first, *failures], "failed": 4, "errors": 0})
+    assert text.endswith("shown above:\nt.py::test_a[2] and 1 more: KeyError: 'NOV'\nu.py::test_b: KeyError: 'JAN'")
+
+
+def test_lines_of_marks_alone_are_left_out_of_a_trace():
+    trace = ">   f(x)\n    ^^^^\n\nt.py:3: \n_ _ _ _ _ _ _\n\n>   return a | b\n           ~~^~~\nE   TypeError"
+    text = trace_text({"failures": [{"nodeid": "t.py::test_a", "traceback": trace}], "failed": 1})
+    assert text == "t.py::test_a\n>   f(x)\n\nt.py:3: \n\n>   return a | b\nE   TypeError"
 
 
 def test_every_different_error_is_shown():

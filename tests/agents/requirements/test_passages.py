@@ -206,3 +206,10 @@ def test_lines_of_a_requirement_with_indented_code_are_shown_in_their_form() -> 
     lines = ["- `report()` gives:", "", "      load: 1.5s", "      total: 3s", ""]
     assert "      load: 1.5s\n      total: 3s" in passages_text(lines, [((1, 4), [])])
     assert passages_text(["- It lists", "  all notes."], [((1, 2), [])]) == ""
+
+
+def test_no_sentence_is_cut_at_the_end_of_a_line() -> None:
+    lines = ["A clock is", "a callable. It returns", "seconds.", "", "- one", "- two", "", "| a |", "| b |"]
+    assert passages_text(lines, [((5, 5), [(2, 2)])]) == "a callable. It returns\nseconds."
+    assert passages_text(lines, [((1, 3), [(5, 5)])]) == "- one"
+    assert passages_text(lines, [((1, 3), [(8, 8)])]) == "| a |"

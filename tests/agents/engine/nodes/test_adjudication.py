@@ -97,9 +97,9 @@ def test_tester_and_coder_are_told_alike_who_writes_tests_and_that_a_test_may_be
     bench.run()
     tester, coder = prompts_of(bench, "tests")[0][0], prompts_of(bench, "code")[0][0]
     assert "its docstring begins with the key of the requirement that states the rule" in tester
-    assert "You alone write tests, also those that the text of the task asks for." in tester
-    assert "Never write tests: those that the task asks for are written." in coder
-    assert "If a test contradicts the requirement or asks for more, name it" in coder
+    assert "You alone write tests, also those that the task asks for: " in tester
+    assert "Write no tests: those that the task asks for are written." in coder
+    assert "A test that contradicts the requirement or asks for more: name it" in prompts_of(bench, "repair")[0][-1]
 
 
 @pytest.mark.parametrize("words", ["test_sum asks for what FR-01 does not say", "the test is invalid"])
@@ -134,7 +134,7 @@ def test_the_coder_is_shown_the_corrected_test_alone_and_why_it_changed(bench):
     bench.replies["tester-adjudicate"] = f"Verdict: test\nReason: test_sum: 2 + 3 is 5, says FR-01\n\n{right}"
     bench.replies["coder-repair-2"] = DIAGNOSIS.format(cause="minus for plus") + GOOD
     assert bench.run()["verdict"] == "merged"
-    told = prompts_of(bench, "repair")[-1][-1].partition("The tests your code must pass changed.")[2]
+    told = prompts_of(bench, "repair")[-1][-1].partition("The tests that your code must pass changed.")[2]
     assert "Why: test_sum: 2 + 3 is 5, says FR-01\n" in told
     assert "assert add(2, 3) == 5" in told
     assert "nothing and nothing" not in told

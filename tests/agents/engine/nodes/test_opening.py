@@ -81,7 +81,7 @@ def test_tester_coder_and_reviewer_see_the_document_in_its_own_lines(tmp_path):
     bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(passages=">>> add(2, 3)\n5"))
     bench.run()
     prompts = {row["payload"]["step"]: row["blobs"]["prompt"][1] for row in bench.event_log.of("thought")}
-    shown = "(examples, formats):\n```from=document\n>>> add(2, 3)\n5\n```\n"
+    shown = "The document on these:\n```from=document\n>>> add(2, 3)\n5\n```\n"
     assert [step for step in ("tests", "code", "review") if shown in prompts[step]] == ["tests", "code", "review"]
 
 
@@ -112,5 +112,5 @@ def test_what_is_shown_in_parts_is_not_asked_for_whole(begun):
 def test_of_a_long_page_the_coder_is_asked_for_sections(begun):
     page = "# Sums\n\n## Use\n\n" + "As it is.\n" * 70
     told = begun({"README.md": page}, files=["calc.py", "README.md"])["code"][1]
-    assert "README.md: long; send only what changes, each definition whole" in told
-    assert "each section whole under its\nheading" in told
+    assert "README.md: long; send only what changes (the rest stays): definitions whole" in told
+    assert "sections under\ntheir heading" in told

@@ -366,7 +366,7 @@ def test_a_tester_corrects_an_existing_test_with_a_block(bench: Bench) -> None:
 def test_a_tester_is_shown_the_tests_that_are_called_like_the_file(bench: Bench) -> None:
     with_tests(bench, f"from calc import add\n\n\n{NEW_TEST}")
     assert "path=tests/test_calc.py from=repository" in last_prompt(bench, "tester", 0)
-    assert "from=repository" not in last_prompt(bench, "coder", 0).partition("The tests your code must pass")[2]
+    assert "from=repository" not in last_prompt(bench, "coder", 0).partition("The tests that your code must pass")[2]
 
 
 @pytest.mark.parametrize("less", ["sub(3, 2) == 1", "sub(4, 2) == 2"], ids=["removed", "removed and another altered"])

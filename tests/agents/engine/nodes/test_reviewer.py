@@ -96,7 +96,7 @@ def test_the_reviewer_is_asked_about_each_new_test_beside_the_words_of_the_requi
         prompt.index(part) for part in ("2 + 3 is 5", "+    assert add(2, 3) == 6", "return a + b + 1")
     )
     assert words < tests < change
-    assert "from the words of the requirement above, or hold before the change too?" in prompt
+    assert "which neither follows from the words of the requirements nor held before" in prompt
 
 
 def test_a_test_that_the_reviewer_doubts_goes_to_the_tester_and_the_code_follows_the_corrected_one(judged, monkeypatch):
@@ -158,7 +158,7 @@ def test_the_reviewer_sees_the_task_and_what_was_changed_beside_its_files(judged
     bench, _ = judged(monkeypatch, APPROVED, **{"coder-code": more})
     (prompt,) = prompts_of(bench, "review")
     assert "add(a, b) returns the sum" in prompt
-    assert "Expected result:\n```from=model\nsums\n```" in prompt
+    assert "\nExpected result: sums\n```" in prompt
     assert "Files of this task: calc.py\nAlso changed, though the task does not name them: helper.py\n" in prompt
     assert "The change is long" not in prompt
 

@@ -17,7 +17,7 @@ from tests.rows import emit
 pytestmark = pytest.mark.django_db
 
 SYSTEM = "You write code.\n" + "Rules. " * 40
-OPENING = "Task: T-01\nWrite add.\n\nRequirements it serves:\nFR-01 It adds.\n" + "Words of the task. " * 20
+OPENING = "Task: T-01\nWrite add.\n\nRequirements:\nFR-01 It adds.\n" + "Words of the task. " * 20
 TRACE = "The tests ran.\nE   assert 6 == 5\n"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.context import requirements_text
+from agents.context import said_once
 from projects.engine import building
 from projects.engine.planning import DatabasePlanStore
 from projects.errors import BadInput
@@ -181,7 +181,7 @@ def store_of(document: RequirementDocument) -> Any:
 def test_the_planner_is_given_what_a_replacement_touches(project: Project) -> None:
     build(give(project, FIRST), {"T-01": ["R1", "R2"], "T-02": ["R3"]})
     store = store_of(give(project, SECOND))
-    rows = {row["key"]: requirements_text([row]) for row in store.requirements()}
+    rows = {row["key"]: said_once([row], "")[0] for row in store.requirements()}
     assert list(rows) == ["R2", "R4", "R3"]
     assert "or as cancelled.\n  Built so far is its earlier wording: The user shall mark a to-do as done." in rows["R2"]
     assert "No longer wanted: the code and the tests" in rows["R3"]

@@ -1,0 +1,64 @@
+"""What a change builds on: unchanged definitions beside it that the task names, or that it calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agents.context.brief import SHORT_CHARS, without_docstring
+from agents.context.calls import SHARED, named
+from agents.context.retrieval import Chunk, Piece, pieces_of
+from agents.context.view import in_classes
+from agents.engine.contracts import TaskContext
+from agents.engine.nodes.opening import about_of
+from agents.engine.nodes.removals import base_files
+from agents.engine.state import TaskState
+from agents.languages.registry import grammar_of
+from agents.languages.symbols import Grammar, read_symbols
+from agents.prompts.provenance import Material, Source, joined, label
+from agents.workspace.worktree import Change
+
+CHARS = 3_000  # of all that is shown
+LONG = 1_500  # of one definition; of a longer one the beginning
+_ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
+_CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
+_WORD = re.compile(r"[A-Za-z_]\w+")
+
+
+def code_called(state: TaskState, ctx: TaskContext, changes: Sequence[Change]) -> Material:
+    """Of the files that a change alters what it leaves as it is and builds on: first what the task names."""
+    before = base_files(state, ctx, [one.path for one in changes])[0]
+    called = {name for one in changes for line in _ADDED.findall(one.diff) for name in _CALLED.findall(line)}
+    about, left, shown = about_of(state["task"]), CHARS, list[Material]()
+    for path, text in state["candidate"]["files"].items():
+        grammar = grammar_of(path)
+        if grammar is not None and path in before:
+            made = _of_file(path, text, before[path], grammar, (about, called), left)
+            left -= len(made)
+            shown.append(label(made, Source.REPOSITORY, f"path={path}"))
+    return joined(shown)
+
+
+def _of_file(path: str, text: str, before: str, grammar: Grammar, wanted: tuple[str, set[str]], room: int) -> str:
+    """What is named or called, and the short values that this mentions, in at most so many characters."""
+    symbols, lines, kept = read_symbols(text.encode(), grammar), text.split("\n"), list[Piece]()
+    bodies = {one: "\n".join(lines[one.line - 1 : one.end]) for one in pieces_of(text, symbols)}
+    chunks = [Chunk(path, piece) for piece, body in bodies.items() if body in before]
+    names = [one.name.rpartition(".")[2] for one in chunks]
+    calls = [one for one, name in zip(chunks, names, strict=True) if name in wanted[1] and names.count(name) <= SHARED]
+    for chunk in dict.fromkeys([*named(wanted[0], chunks), *calls]):
+        body = without_docstring(bodies[chunk.piece])
+        body = body if len(body) <= LONG else f"{body[:LONG].rpartition(chr(10))[0]}\n…"
+        if len(body) <= room:
+            kept.append(replace(chunk.piece, text=body))
+            room -= len(body)
+    said = set(_WORD.findall("\n".join(one.text for one in kept)))
+    values = [
+        value
+        for one in symbols.definitions
+        if one.kind == "value" and not one.inside and one.name in said
+        if len(value := "\n".join(lines[one.line - 1 : one.end])) <= min(SHORT_CHARS, room) and value in before
+    ]
+    pieces = sorted(kept, key=lambda piece: piece.line)
+    return "\n".join([*values, in_classes(pieces)]) if pieces else ""
