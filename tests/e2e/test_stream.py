@@ -193,7 +193,8 @@ def test_fifty_thousand_events_stay_light(site: Site, story: dict[str, Any], win
                 return el && el.closest('.ev'); }"""
         )
     assert page.evaluate("document.querySelectorAll('*').length") <= 15_000
-    assert page.evaluate(SEQS) == sorted(set(page.evaluate(SEQS)))
+    rows = page.evaluate(SEQS)  # once: rows still arrive
+    assert rows == sorted(set(rows))
     last = site.do("emit", run=run, count=20)["last"]
     expect(page.locator("#counted")).to_have_text(f"{last:,} of {last:,} events, no gaps")
     page.locator("#follow").click()
