@@ -67,7 +67,7 @@ def excerpt(
         body = whole if fits else piece.text
         if piece in meant and fits:
             body = lines_about(body, code_words(words) - {_last(chunk)})
-        elif first and piece not in meant and not _spoken(chunk, stems):
+        elif first and piece not in meant and not spoken(chunk, stems):
             body = summary_of(body)
         if piece not in shown and len(body) <= left:
             shown[piece] = body
@@ -94,7 +94,7 @@ def excerpt(
     return _brief(without_licence_below(drawn))
 
 
-def _spoken(chunk: Chunk, stems: set[str]) -> bool:
+def spoken(chunk: Chunk, stems: set[str]) -> bool:
     """Whether the words of a task speak of a definition without its name: "the column widths" of compute_cols_width."""
     found = [part for part in parts_of(_last(chunk)) if len(part) > 2]
     told = [part for part in found if any(stem.startswith(part.rstrip("s")) for stem in stems)]

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from agents.context.brief import SHORT_CHARS, without_docstring
 from agents.context.calls import SHARED, named
-from agents.context.retrieval import Chunk, Piece, pieces_of
+from agents.context.excerpt import spoken
+from agents.context.retrieval import Chunk, Piece, pieces_of, terms
 from agents.context.view import in_classes
 from agents.engine.contracts import TaskContext
 from agents.engine.nodes.opening import about_of
@@ -20,16 +21,19 @@ from agents.prompts.provenance import Material, Source, joined, label
 from agents.workspace.worktree import Change
 
 CHARS = 3_000  # of all that is shown
-LONG = 1_500  # of one definition; of a longer one the beginning
+LONG = 1_000  # of one definition; of a longer one the beginning
 _ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
 _WORD = re.compile(r"[A-Za-z_]\w+")
 
 
 def code_called(state: TaskState, ctx: TaskContext, changes: Sequence[Change]) -> Material:
-    """Of the files that a change alters what it leaves as it is and builds on: first what the task names."""
+    """Of the files that a change alters what it leaves and builds on: what the task names, what the code calls,
+    and what that calls.
+    """
     before = base_files(state, ctx, [one.path for one in changes])[0]
-    called = {name for one in changes for line in _ADDED.findall(one.diff) for name in _CALLED.findall(line)}
+    code = [one for one in changes if one.path not in state["candidate"]["tests"]]
+    called = {name for one in code for line in _ADDED.findall(one.diff) for name in _CALLED.findall(line)}
     about, left, shown = about_of(state["task"]), CHARS, list[Material]()
     for path, text in state["candidate"]["files"].items():
         grammar = grammar_of(path)
@@ -46,19 +50,29 @@ def _of_file(path: str, text: str, before: str, grammar: Grammar, wanted: tuple[
     bodies = {one: "\n".join(lines[one.line - 1 : one.end]) for one in pieces_of(text, symbols)}
     chunks = [Chunk(path, piece) for piece, body in bodies.items() if body in before]
     names = [one.name.rpartition(".")[2] for one in chunks]
-    calls = [one for one, name in zip(chunks, names, strict=True) if name in wanted[1] and names.count(name) <= SHARED]
-    for chunk in dict.fromkeys([*named(wanted[0], chunks), *calls]):
+    telling = {one: name for one, name in zip(chunks, names, strict=True) if names.count(name) <= SHARED}
+    stems = set(terms(wanted[0]))
+    calls = sorted((one for one, name in telling.items() if name in wanted[1]), key=lambda one: not spoken(one, stems))
+    deeper = {name for one in calls for name in _CALLED.findall(bodies[one.piece])}
+    for chunk in dict.fromkeys(
+        [*named(wanted[0], chunks), *calls, *(one for one in telling if telling[one] in deeper)]
+    ):
         body = without_docstring(bodies[chunk.piece])
         body = body if len(body) <= LONG else f"{body[:LONG].rpartition(chr(10))[0]}\n…"
         if len(body) <= room:
             kept.append(replace(chunk.piece, text=body))
             room -= len(body)
     said = set(_WORD.findall("\n".join(one.text for one in kept)))
-    values = [
-        value
-        for one in symbols.definitions
-        if one.kind == "value" and not one.inside and one.name in said
+    texts = {
+        one: value
+        for one in reversed(symbols.definitions)
+        if one.kind == "value" and not one.inside
         if len(value := "\n".join(lines[one.line - 1 : one.end])) <= min(SHORT_CHARS, room) and value in before
-    ]
+    }
+    values = list[str]()
+    for one, value in texts.items():  # from the end: a value mentions those above it
+        if one.name in said:
+            values.insert(0, value)
+            said |= set(_WORD.findall(value))
     pieces = sorted(kept, key=lambda piece: piece.line)
     return "\n".join([*values, in_classes(pieces)]) if pieces else ""

@@ -276,3 +276,19 @@ def test_the_reviewer_is_told_of_a_planned_test_file_without_a_test(judged, monk
     files = ["calc.py", "tests/test_calc.py", "tests/test_more.py"]
     bench, _ = judged(monkeypatch, APPROVED, task_files=files, **{"coder-code": code("calc.py", ADD)})
     assert "There is no test in tests/test_more.py, which the task names." in prompts_of(bench, "review")[0]
+
+
+def test_the_reviewer_sees_the_unchanged_code_that_a_change_calls(tmp_path):
+    there = "\n\n\n".join(
+        ["RATE = 2", "def twice(number):\n    return RATE * number", "def far(number):\n    return number"]
+    )
+    more = f"{there}\n\n\ndef add(a, b):\n    return twice(a + b) // 2"
+    replies = {"tester-tests": code("tests/test_calc.py", TESTS), "coder-code": code("calc.py", more)}
+    bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(), switched_off=frozenset(["mutation"]))
+    bench.start_with({"calc.py": there + "\n"})
+    assert bench.run()["verdict"] == "merged"
+    shown = (
+        prompts_of(bench, "review")[0].partition("Unchanged code that the change uses:\n")[2].partition("The tests:")[0]
+    )
+    assert "RATE = 2\ndef twice(number):\n    return RATE * number\n" in shown
+    assert "far" not in shown
