@@ -46,6 +46,7 @@ def page(methods: str, model: type[Model] | None = None) -> Callable[[View], Vie
                 context = {"refusal": str(refusal), "back": local_path(request), "status": status}
                 return render(request, "pages/refused.html", context, status=status)
 
+        answer.methods = tuple(methods.split())  # type: ignore[attr-defined]  # read by refusals.local_path
         return answer
 
     return decorate

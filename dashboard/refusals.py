@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit, urlunsplit
 
 from django.http import HttpRequest
+from django.urls import Resolver404, resolve
 
 from projects.errors import (
     BadInput,
@@ -40,4 +41,19 @@ def local_path(request: HttpRequest, fallback: str = "/") -> str:
     page = urlsplit(request.headers.get("Referer", ""))
     if page.netloc != request.get_host() or page.path.startswith("//"):
         return fallback
-    return urlunsplit(("", "", page.path, page.query, ""))
+    path = _readable(page.path) or fallback
+    return urlunsplit(("", "", path, page.query if path == page.path else "", ""))
+
+
+def _readable(path: str) -> str:
+    """The address or, when it only answers forms, the nearest above it that a browser can open; "" without one."""
+    while path:
+        for one in (path, f"{path}/"):
+            try:
+                view = resolve(one).func
+            except Resolver404:
+                continue
+            if "GET" in getattr(view, "methods", ("GET",)):
+                return one
+        path = path.rpartition("/")[0]
+    return ""

@@ -11,9 +11,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from projects.models import BacklogItem
+from projects.services.accounts import api_tokens
+from projects.services.backlog import items
 from projects.services.insight.usage import record_usage
 from tests.dashboard.story import Story
-from tests.factories import make_task
+from tests.factories import make_plan, make_project, make_requirement, make_task
 from tests.rows import emit
 
 pytestmark = pytest.mark.django_db
@@ -54,3 +57,37 @@ def test_a_longer_list_takes_no_more_queries(
     calls(story, 12)
     with django_assert_max_num_queries(min(few, most)):
         assert owner.get(address).status_code == 200
+
+
+def lengthen(story: Story, number: int) -> None:
+    """More of what the pages of a project and of a person list."""
+    project, owner = story.project, story.owner
+    begun = project.backlog.count()
+    text = "\n".join(f"Q-{begun + n} Do it" for n in range(number))
+    made = items.add(project, items.from_text(text), by=owner, source="pasted")
+    BacklogItem.objects.filter(pk__in=[item.pk for item in made]).update(minutes=20)
+    items.change(project, [item.pk for item in made], by=owner, do="assign")
+    for n in range(number):
+        key = f"Q-{begun + n}"
+        requirement = make_requirement(story.document, key, status="accepted")
+        make_task(story.run, key=key).requirements.add(requirement)
+        api_tokens.make_token(owner, name=key, scopes=["read"], days=1)
+        make_plan(story.document, approved=False)
+        make_project(key, by=owner)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("/", "/p/{project}/", "/p/{project}/backlog", "/p/{project}/reqs", "/p/{project}/plan", "/p/{project}/trace"),
+        *("/account", "/account/notifications", "/reports", "/reports/weekly", "/find?q=Q-"),
+    ],
+)
+def test_lists_of_a_project_and_of_a_person_take_a_constant_number_of_queries(
+    address: str, story: Story, owner: Client
+) -> None:
+    address = address.format(project=story.project.pk)
+    lengthen(story, 2)
+    few = queries(owner, address)
+    lengthen(story, 6)
+    assert queries(owner, address) <= few

@@ -128,3 +128,13 @@ def test_only_an_administrator_is_led_there(story: Story, client: Client) -> Non
     assert reverse("audit-site") not in client.get(reverse("audit")).content.decode()
     client.force_login(make_user("root", superuser=True))
     assert reverse("audit-site") in client.get(reverse("audit")).content.decode()
+
+
+def test_a_page_that_answered_a_form_is_left_for_one_that_can_be_opened(story: Story, root: Client) -> None:
+    for sent, back in (
+        (f"/audit/{story.run.pk}/verify", f"/audit/{story.run.pk}"),
+        ("/reports?by=week", "/reports?by=week"),
+    ):
+        answer = root.post("/preferences", {"theme": "dark"}, headers={"referer": f"http://testserver{sent}"})
+        assert answer["Location"] == back
+        assert root.get(back).status_code == 200

@@ -160,3 +160,43 @@ def test_the_palette_opens_a_task_from_any_page_without_a_mouse(
     assert complaints_of(page) == []
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site.url}/tasks/*")
+
+
+def test_the_work_of_a_manager_without_javascript(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window(f"/p/{site.do('backlog')['project']}/backlog", java_script_enabled=False)
+    page.get_by_label("Paste tickets").fill("CL-200 Print the day\nCL-201 Count the visits")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_label("Select CL-200").check()
+    page.get_by_label("Estimate in minutes").fill("1 h 30")
+    page.get_by_role("button", name="Estimate").click()
+    page.get_by_label("Select CL-200").check()
+    page.get_by_role("button", name="Assign to agents").click()
+    row = page.locator(".tick tbody tr", has_text="CL-200")
+    expect(row).to_contain_text("1 h 30")
+    expect(row).not_to_contain_text("not assigned")
+    page.get_by_label("Machine hours a night").fill("9")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("main")).to_contain_text("of 9 h 00")
+
+    page.goto(f"{site.url}/reports/weekly")
+    page.get_by_label("Project", exact=True).select_option("todo-api")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("main")).to_contain_text("Todo API")
+    with page.expect_download() as csv:
+        page.get_by_role("link", name="CSV").click()
+    assert csv.value.suggested_filename.startswith("costs-")
+
+    page.goto(f"{site.url}/p/{story['project']}/trace")
+    page.get_by_role("link", name="In work").click()
+    expect(page.locator("main")).to_contain_text("in work")
+    page.goto(f"{site.url}/account/notifications")
+    page.get_by_label("Run finished: Title and icon").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Run finished: Title and icon")).to_be_checked()
+    page.goto(f"{site.url}/audit/{story['run']}")
+    page.get_by_role("button", name="Verify now").click()
+    expect(page.locator("main")).to_contain_text("no gaps, all hashes match")
+    page.get_by_role("button", name="Dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -55,6 +55,14 @@ PAGES = {
     "shortcuts": "/keys",
     "notifications": "/account/notifications",
     "search": "/find?q=todo",
+    "search without a result": "/find?q=zzzz",
+    "import": "/projects/import",
+    "baseline": "/p/{project}/baseline",
+    "files before any code": "/p/{other}/files",
+    "backlog without tickets": "/p/{project}/backlog",
+    "reports by week": "/reports?by=week",
+    "account": "/account",
+    "second factor": "/account/second-factor",
 }
 WITH_CODE = {
     "project": "/p/{project}/",
@@ -184,9 +192,9 @@ def test_axe_finds_nothing_among_lessons_of_every_state(
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/sign-in", "/nowhere"])
+@pytest.mark.parametrize("path", ["/sign-in", "/nowhere", "/system/backups"])
 def test_axe_finds_nothing_outside_either(window: Callable[..., Any], path: str, theme: str) -> None:
-    page = window(path, theme=theme, signed_in=path == "/nowhere", quiet=path == "/nowhere")
+    page = window(path, theme=theme, signed_in=path != "/sign-in", quiet=path != "/sign-in")
     assert complaints_of(page) == []
 
 

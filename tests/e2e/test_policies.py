@@ -85,6 +85,18 @@ def test_the_back_office_works_under_its_policy(
         own.kill()
 
 
+def walk(page: Any, url: str, paths: list[str]) -> None:
+    """Every page is accessible in both themes and fits a phone."""
+    for theme in ("light", "dark"):
+        page.context.add_cookies([{"name": "theme", "value": theme, "url": url}])
+        for path in paths:
+            page.set_viewport_size({"width": 1440, "height": 900})
+            page.goto(f"{url}/{path}")
+            assert complaints_of(page) == [], path
+            page.set_viewport_size({"width": 390, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
 def test_set_up_of_a_new_server(chromium: Any, tmp_path: Any) -> None:
     site = Site(tmp_path)
     context = chromium.new_context()
@@ -99,6 +111,15 @@ def test_set_up_of_a_new_server(chromium: Any, tmp_path: Any) -> None:
         expect(page.get_by_role("heading", name="Watch the demo")).to_be_visible()
         expect(page.get_by_role("heading", name="Set up your model")).to_be_visible()
         assert complaints_of(page) == []
+        every = "reports reports/weekly memory audit audit/site account account/notifications system system/backups"
+        walk(page, site.url, every.split())
+        page.goto(f"{site.url}/projects/new")
+        page.get_by_label("Name").fill("Calendar")
+        page.get_by_label("Or paste it").fill("# Calendar\n\nFR-01 The API shall add an appointment.\n")
+        page.get_by_role("button", name="Extract requirements").click()
+        expect(page.get_by_role("heading", name="to confirm")).to_be_visible()
+        own = ("", "reqs", "plan", "backlog", "trace", "ask", "files", "baseline")
+        walk(page, site.url, ["", *(f"p/1/{name}" for name in own)])
     finally:
         context.close()
         site.kill()
