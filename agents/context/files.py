@@ -283,7 +283,7 @@ def _part(path: str, text: str, index: Index, wanted: Wanted, room: int) -> str:
     """Of a long file what fits the task, in its place: definitions, sections, or else its first and last lines."""
     pieces = sections_of(text) if path.endswith(PAGES) else index.pieces.get(path, ())
     symbols, beside = index.symbols.get(path, Symbols()), f"{wanted.wishes}\n{wanted.examples}"
-    made, is_test = "", wanted.is_test(path)
+    made, is_test = "", path in wanted.own and wanted.is_test(path)
     if pieces:
         made = excerpt(
             path, text, symbols, pieces, wanted.about, room, beside=beside, calls=wanted.calls, tests=is_test
