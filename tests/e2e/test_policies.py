@@ -115,7 +115,9 @@ def test_set_up_of_a_new_server(chromium: Any, tmp_path: Any) -> None:
         walk(page, site.url, every.split())
         page.goto(f"{site.url}/projects/new")
         page.get_by_label("Name").fill("Calendar")
-        page.get_by_label("Or paste it").fill("# Calendar\n\nFR-01 The API shall add an appointment.\n")
+        page.get_by_label("Or paste it").fill(
+            "# Calendar\n\nFR-01 The API shall add an appointment.\n\n- It must list a day.\n- It must print a day.\n"
+        )
         page.get_by_role("button", name="Extract requirements").click()
         expect(page.get_by_role("heading", name="to confirm")).to_be_visible()
         own = ("", "reqs", "plan", "backlog", "trace", "ask", "files", "baseline")
