@@ -56,8 +56,9 @@ def track(run: Run, at: int | None, head: int) -> dict[str, Any]:
 
     "bars" is a path in a field of 100 by 10, "marks" are (kind, place in percent), "phases" sequence numbers.
     """
-    if head < 2:
-        return {}
+    if head < 2:  # the slider comes with the second event
+        nothing: dict[str, Any] = {"at": 1, "head": 1, "bars": "", "marks": [], "phases": [], "moment": None}
+        return nothing
     now = at or head
     event = Event.objects.filter(run=run, seq=now).defer("payload", "blobs").first()
     rows = Event.objects.filter(

@@ -195,7 +195,7 @@ def ms(value: int) -> str:
 def stamp(moment: datetime | None, fmt: str = "date") -> SafeString:
     """A <time> in UTC; the page's script shows it in the reader's zone."""
     if moment is None:
-        return format_html("–")
+        return SafeString("–")
     words = f"{moment:%H:%M:%S}" if fmt == "time" else f"{moment:%Y-%m-%d %H:%M}"
     return format_html('<time datetime="{}" title="{} UTC">{}</time>', moment.isoformat(), f"{moment:%F %T}", words)
 

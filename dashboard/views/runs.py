@@ -114,7 +114,7 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
     }
     if view == "result":
         context |= _result(request, run)
-    return show(request, "pages/run.html", context)
+    return show(request, "pages/run.html", context, part="run_moment")
 
 
 def _view(request: AuthenticatedHttpRequest, run: Run, seq: int | None) -> str:

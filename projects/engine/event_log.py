@@ -64,18 +64,27 @@ class DatabaseEventLog:
             return write()
 
     def emit(self, event: EventKind, *, attempt: int = 0, key: str | None = None) -> EventPosition:
+        joules = energy.joules_of(event.duration_ms / 1000) if isinstance(event, ModelCalled) and key else None
+        energy.note_reading()
+
+        def count() -> None:
+            if isinstance(event, ModelCalled) and key is not None:
+                self._count(event, key, joules)
+
         def write() -> Event:
+            count()  # in the same transaction, so that the totals are never ahead of the stream
             if isinstance(event, Thought) and key is not None and isinstance(output := event.blobs.get("output"), str):
                 keep_reply(self._run_id, key, output)
             return events.emit(self._run_id, event, attempt=attempt, key=key, **self._writer)
 
-        if isinstance(event, ModelCalled) and key is not None:  # counted even when the lease is lost: it was paid for
-            self._count(event, key)
-        energy.note_reading()
-        row: Event = self.fenced(write)
+        try:
+            row: Event = self.fenced(write)
+        except Stopped:
+            count()  # although the lease is lost: it was paid for
+            raise
         return EventPosition(row.seq, row.hash)
 
-    def _count(self, call: ModelCalled, key: str) -> None:
+    def _count(self, call: ModelCalled, key: str, joules: float | None) -> None:
         usage.record_usage(
             self._run_id,
             task_id=self._task_id,
@@ -87,7 +96,7 @@ class DatabaseEventLog:
             completion_tokens=call.completion_tokens,
             seconds=call.duration_ms / 1000,
             tokens_per_s=call.tokens_per_s or None,
-            joules=energy.joules_of(call.duration_ms / 1000),
+            joules=joules,
         )
 
     def announce(self, event: Announcement, *, key: str, attempt: int = 0) -> None:

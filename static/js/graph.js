@@ -4,8 +4,7 @@ import { arrowKeys } from './shell.js';
 
 const list = document.querySelector('ul.tasks');
 const attr = (/** @type {Element|null|undefined} */ el, /** @type {string} */ name) => el?.getAttribute(name) || '';
-// While an earlier moment is shown in its place (scrub.js), the list is out of the page, and what is drawn there is left alone.
-const graph = () => list && !list.isConnected ? null : document.getElementById('graph');
+const graph = () => document.getElementById('graph');
 const items = () => /** @type {HTMLElement[]} */ ([...(list?.children || [])]);
 const put = (/** @type {Element|null|undefined} */ el, /** @type {string} */ text) => { if (el && el.textContent !== text) el.textContent = text; };
 
@@ -79,6 +78,7 @@ if (strip) {
   }).observe(strip, { childList: true, subtree: true });
 }
 all();
+document.addEventListener('run:shown', all); // an earlier moment, or the newest again (scrub.js)
 setInterval(() => { for (const item of items()) if (item.dataset.since) draw(item); }, 1000);
 setInterval(() => { for (const el of document.querySelectorAll('[data-clock]')) put(el, clock(passed(attr(el, 'data-clock')))); }, 1000);
 

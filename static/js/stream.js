@@ -23,7 +23,7 @@ export const nodes = (/** @type {string} */ html) => {
 // ---- an earlier moment is shown in place of what is live (scrub.js): until it is left, nothing here changes the page
 let held = false;
 export const newest = () => total;
-export const hold = (/** @type {boolean} */ on) => { held = on; if (!on && total > last) fill(total); };
+export const hold = (/** @type {boolean} */ on) => { held = follow.hidden = lanes.hidden = on; if (!on && total > last) fill(total); };
 
 // ---- the slider's script comes when somebody reaches for it, or when the run goes on
 const slider = /** @type {HTMLFormElement|null} */ (document.querySelector('form.scrub'));
@@ -31,7 +31,7 @@ const bring = (/** @type {Event} */ event) => { if (slider) { if (event.type ===
 if (slider) {
   el('play').hidden = false;
   el('show-moment').hidden = true;
-  for (const kind of ['pointerover', 'focusin']) slider.addEventListener(kind, bring, { once: true });
+  for (const kind of ['pointerover', 'focusin', 'input']) slider.addEventListener(kind, bring, { once: true });
   el('play').addEventListener('click', bring, { once: true });
   document.addEventListener('run:head', bring, { once: true });
 }
@@ -64,6 +64,7 @@ let scrolledAt = 0;
 stream.addEventListener('scroll', () => {
   const up = stream.scrollTop < scrolledAt - 4;
   scrolledAt = stream.scrollTop;
+  if (held) return;
   const distance = stream.scrollHeight - stream.scrollTop - stream.clientHeight;
   if (following && up && distance > 60) setFollow(false);
   else if (!following && !frozen && !up && distance < 4 && Date.now() - moved > 300) setFollow(true);
@@ -73,7 +74,7 @@ document.addEventListener('selectionchange', () => {
   if (following && s && !s.isCollapsed && stream.contains(s.anchorNode)) setFollow(false);
 });
 
-new ResizeObserver(() => { if (following) bottom(); }).observe(stream);
+new ResizeObserver(() => { if (following && !held) bottom(); }).observe(stream);
 
 // ---- the window: rows near the view are in the DOM, the rest is space of the same height
 const chunkAt = (/** @type {number} */ n) => /** @type {HTMLElement|null} */ (stream.querySelector(`[data-n="${n}"]`));
@@ -94,7 +95,20 @@ const reserve = (/** @type {HTMLElement} */ chunk, /** @type {unknown} */ short,
 };
 const seqOf = (/** @type {Element|null|undefined} */ row) => Number(/** @type {HTMLElement|null} */ (row)?.dataset.seq || 0);
 const rowsIn = (/** @type {Element} */ part) => part.matches('.ev') ? [part] : [...part.querySelectorAll('.ev')];
-const opened = new Set(); // folds the reader opened: a chunk that comes back comes back as it was
+const opened = new Set(); // folds the reader opened, and the row that is open: a chunk that comes back comes back as it was
+let here = Number(stream.dataset.seq || 0);
+export function restore(/** @type {Element} */ chunk) {
+  chunk.querySelector('.here')?.classList.remove('here');
+  for (const id of opened) { const fold = chunk.querySelector(`#${id} > details`); if (fold) fold.setAttribute('open', ''); }
+  if (here) chunk.querySelector(`#e${here}`)?.classList.add('here');
+}
+/** A part of the stream as the page of a moment has it; what it does not have yet is loaded when it comes into view. */
+export function adopt(/** @type {HTMLElement} */ chunk) {
+  restore(chunk);
+  if (!all) return;
+  reserve(chunk, chunk.dataset.short, chunk.dataset.tall);
+  near.observe(chunk);
+}
 const loading = new Map();
 function load(/** @type {HTMLElement} */ chunk) {
   const n = Number(chunk.dataset.n);
@@ -110,9 +124,9 @@ async function fetched(/** @type {HTMLElement} */ chunk, /** @type {number} */ n
       chunk.replaceChildren(nodes(await answer.text()));
       // Rows that came while it was under way were not put into it: then it is fetched once more.
     } while (seqOf([...chunk.querySelectorAll('.ev')].pop()) < Math.min(last, (n + 1) * CHUNK));
-    for (const id of opened) { const fold = chunk.querySelector(`#${id} > details`); if (fold) fold.setAttribute('open', ''); }
+    restore(chunk);
     localTimes(chunk);
-    if (following) bottom();
+    if (following && !held) bottom();
   } catch { if (!ended) window.setTimeout(() => { if (chunk.isConnected) load(chunk); }, POLL); }
 }
 stream.addEventListener('toggle', (event) => {
@@ -237,14 +251,15 @@ function panels(/** @type {string} */ html) {
     old.replaceWith(fresh);
     if (index >= 0) /** @type {HTMLElement|undefined} */ (fresh.querySelectorAll('a,button')[index])?.focus();
     localTimes(fresh);
-    if (fresh.id === 'run-status') {
-      const now = /** @type {HTMLElement} */ (fresh).dataset.state || '';
-      if (/finished|failed|cancelled/.test(now)) lanes.replaceChildren();
-      lanes.dataset.state = now;
-      for (const form of document.querySelectorAll('#controls form[data-when]')) {
-        /** @type {HTMLElement} */ (form).hidden = !(/** @type {HTMLElement} */ (form).dataset.when || '').split(' ').includes(now);
-      }
-    }
+    if (fresh.id === 'run-status') isNow(/** @type {HTMLElement} */ (fresh).dataset.state || '');
+  }
+}
+/** What may be done with the run in this state. */
+export function isNow(/** @type {string} */ now) {
+  if (/finished|failed|cancelled/.test(now)) lanes.replaceChildren();
+  lanes.dataset.state = now;
+  for (const form of document.querySelectorAll('#controls form[data-when]')) {
+    /** @type {HTMLElement} */ (form).hidden = !(/** @type {HTMLElement} */ (form).dataset.when || '').split(' ').includes(now);
   }
 }
 
@@ -358,6 +373,7 @@ async function open(/** @type {HTMLElement} */ row) {
   const seq = row.dataset.seq, mine = ++asked;
   for (const other of stream.querySelectorAll('.here')) other.classList.remove('here');
   row.classList.add('here');
+  here = Number(seq);
   try {
     const answer = await fetch(`/runs/${run}/i/${seq}`);
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
@@ -374,6 +390,7 @@ async function open(/** @type {HTMLElement} */ row) {
 function shut() {
   const row = stream.querySelector('.here'), at = row?.getBoundingClientRect().top || 0;
   work.dataset.inspector = 'closed';
+  here = 0;
   row?.classList.remove('here');
   if (row) scrollTo(stream.scrollTop + row.getBoundingClientRect().top - at);
   /** @type {HTMLElement} */ (row?.querySelector('a.s') || stream).focus({ preventScroll: true });

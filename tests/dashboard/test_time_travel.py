@@ -129,10 +129,27 @@ def test_a_long_run_has_one_mark_for_each_place(enqueued: list[Any]) -> None:
     assert {kind for kind, _ in marks} == {"err"}, "where both happened, the error is shown"
 
 
-def test_a_run_without_a_past_has_no_slider(client: Client, enqueued: list[Any]) -> None:
+def test_a_run_without_a_past_keeps_its_slider_back_until_there_is_one(client: Client, enqueued: list[Any]) -> None:
+    def hidden() -> bool:
+        form = re.search(r'<form class="scrub"[^>]*>', client.get(f"/runs/{run.pk}").content.decode())
+        assert form is not None, "a page that was opened early has it when it is needed"
+        return "hidden" in form[0]
+
     run = bare_run()
     client.force_login(owner_of(run.project))
-    assert b'id="scrub"' not in client.get(f"/runs/{run.pk}").content
+    assert hidden()
     emit(run.pk, "decision", summary="x")
-    assert b'id="scrub"' not in client.get(f"/runs/{run.pk}").content
+    assert hidden()
     assert client.get(f"/runs/{run.pk}/track").status_code == 200
+    emit(run.pk, "decision", summary="x")
+    assert not hidden()
+
+
+def test_a_script_that_moves_the_slider_is_sent_what_follows_it_and_no_page(story: Story, owner: Client) -> None:
+    part = owner.get(f"/runs/{story.run.pk}?at=9", headers={"HX-Request": "true"}).content.decode()
+    page = owner.get(f"/runs/{story.run.pk}?at=9").content.decode()
+    assert "<html" not in part
+    names = re.findall(r'data-panel="(\w+)"', part)
+    assert sorted(names) == sorted(re.findall(r'data-panel="(\w+)"', page))
+    assert track(part) == track(page)
+    assert re.findall(PANELS["rows"], part) == re.findall(PANELS["rows"], page)

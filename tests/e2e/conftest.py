@@ -54,9 +54,16 @@ def window(chromium: Any, site: Site, story: dict[str, Any]) -> Iterator[Callabl
     contexts = []
 
     def open_page(
-        path: str, *, theme: str = "light", signed_in: bool = True, quiet: bool = False, **options: Any
+        path: str,
+        *,
+        theme: str = "light",
+        signed_in: bool = True,
+        quiet: bool = False,
+        phone: bool = False,
+        **options: Any,
     ) -> Any:
-        context = chromium.new_context(viewport={"width": 1440, "height": 900}, **options)
+        size = {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
+        context = chromium.new_context(viewport=size, **options)
         contexts.append(context)
         context.add_cookies([{"name": "theme", "value": theme, "url": site.url}])
         if signed_in:
