@@ -5,7 +5,6 @@ One renderer for all of them: a row that came by the socket, by a poll and with 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -13,7 +12,7 @@ from itertools import takewhile
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Min, Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils.html import strip_spaces_between_tags
 
@@ -38,6 +37,7 @@ from projects.services.work import runs
 FRAME = 200  # rows at most in one message
 SKIP_AFTER = 2_000  # a reader further behind than this is sent counts first, rows when it scrolls to them
 FILTERED_PAGE = 300
+NEAR = 30  # rows from an event to the next chunk, within which a page brings that chunk along
 
 PRESETS: dict[Preset, str] = {"decisions": "Thoughts and decisions", "errors": "Errors", "needs": "Needs me"}
 RUN_PANELS = ("run_status", "run_why", "run_counts")
@@ -103,12 +103,12 @@ class SeekResult:
 
 def seek(run: Run, after: int, wanted: Filter, *, back: bool = False) -> SeekResult:
     """The nearest wanted event after (or before) an event, in the whole run."""
-    seqs = list(
-        wanted.apply(Event.objects.filter(run=run, seq__lte=run.last_seq)).order_by("seq").values_list("seq", flat=True)
+    that_way, passed = (Q(seq__lt=after), Q(seq__lt=after)) if back else (Q(seq__gt=after), Q(seq__lte=after))
+    found = wanted.apply(Event.objects.filter(run=run, seq__lte=run.last_seq)).aggregate(
+        nearest=(Max if back else Min)("seq", filter=that_way), passed=Count("pk", filter=passed), count=Count("pk")
     )
-    at = bisect_left(seqs, after) - 1 if back else bisect_right(seqs, after)
-    found = seqs[at] if 0 <= at < len(seqs) else None
-    return SeekResult(found, at + 1 if found else 0, len(seqs))
+    number = found["passed"] + (not back) if found["nearest"] else 0
+    return SeekResult(found["nearest"], number, found["count"])
 
 
 @dataclass
@@ -135,14 +135,24 @@ def events_of(run: Run) -> QuerySet[Event]:
     return lines.with_words(Event.objects.filter(run=run).select_related("task")).order_by("seq")
 
 
+def seqs_of(run: Run, wanted: Filter) -> list[int]:
+    """The events of a run that are wanted, found in one pass over it."""
+    found = wanted.apply(Event.objects.filter(run=run, seq__lte=run.last_seq))
+    return list(found.order_by("seq").values_list("seq", flat=True))
+
+
 def sections(run: Run, *, around: int | None = None) -> list[StreamSection]:
-    """Every chunk of a run; rows only for the newest two, or for those around an event."""
+    """Every chunk of a run; rows only for the newest two, or for what is in view around an event.
+
+    The others come when they are scrolled to: rendering rows is most of the time that a page takes.
+    """
     found = [StreamSection(n, height) for n, height in enumerate(lines.heights(run))]
-    count = len(found)
-    wanted = {count - 1, count - 2}
-    if around is not None:
-        middle = chunk_of(around)
-        wanted = {middle - 1, middle, middle + 1, count - 1}
+    middle, place = divmod((run.last_seq if around is None else around) - 1, CHUNK)
+    wanted = {middle}
+    if around is None or place < NEAR:
+        wanted.add(middle - 1)
+    if place >= CHUNK - NEAR:
+        wanted.add(middle + 1)
     for section in found:
         if section.n in wanted:
             last = min(section.last, run.last_seq)

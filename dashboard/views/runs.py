@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 from django.contrib import messages
@@ -90,13 +91,12 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
             context["older_seq"] = context["older"] * CHUNK
     else:
         before = number(request.GET, "before")
-        found = wanted.apply(stream.events_of(run).filter(seq__lte=run.last_seq))
-        page = found.filter(seq__lt=before) if before else found
-        rows = list(page.order_by("-seq")[: stream.FILTERED_PAGE])[::-1]
+        seqs = stream.seqs_of(run, wanted)
+        page = seqs[: bisect_left(seqs, before) if before else None][-stream.FILTERED_PAGE :]
         context |= {
-            "rows": rows,
-            "shown": found.count(),
-            "before": rows[0].seq if len(rows) == stream.FILTERED_PAGE else None,
+            "rows": list(stream.events_of(run).filter(seq__in=page)),
+            "shown": len(seqs),
+            "before": page[0] if len(page) == stream.FILTERED_PAGE else None,
         }
     context |= {
         "totals": shown.totals,

@@ -11,6 +11,7 @@ from django.db import close_old_connections, connection
 from django.db.transaction import Atomic
 
 from projects.models import Run
+from projects.services.work import queue
 
 TOKENS_PER_S = 3_000
 JOB = threading.local()  # set in the threads that work
@@ -22,7 +23,6 @@ class HeldDemo:
     def __init__(self, viewer: Any) -> None:
         from aiswe_site.demo.player import DemoPlayer
         from projects import jobs
-        from projects.services.work import queue
 
         settings.DEMO_TOKENS_PER_S = TOKENS_PER_S
         self.upto, self.news = 0, threading.Condition()
@@ -47,7 +47,7 @@ class HeldDemo:
             enter(atomic)
 
         Atomic.__enter__ = wait_and_enter  # type: ignore[method-assign]
-        DemoPlayer().begin(viewer)
+        self.planning = DemoPlayer().begin(viewer)
 
     @staticmethod
     def build() -> Run | None:
@@ -61,6 +61,11 @@ class HeldDemo:
         with self.news:
             self.upto = upto
             self.news.notify_all()
+        looks = 0
         while not ((run := self.build()) and (run.last_seq >= upto or run.status in Run.OVER)):
-            threading.Event().wait(0.05)
+            threading.Event().wait(0.1)
+            if (looks := looks + 1) % 50 == 0:  # as the sweep does: a job may have been woken while its lease was held
+                queue.send(
+                    "projects.jobs.schedule_run" if run else "projects.jobs.plan_run", ((run or self.planning).pk,)
+                )
         return {"run": run.pk, "last": run.last_seq, "status": run.status, "errors": self.errors}

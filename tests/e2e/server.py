@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -58,7 +59,7 @@ class Site:
             except urllib.error.HTTPError:
                 return
             except OSError:
-                continue
+                time.sleep(0.1)
         raise AssertionError("the site does not answer")
 
     def _answer(self) -> dict[str, Any]:
