@@ -86,13 +86,17 @@ def headline(forecast: Forecast, open_count: int) -> tuple[str, str]:
         item = needs[0].item
         return f"{item.key} needs you; what is behind it waits", needs[0].progress.why
     if not forecast.blocks:
-        return f"{words(open_count).capitalize()} of the tickets wait to be assigned to the agents", (
+        some = "One ticket waits" if open_count == 1 else f"{words(open_count).capitalize()} of the tickets wait"
+        return f"{some} to be assigned to the agents", (
             "Select tickets and assign them; the agents then do one after another."
         )
     inside, every = forecast.inside, len(forecast.blocks)
     if len(inside) == every:
         title = f"All {words(every)} assigned tickets get" if every > 1 else "The one assigned ticket gets"
         return f"{title} done {when(forecast)}", _unknown(forecast)
+    if every == 1:
+        title = f"The one assigned ticket does not get done {when(forecast)}"
+        return title, " ".join(filter(None, (_stops(forecast), _unknown(forecast))))
     verb = "gets" if len(inside) == 1 else "get"
     some = words(len(inside)).capitalize() if inside else "None"
     title = f"{some} of {words(every)} tickets {verb} done {when(forecast)}"

@@ -24,12 +24,13 @@ from projects.models import BrowserSession, Run
 from projects.services.accounts import second_factor, users
 from projects.services.accounts.browser_sessions import SessionStore
 from projects.services.planning import projects
+from tests.dashboard.conftest import own_layer
 from tests.dashboard.permissions import PERSONS, ROLES
-from tests.dashboard.test_consumer import _own_layer, closed_with, dial, frames, play, tell
+from tests.dashboard.sockets import closed_with, dial, frames, play, tell
 from tests.factories import bare_run, make_project, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
-__all__ = ["_own_layer"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_layer")]
+__all__ = ["own_layer"]
 FAR = 9_999
 
 

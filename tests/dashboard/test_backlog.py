@@ -148,6 +148,15 @@ def test_the_heading_is_the_answer(project: Project) -> None:
     )
 
 
+def test_the_heading_speaks_of_one_ticket_as_of_one(project: Project) -> None:
+    windowed(project, minutes=30)
+    queue(project, 60)
+    forecast = simulate(project, DAY)
+    assert night.headline(forecast, 1)[0] == "The one assigned ticket does not get done tonight"
+    project.backlog.update(assigned_at=None)
+    assert night.headline(simulate(project, DAY), 1)[0] == "One ticket waits to be assigned to the agents"
+
+
 def test_the_strip_reaches_past_the_window_and_marks_the_cap(project: Project) -> None:
     windowed(project, minutes=400)
     queue(project, 300, 150, 200)
