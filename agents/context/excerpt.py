@@ -113,11 +113,11 @@ def _brief(text: str) -> str:
 
 
 def what_changed(text: str, before: str, symbols: Symbols) -> str:
-    """The text with the definitions that `before` does not hold as they are; the others by name."""
+    """The text with the definitions that `before` does not hold as they are; the others by name, many by number."""
     lines, pieces = text.split("\n"), pieces_of(text, symbols)
     bodies = {piece: "\n".join(lines[piece.line - 1 : piece.end]) for piece in pieces}
     new = {piece: body for piece, body in bodies.items() if body not in before}
-    # Of tests that pass already the names tell nothing.
+    # Of many tests that pass already the names tell nothing.
     return _drawn(text, pieces, _classes(symbols), new, set(_WORD.findall("\n".join(new.values()))), listed=0)
 
 
@@ -161,8 +161,9 @@ def _drawn(
 
 def _listed(names: Sequence[str], most: int) -> str:
     """So many of the names, each without the class that the one before it has."""
-    if not most:
-        return f"{len(names)} definitions" if len(names) > 1 else names[0]
+    if not most and len(names) > LISTED:
+        return f"{len(names)} definitions"
+    most = most or LISTED
     owners = ["", *(name.rpartition(".")[0] for name in names)]
     told = [
         name.rpartition(".")[2] if owner and owner == before else name

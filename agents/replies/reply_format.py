@@ -14,11 +14,11 @@ from agents.llm.base import Message
 from agents.replies.types import ReplyFormat
 
 _RULE = re.compile(
-    r"^- Answer with one or two sentences, then each (?P<kind>test )?file whole in a fence that names it: "
+    r"^- Answer with one or two sentences, then each (?P<kind>test )?file(?: whole)? in a fence that names it: "
     r"```python path=(?P<path>\S+)$",
     re.M,
 )
-_EDITS = "SEARCH/REPLACE blocks in its fence."
+_EDITS = "send only what changes, in its fence."
 _MARKS = ":\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n"
 _AGAIN = "each file in a fence that names its path."
 
@@ -28,7 +28,7 @@ _FORMS: dict[ReplyFormat, tuple[str, str, str]] = {
     "tags": (
         r"- Answer with one or two sentences, then each \g<kind>file whole between two tags, each tag on a "
         r"line of its own: <<WRITE: \g<path>>> before it and <</WRITE>> after it. No fences.",
-        "SEARCH/REPLACE blocks between its tags.",
+        "send only what changes, between its tags.",
         "each file between its tags.",
     ),
     "json": (
@@ -37,7 +37,7 @@ _FORMS: dict[ReplyFormat, tuple[str, str, str]] = {
         "\n"
         '- Decisions and a diagnosis go into the same object: "decisions": ["chose X over Y because Z -> FR-01"], '
         '"diagnosis": {"cause": "…", "evidence": "…", "hypothesis": "…", "plan": "…"}.',
-        '"edits": [{"path": "…", "search": "…", "replace": "…"}].',
+        'send only what changes, as "edits": [{"path": "…", "search": "…", "replace": "…"}].',
         "as one JSON object.",
     ),
 }

@@ -124,7 +124,7 @@ def test_the_rules_of_a_persona_speak_of_the_language_of_the_task(monkeypatch) -
         return system_turn(persona, Context(), {"files": [path]})["content"]  # type: ignore[arg-type]
 
     assert "```toy path=sums.toy" in said(CODER, "a.toy")
-    assert "You write toy expectations before" in said(TESTER, "a.toy")
+    assert "Write toy expectations before" in said(TESTER, "a.toy")
     assert "hypothesis" not in said(TESTER, "a.toy")
-    assert "You write pytest files before" in said(TESTER, "a.py")
+    assert "Write pytest files before" in said(TESTER, "a.py")
     assert "add a hypothesis test with" in said(TESTER, "a.py")

@@ -40,7 +40,7 @@ def test_one_function_of_a_file_of_60_kb_is_changed_and_the_rest_stays_byte_for_
     assert bench.run()["verdict"] == "merged"
     assert bench.merged("calc.py").encode() == MODULE.replace(WRONG, RIGHT).encode()
     (told,) = prompts(bench, "code")
-    assert "calc.py: long; send only what changes, each definition whole" in told
+    assert "calc.py: long; send only what changes" in told
     assert "Parts of calc.py, a file of " in told
     assert WRONG in told
     assert HALF in told
