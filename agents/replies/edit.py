@@ -40,7 +40,10 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
         replace = []
     if not any(line.startswith("\t") for line in lines):
         search, replace = _without_tabs(search), _without_tabs(replace)
-    at, new_lines = _found(lines, search, replace)
+    # What stands after the last line end is no line: an empty line is not found there if it is found elsewhere.
+    at, new_lines = _found(lines[:-1] if content.endswith("\n") else lines, search, replace)
+    if at is None:
+        at, new_lines = _found(lines, search, replace)
     if at is None:
         search, replace = _without_blank_ends(search, replace)
         at, new_lines = _found(lines, search, replace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents.replies.apply import apply_reply
@@ -266,6 +266,7 @@ LINES = st.lists(NAMES, min_size=1, max_size=8)
 
 
 @given(LINES, LINES, LINES)
+@example(["a", "", "a"], ["a", ""], ["a"])  # what stands after the last line end is no empty line
 def test_an_edit_that_fits_once_changes_exactly_those_lines(before, search, replace):
     content, wanted = "".join(f"{x}\n" for x in before), "".join(f"{x}\n" for x in search)
     new = "".join(f"{x}\n" for x in replace)
