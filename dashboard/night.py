@@ -94,13 +94,11 @@ def headline(forecast: Forecast, open_count: int) -> tuple[str, str]:
     if len(inside) == every:
         title = f"All {words(every)} assigned tickets get" if every > 1 else "The one assigned ticket gets"
         return f"{title} done {when(forecast)}", _unknown(forecast)
-    if every == 1:
-        title = f"The one assigned ticket does not get done {when(forecast)}"
-        return title, " ".join(filter(None, (_stops(forecast), _unknown(forecast))))
-    verb = "gets" if len(inside) == 1 else "get"
     some = words(len(inside)).capitalize() if inside else "None"
-    title = f"{some} of {words(every)} tickets {verb} done {when(forecast)}"
-    return title, " ".join(filter(None, (_stops(forecast), _unknown(forecast))))
+    title = f"{some} of {words(every)} tickets {'gets' if len(inside) == 1 else 'get'}"
+    if every == 1:
+        title = "The one assigned ticket does not get"
+    return f"{title} done {when(forecast)}", " ".join(filter(None, (_stops(forecast), _unknown(forecast))))
 
 
 def _stops(forecast: Forecast) -> str:

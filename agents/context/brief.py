@@ -23,9 +23,7 @@ def summary_of(text: str, *, examples: bool = False) -> str:
 
     Unchanged where it is short, or has no docstring.
     """
-    lines = text.split("\n")
-    at = _body(lines)
-    found = _DOC.match(lines[at]) if at < len(lines) else None
+    lines, at, found = _documented(text)
     if found is None or len(text) <= SHORT_CHARS:
         return text
     marks, depth = found[1], lines[at][: len(lines[at]) - len(lines[at].lstrip())]
@@ -43,9 +41,7 @@ def summary_of(text: str, *, examples: bool = False) -> str:
 
 def without_docstring(text: str) -> str:
     """A definition with a mark in place of its docstring, if that is long."""
-    lines = text.split("\n")
-    at = _body(lines)
-    found = _DOC.match(lines[at]) if at < len(lines) else None
+    lines, at, found = _documented(text)
     if found is None:
         return text
     rest = [lines[at][found.end() :], *lines[at + 1 :]]
@@ -65,6 +61,13 @@ def _shows(lines: Sequence[str], number: int) -> bool:
     """Whether a line is of an example, or what one prints."""
     before = number > 0 and bool(lines[number].strip()) and bool(_EXAMPLE.match(lines[number - 1]))
     return bool(_EXAMPLE.match(lines[number])) or before
+
+
+def _documented(text: str) -> tuple[list[str], int, re.Match[str] | None]:
+    """The lines of a definition, which of them is the first behind its head, and how a docstring begins there."""
+    lines = text.split("\n")
+    at = _body(lines)
+    return lines, at, _DOC.match(lines[at]) if at < len(lines) else None
 
 
 def _body(lines: Sequence[str]) -> int:

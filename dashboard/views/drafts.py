@@ -97,10 +97,8 @@ def add_task(request: AuthenticatedHttpRequest, plan: Plan) -> HttpResponse:
     """Add a task to the draft."""
     draft = plan_drafts.draft_of(plan.document, request.user)
     content = _content(plan, draft)
-    form, key = (
-        TaskForm(request.POST or None, initial={"minutes": 30}, **_choices(plan, content, {})),
-        next_key(content),
-    )
+    form = TaskForm(request.POST or None, initial={"minutes": 30}, **_choices(plan, content, {}))
+    key = next_key(content)
     context = {"key": key, "draft": draft, "verb": "Add"}
     return _asked(request, plan, form, lambda: {"do": "add", "key": key, "fields": form.cleaned_data}, context)
 
