@@ -17,6 +17,7 @@ from sandbox.base import Availability, Backend, Ecosystem, PackageSet, Sandbox, 
 
 MAX_AGE_SECONDS = 600.0  # an idle worker holds no memory for ever
 WARM_SECONDS = 60.0
+END_SECONDS = 5.0  # a process that ends waits no longer for what is just being made ready
 MAX_KINDS = 2  # without packages, and with the set that was asked for last
 
 
@@ -136,13 +137,15 @@ class ReadyPool:
         return self._backend.reap()
 
     def close(self) -> None:
-        """Close all that stand ready; what was handed over is its owner's. May be called twice."""
+        """Close all that stand ready or are being made so; what was handed over is its owner's. May be called twice."""
         with self._lock:
             self._closed = True
             unused = [ready for standing in self._ready.values() for ready in standing]
             self._ready.clear()
         _close(unused)
         self._orders.put(None)
+        if self._filler is not None:
+            self._filler.join(END_SECONDS)
         atexit.unregister(self.close)
 
     def __enter__(self) -> Self:

@@ -53,7 +53,25 @@ def test_none_is_ever_handed_over_twice() -> None:
             thread.join()
     assert len(got) == 80
     assert len({id(box) for box in got}) == 80
-    assert all(box.closed for box in backend.opened)
+    assert eventually(lambda: all(box.closed for box in backend.opened))
+
+
+def test_at_the_end_what_is_just_being_made_ready_is_closed_too() -> None:
+    begun, closing = threading.Event(), threading.Event()
+
+    class Slow(Warming):
+        def open(self, **options: Any) -> FakeSandbox:
+            begun.set()
+            closing.wait(30)
+            return super().open(**options)
+
+    backend = Slow()
+    pool = ReadyPool(backend)
+    pool.prepare()
+    assert begun.wait(30)
+    threading.Timer(0.1, closing.set).start()
+    pool.close()
+    assert eventually(lambda: [box.closed for box in backend.opened] == [True])
 
 
 def test_at_the_end_all_that_nobody_took_is_closed() -> None:
