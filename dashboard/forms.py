@@ -236,6 +236,13 @@ class BaselineForm(forms.Form):
     python_path = forms.CharField(
         required=False, max_length=1_000, label="Folders of its packages", help_text="Besides the top: src, lib."
     )
+    services = forms.MultipleChoiceField(
+        required=False,
+        choices=[("postgresql", "PostgreSQL"), ("mysql", "MySQL or MariaDB"), ("redis", "Redis")],
+        widget=forms.CheckboxSelectMultiple,
+        label="Servers for its tests",
+        help_text="Besides those that its compose file names. Each run has its own.",
+    )
     test_seconds = forms.FloatField(required=False, min_value=1, max_value=7200, label="Seconds for one test")
     suite_seconds = forms.FloatField(required=False, min_value=1, max_value=7200, label="Seconds for all tests")
 

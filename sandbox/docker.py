@@ -30,6 +30,7 @@ from sandbox.base import (
     SandboxUnsafe,
     SandboxWish,
 )
+from sandbox.docker_services import running
 from sandbox.expected_state import PACKAGES_AT, container_problems
 from sandbox.images import image_name, image_present, put_files
 from sandbox.owners import lives, me
@@ -204,6 +205,7 @@ class DockerBackend:
             release=line.release,
             why_dead=lambda: line.stderr.decode(errors="replace")[-300:],
             tag=container,
+            run_beside=lambda box, services: running(client, box, services, _labels()),
         )
         sandbox.greet(
             {
@@ -227,7 +229,7 @@ class DockerBackend:
             environment=self._also.get("environment"),
             hostname="sandbox",
             network_disabled=True,
-            labels={LABEL: "1", OWNER: me(), HOST: socket.gethostname(), "aiswe.task": label[:120]},
+            labels={**_labels(), "aiswe.task": label[:120]},
             host_config=client.api.create_host_config(**self._host_options(limits, volume)),
             name=f"aiswe-{os.getpid()}-{next(_numbers)}-{os.urandom(3).hex()}",
         )
@@ -275,8 +277,7 @@ class DockerBackend:
                 return name
             client.api.create_volume(name, labels={LABEL: "packages"})
             host = client.api.create_host_config(binds={name: {"bind": "/packages", "mode": "rw"}}, network_mode="none")
-            labels = {LABEL: "1", OWNER: me(), HOST: socket.gethostname()}
-            helper = client.api.create_container(image, command=["true"], host_config=host, labels=labels)["Id"]
+            helper = client.api.create_container(image, command=["true"], host_config=host, labels=_labels())["Id"]
             try:
                 try:
                     client.api.get_archive(helper, "/packages/.complete")[0].close()
@@ -299,6 +300,11 @@ class DockerBackend:
             raise SandboxError(f"cannot look for leftover containers: {str(error)[:160]}") from None
         finally:
             client.close()
+
+
+def _labels() -> dict[str, str]:
+    """What makes a container provably ours."""
+    return {LABEL: "1", OWNER: me(), HOST: socket.gethostname()}
 
 
 def _orphaned(container: Mapping[str, Any]) -> bool:

@@ -6,14 +6,17 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from sandbox.agent import joined
 from sandbox.base import ExecResult, Sandbox, SandboxError
+from sandbox.services import START_SECONDS, RunsBeside, ServiceFailed, environment_of
 from sandbox.test_report import Covered, Failure, Hang, TestReport, of_run, without_result
 from sandbox.test_setup import TestSetup
 
-PARTS = ("pytest_checks", "pytest_report")
+PARTS = ("services", "pytest_checks", "pytest_report")
 PROBED = ["first", "last"]  # when the checks of the run itself are made
 
 
@@ -57,10 +60,19 @@ def run_pytest(
         },
         "coverage_of": [*coverage_of],
     }
+    request["environment"] = {**environment_of(setup.services), **setup.environment}
     if not isinstance(sandbox, RunsScripts):
         raise SandboxError(f"the {sandbox.backend} sandbox cannot run test scripts")
-    done = sandbox.run_script(joined(*PARTS), seconds=limit, stdin=json.dumps(request).encode())
-    return read_report(done, token)
+    try:
+        with sandbox.beside(setup.services) if isinstance(sandbox, RunsBeside) else nullcontext(()) as beside:
+            request["services"] = [service.to_start() for service in setup.services if service not in beside]
+            limit += START_SECONDS * len(setup.services)
+            done = sandbox.run_script(joined(*PARTS), seconds=limit, stdin=json.dumps(request).encode())
+    except ServiceFailed as failed:
+        return TestReport(problem=str(failed) if failed.own else "", void="" if failed.own else str(failed))
+    report = read_report(done, token)
+    shown = [f"{service.facts.name} ({service.image or service.facts.image})" for service in beside]
+    return replace(report, services=(*shown, *report.services)) if shown else report
 
 
 def read_report(done: ExecResult, token: str) -> TestReport:
@@ -83,6 +95,9 @@ def read_report(done: ExecResult, token: str) -> TestReport:
 
 
 def _read(done: ExecResult, rows: defaultdict[str, list[dict[str, Any]]], foreign: bool) -> TestReport:
+    for row in rows["no_service"]:
+        text, own = str(row["text"]), row["cause"] == "seed"
+        return TestReport(**of_run(done), problem=text if own else "", void="" if own else text)
     failed = [row for row in rows["fail"] if row["when"] == "call"]
     errors = [row for row in rows["fail"] if row["when"] != "call"] + rows["collect"]
     skips = {row["id"]: str(row["reason"]) for row in rows["skip"]}
@@ -108,6 +123,7 @@ def _read(done: ExecResult, rows: defaultdict[str, list[dict[str, Any]]], foreig
         "skips": skips,
         "hangs": hangs,
         "hooks": tuple(str(name) for row in rows["probe"][-1:] for name in row["hooks"]),
+        "services": tuple(str(name) for row in rows["services"] for name in row["names"]),
     }
     ends = rows["end"]
     if done.timed_out or len(ends) != 1 or ends[0]["exit_code"] != done.exit_code:

@@ -77,6 +77,7 @@ class TestReport:
     outcomes: Mapping[str, str] = field(default_factory=dict)
     skips: Mapping[str, str] = field(default_factory=dict)  # node id -> where and why
     hooks: tuple[str, ...] = ()  # that files of the project added to the runner: "path: name"
+    services: tuple[str, ...] = ()  # servers that ran for the tests: "name (program or image)"
 
     @property
     def uncovered(self) -> dict[str, list[int]]:

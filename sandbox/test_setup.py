@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sandbox.services import Service
+
 
 @dataclass(frozen=True)
 class TestSetup:
@@ -23,6 +25,7 @@ class TestSetup:
     configuration: str = ""  # the file that configures the runner; without one it is looked for at the root
     configuration_text: str = ""  # of it, as the base has it: what a task writes there decides nothing
     environment: Mapping[str, str] = field(default_factory=dict)
+    services: tuple[Service, ...] = ()  # servers that run while the tests do
     metadata: Mapping[str, str] = field(default_factory=dict)  # versions of distributions that the repository builds
     modules: Mapping[str, str] = field(default_factory=dict)  # source of modules that its build would generate
     test_seconds: float = 60.0  # for one test

@@ -6,11 +6,13 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path, PurePath
 from typing import Any, Self
 
 from sandbox.base import ExecResult, PackageSet, PathRefused, SandboxError, SandboxLimits, SandboxUnavailable
 from sandbox.paths import checked_folder, checked_path, regular_files
+from sandbox.services import Service
 from sandbox.wire import Channel
 
 FILES_SECONDS = 60.0
@@ -20,6 +22,7 @@ GRACE_SECONDS = 10.0  # beyond a command's own limit: the agent's time to kill a
 MAX_REPORT = 32 * 1024 * 1024  # of a script
 MAX_GET = 64 * 1024 * 1024
 MAX_MIRROR = 256 * 1024 * 1024
+Beside = Callable[["WarmSandbox", Sequence[Service]], AbstractContextManager[Sequence[Service]]]
 MEMORY_WORDS = ("MemoryError", "std::bad_alloc", "Cannot allocate memory", "heap out of memory")
 
 
@@ -77,11 +80,16 @@ class WarmSandbox:
         release: Callable[[], object] = bool,
         shown: tuple[str, ...] = (),
         tag: str = "",
+        run_beside: Beside | None = None,
     ) -> None:
-        """`shown` are the host's paths that can be read inside; `tag` names it to its engine (a container's id)."""
+        """`shown` are the host's paths that can be read inside; `tag` names it to its engine (a container's id).
+
+        `run_beside` runs servers in containers of that engine.
+        """
         self.backend, self.limits, self.shown, self.tag = backend, limits, shown, tag
         self._channel, self._kill, self._why_dead, self._oom_kills = channel, kill, why_dead, oom_kills
         self._release, self._lock, self._dead = release, threading.Lock(), ""
+        self._run_beside = run_beside
 
     def greet(self, hello: dict[str, Any], seconds: float = 20.0) -> None:
         """Configure the agent; raises SandboxUnavailable with its standard error when it does not start."""
@@ -189,6 +197,10 @@ class WarmSandbox:
             report=parts[4].decode(errors="replace"),
             out_of_memory=killed_for_memory or reported,
         )
+
+    def beside(self, services: Sequence[Service]) -> AbstractContextManager[Sequence[Service]]:
+        """See sandbox.services.RunsBeside; none without an engine."""
+        return self._run_beside(self, services) if self._run_beside and services else nullcontext(())
 
     def warm_up(self) -> None:
         """Let the agent import the test tools now, without waiting for it."""

@@ -77,7 +77,7 @@ def _configuration(kind: str, text: str, place: CheckedFile) -> Found:
     if broken := parse_problem(kind, text):
         yield broken
         return
-    data = _data(kind, text)
+    data = data_of(kind, text)
     if data is None:
         return
     yield from _against_schema(data, text, place)
@@ -85,7 +85,7 @@ def _configuration(kind: str, text: str, place: CheckedFile) -> Found:
         yield from _services(data, text)
 
 
-def _data(kind: str, text: str) -> Any:
+def data_of(kind: str, text: str) -> Any:
     """The value; None where it is not worth the risk of reading it."""
     if kind == "yaml":
         aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))

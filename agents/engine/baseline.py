@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agents.checks.compose_services import with_services
 from agents.engine.verdict import plain
 from agents.languages.base import Language
 from agents.languages.layouts import RepositoryLayout
@@ -91,7 +92,7 @@ def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSet
     # Later runs measure coverage, which takes several times as long: the limits are to fit them.
     for measured in ((), ["."]):
         sandbox.mirror(tree)
-        reports.append(spoken.run_tests(sandbox, [], setup, measured=measured))
+        reports.append(spoken.run_tests(sandbox, [], with_services(setup, tree), measured=measured))
     first = reports[0]
     failing = [set(report.failing) for report in reports]
     failures = [failure for report in reports for failure in report.failures]
@@ -122,6 +123,7 @@ def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSet
         "skipped": first.skipped,
         "failing": {name: messages.get(name, "") for name in steady[:SHOWN]},
         "flickering": changing[:SHOWN],
+        "services": list(first.services),
     }
     return Measured(known, tests, seconds, problem)
 

@@ -17,6 +17,7 @@ CHECKS = (
     DoctorCheck("git", tools.git, BUILDING),
     DoctorCheck("Sandbox", tools.sandbox, BUILDING),
     DoctorCheck("Sandbox Python", tools.sandbox_python, BUILDING),
+    DoctorCheck("Test servers", tools.test_servers, "tests that need PostgreSQL, MySQL or Redis", needed=False),
     DoctorCheck("Bandit", tools.bandit, "merging: a gate that cannot scan blocks"),
     DoctorCheck("Semgrep", tools.semgrep, "merging: a gate that cannot scan blocks"),
     DoctorCheck("Model server", model.server, "planning and building your own projects; the demo works", needed=False),

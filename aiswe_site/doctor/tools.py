@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from django.conf import settings
@@ -68,6 +69,27 @@ def sandbox() -> CheckVerdict:
     if not found.ok:
         return CheckVerdict(False, found.problem, found.hint)
     return CheckVerdict(True, f"{backend.name} {found.version}: isolation verified from inside")
+
+
+def test_servers() -> CheckVerdict:
+    """Servers that tests of a project may need, where its sandbox finds them; most projects need none."""
+    from sandbox.base import SandboxError
+    from sandbox.docker import connect
+    from sandbox.docker_services import images_there
+    from sandbox.inside.services import START, program
+    from sandbox.registry import open_backend
+    from sandbox.services import FACTS, KINDS
+
+    try:
+        if open_backend(settings.SANDBOX_BACKEND).name == "docker":
+            with closing(connect(10)) as client:
+                found = images_there(client)
+        else:
+            found = {kind: place for kind in KINDS if (place := program(*START[kind][0]))}
+    except SandboxError as error:
+        return CheckVerdict(None, f"Not checked: {error}", "First mend the sandbox.")
+    told = [f"{FACTS[kind].name} ({found[kind]})" if kind in found else f"no {FACTS[kind].name}" for kind in KINDS]
+    return CheckVerdict(True, f"{', '.join(told)}; for projects whose compose file or settings name one")
 
 
 def sandbox_python() -> CheckVerdict:

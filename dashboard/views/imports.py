@@ -71,6 +71,7 @@ def baseline(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
         first = {
             "arguments": shlex.join(edited.get("arguments", [])),
             "python_path": ", ".join(edited.get("python_path", [])),
+            "services": [service["kind"] for service in edited.get("services", [])],
         }
         form = BaselineForm(initial={**edited, **first})
     asks = project.approvals.filter(status=Approval.Status.PENDING, run=None)

@@ -16,12 +16,13 @@ from projects.errors import BadInput
 from projects.models import Approval, Project
 from projects.services.work.approval_requests import ask
 from projects.services.work.approvals import answer_to
+from sandbox.services import KINDS
 
 SETTINGS_FILE = ".aiswe.toml"
 MOST_SECONDS = 7200
 # Variables that would decide what is loaded or reported.
 _OURS = ("PYTEST", "PYTHON", "LD_", "COV", "PATH", "HOME", "PIP_", "GIT_", "NODE")
-_TESTS = frozenset("arguments python_path plugins environment test_seconds suite_seconds".split())
+_TESTS = frozenset("arguments python_path plugins environment services test_seconds suite_seconds".split())
 
 
 class AnswerWanted(Exception):
@@ -88,6 +89,11 @@ def checked_edits(edits: Mapping[str, Any]) -> dict[str, Any]:
             raise BadInput(f"{folder[:80]!r} is not a folder of the repository.")
     if not all(re.fullmatch(r"[A-Za-z_][\w.]*", name) for name in found.get("plugins", [])):
         raise BadInput("plugins must be names of modules.")
+    services = edits.get("services", [])
+    if not isinstance(services, list) or not all(name in KINDS for name in services):
+        raise BadInput(f"services must be a list of {', '.join(KINDS)}.")
+    if services:
+        found["services"] = [{"kind": name} for name in dict.fromkeys(services)]
     environment = edits.get("environment", {})
     if not isinstance(environment, Mapping):
         raise BadInput("environment must be a table of names and values.")

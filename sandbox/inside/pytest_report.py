@@ -32,6 +32,7 @@ from _pytest.config.findpaths import load_config_dict_from_file
 from _pytest.fixtures import FuncFixtureInfo
 
 from sandbox.inside.pytest_checks import CollectedTests, Limit, SourceFiles, ToolSnapshot
+from sandbox.inside.services import ServiceProblem, start_services
 
 REPORT_FD = 1000  # opened by the agent (sandbox.inside.commands)
 KEEP_FAILURES, KEEP_TRACE, KEEP_MESSAGE = 40, 6000, 600
@@ -351,6 +352,12 @@ def main() -> int:
     request = json.loads(sys.stdin.read())
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
+    report = Report(request["token"])
+    try:
+        report.send("services", names=start_services(request["services"]))
+    except ServiceProblem as problem:
+        report.send("no_service", cause=problem.kind, text=str(problem))
+        return 1
     scratch, home = tempfile.mkdtemp(), os.getcwd()
     packages = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     tree = [home, *lay_out(request, scratch)]
@@ -360,7 +367,6 @@ def main() -> int:
     known = entry_points(packages)
     load_only(known, trusted)
     measure = coverage_of(request["coverage_of"]) if request["coverage_of"] else None
-    report = Report(request["token"])
     recorder = Recorder(report, Limit(request["test_seconds"], report.send, home), trusted, tree)
     configured = configuration(home, scratch, request["configuration"], request["configuration_text"])
     fixed = ["-c", configured, f"--rootdir={home}", f"--confcutdir={home}", "--color=no"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -90,10 +91,20 @@ def test_how_tests_are_run_can_be_changed_and_wrong_words_are_refused(anna: Clie
     anna.post(reverse("project-import"), {"archive": archive()})
     page = reverse("baseline", args=[Project.objects.get().pk])
     given = {"edit": "1", "arguments": "-m 'not slow' tests", "python_path": "lib, src/", "suite_seconds": "300"}
+    given |= {"services": "redis"}
     assert anna.post(page, given).status_code == 302
     edited = Baseline.objects.first().setup["edited"]  # type: ignore[union-attr]  # it was just made
-    assert edited == {"arguments": ["-m", "not slow", "tests"], "python_path": ["lib", "src"], "suite_seconds": 300.0}
-    assert "not slow" in anna.get(page).content.decode()
+    services = [{"kind": "redis"}]
+    words = ["-m", "not slow", "tests"]
+    assert edited == {
+        "arguments": words,
+        "python_path": ["lib", "src"],
+        "suite_seconds": 300.0,
+        "services": services,
+    }
+    shown = anna.get(page).content.decode()
+    assert "not slow" in shown
+    assert re.search(r'value="redis"[^>]* checked', shown)
     for wrong in ({"python_path": "../x"}, {"python_path": "/etc"}, {"suite_seconds": "0"}, {"arguments": "'"}):
         assert anna.post(page, {"edit": "1", **wrong}).status_code == 422
     assert Baseline.objects.count() == 2

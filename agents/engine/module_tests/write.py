@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from difflib import unified_diff
 from typing import Any
 
+from agents.checks.compose_services import with_services
 from agents.context import files_text
 from agents.engine.contracts import OverBudget, TaskContext
 from agents.engine.effects import effect
@@ -28,6 +29,7 @@ from agents.replies.types import Reply
 from sandbox.base import Sandbox
 from sandbox.package_index.names import base_packages, plain_name
 from sandbox.test_report import Covered, TestReport
+from sandbox.test_setup import TestSetup
 
 ROUNDS = 5
 TARGET = 80.0
@@ -191,6 +193,10 @@ def _stand(state: TaskState, ctx: TaskContext, tests: Mapping[str, str]) -> Sand
     return sandbox
 
 
+def _setup(ctx: TaskContext) -> TestSetup:
+    return with_services(ctx.test_setup, ctx.repository.open(ctx.worktree_name).path)
+
+
 def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestReport:
     """Run every test in the sandbox; announced before, recorded after."""
     language = language_of_task(state["task"])
@@ -199,7 +205,7 @@ def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestRepo
     key = key_of(state, "suite/cmd")
     announcement = CommandRan(summary=f"{shown} …", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key, attempt=number):
-        report = language.run_tests(sandbox, [], ctx.test_setup, measured=["."])
+        report = language.run_tests(sandbox, [], _setup(ctx), measured=["."])
     plain = asdict(report)
     ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
     tests = TestsRan(
@@ -293,7 +299,7 @@ def _mutants(state: TaskState, ctx: TaskContext, path: str, source: str, best: W
     found = mutants_of({path: source}, {}, seed=path)
     if found:
         sandbox, tests = _stand(state, ctx, best.files), sorted(best.files)
-        result = check(language_of_task(state["task"]), sandbox, found, {path: source}, tests, ctx.test_setup)
+        result = check(language_of_task(state["task"]), sandbox, found, {path: source}, tests, _setup(ctx))
         ctx.event_log.emit(mutation_checked(result), attempt=state["step"], key=key_of(state, "mutation"))
         best.mutants, best.noticed = result.ran, result.noticed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agents.checks.compose_services import with_services
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
 from agents.engine.nodes.verify import REWARD_LINT, close_attempt, write_candidate
@@ -38,7 +39,8 @@ def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         sandbox = ctx.sandbox(candidate["packages"])
         sandbox.mirror(tree.path)
         language = language_of_task(state["task"])
-        result = check(language, sandbox, found, files, list(candidate["tests"]), ctx.test_setup)
+        setup = with_services(ctx.test_setup, tree.path)
+        result = check(language, sandbox, found, files, list(candidate["tests"]), setup)
     ctx.event_log.emit(mutation_checked(result), attempt=number, key=key)
     done["candidate"]["mutation"] |= {"remark": result.one_sided or partly_noticed(result), "attempt": number}
     again = result.blind and not known.get("rounds") and used["iteration"] < ctx.limits.max_iterations

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from agents.checks.compose_services import compose_services
 from agents.context import existing_files
 from agents.context.compaction import COMPACT_AT
 from agents.context.files import STEP_TOKENS, Wanted
@@ -43,6 +44,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         **{**task_facts(task, ctx), "files": files},
         tests_go="" if is_coder or any(map(is_test, there)) else tests_folder(state, ctx),
         installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages] if not is_coder else [],
+        servers=_servers(state, ctx),
         removable=removable(state, ctx, [path for path in (*files, *nearest) if is_test(path) != is_coder]),
         note=_note(task),
         lessons=lessons_text(state["memory"]["lessons"]),
@@ -76,6 +78,13 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     long = [path for path, text in own.items() if is_long(text, path) or path in shown.parts]
     labels = {"task": task["key"], "approach": state["counters"]["approach"], "step": step}
     return [system, as_turn("user", message(existing=joined(existing), long=long), **labels)]
+
+
+def _servers(state: TaskState, ctx: TaskContext) -> list[str]:
+    """Servers that run while the tests do, each with the variable that has its address."""
+    found, _ = compose_services(lambda path: ctx.repository.read(state["base"], path))
+    kinds = {service.kind: service for service in (*found, *ctx.test_setup.services)}
+    return [f"{one.facts.name} (os.environ[{next(iter(one.environment()))!r}])" for one in kinds.values()]
 
 
 def _note(task: Mapping[str, Any]) -> Material:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from agents.checks.compose_services import with_services
 from agents.context.map import repository_map
 from agents.context.parts import TEST_FILES_NOW
 from agents.engine.contracts import OverBudget, Runtime, TaskContext
@@ -93,7 +94,8 @@ def _pass_on_base(state: TaskState, ctx: TaskContext, name: str) -> bool:
     argv = [*language.test_command, *sorted(tests)]
     announcement = CommandRan(summary=f"{' '.join(argv)} on the base …", role="tester", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key_of(state, name)):
-        found = language.run_tests(sandbox, sorted(tests), ctx.test_setup, first=True)
+        setup = with_services(ctx.test_setup, tree.path)
+        found = language.run_tests(sandbox, sorted(tests), setup, first=True)
     ctx.event_log.emit(command_ran(argv, found, sandbox.backend), key=key_of(state, name))
     return verdict_of(found, ctx.test_setup, tests, {}, language).ok
 

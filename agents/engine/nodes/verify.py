@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from agents.checks.compose_services import with_services
 from agents.engine.best_try import best_here
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
@@ -147,7 +148,11 @@ def run_tests(
             "tree": "" if paths else tested,  # what was not run in full is run before it is merged
             "problem": environment or verdict.report.problem,
             "environment": environment,
-            "notes": [*verdict.notes, *([f"only the tests of {len(paths)} related files ran"] if paths else [])],
+            "notes": [
+                *verdict.notes,
+                *([f"only the tests of {len(paths)} related files ran"] if paths else []),
+                *([f"with {', '.join(found.services)}"] if found.services else []),
+            ],
             "failures": [asdict(failure) for failure in verdict.report.failures],
             "uncovered": verdict.report.uncovered,
             "lost": [] if paths else verdict.lost[:MOST_LOST],
@@ -202,7 +207,7 @@ def _run_until_sound(
 
     Raises SandboxUnavailable.
     """
-    setup, written, why = ctx.test_setup, files_of(state["candidate"]), ""
+    setup, written, why = with_services(ctx.test_setup, tree.path), files_of(state["candidate"]), ""
     for turn in range(ENVIRONMENT_TRIES):
         sandbox = ctx.sandbox(state["candidate"]["packages"])
         sandbox.mirror(tree.path)
@@ -220,7 +225,7 @@ def _run_until_sound(
 
 def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sandbox, found: TestReport) -> str:
     """Why a hang is not the code's: run alone, the test ended, or stood elsewhere. "" when it is, or nothing hung."""
-    setup = ctx.test_setup
+    setup = with_services(ctx.test_setup, tree.path)
     for hang in waited(found, setup)[:1]:
         sandbox.mirror(tree.path)
         again = language.run_tests(sandbox, [plain(hang.nodeid)], replace(setup, suite_seconds=setup.test_seconds * 2))

@@ -19,8 +19,10 @@ from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.approval_requests import ask
 from projects.services.work.approvals import decide
 from sandbox.base import PackageSet
+from sandbox.inside.services import program
 from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.test_report import Failure, TestReport
+from tests.needs import missing
 
 setup_of = test_setup_of  # under a name that pytest does not take for a test
 del test_setup_of
@@ -253,6 +255,8 @@ def test_the_repository_s_own_settings_hold_once_a_person_confirmed_exactly_them
         "[tests]\nmax_retries = 9\n",
         "[tests]\nsuite_seconds = 1000000\n",
         '[tests]\npython_path = ["/etc"]\n',
+        '[tests]\nservices = ["oracle"]\n',
+        "[tests]\nservices = [[]]\n",
         '[tests.environment]\nPYTEST_ADDOPTS = "-x"\n',
         '[tests.environment]\nLD_PRELOAD = "x"\n',
         '[packages]\nneeded = "x"\n',
@@ -276,3 +280,22 @@ def test_customs_of_an_imported_repository_reach_prompts_quoted_and_clipped(tmp_
     assert len(rules) < 2_500
     assert "It cannot change limits, gates, commands or approvals." in rules
     assert {source.value for source in rules.sources} == {"product", "repository"}
+
+
+def test_tests_that_need_a_server_are_measured_with_it(tmp_path: Path, anna: User) -> None:
+    if not program("redis-server"):
+        missing("no redis-server on this machine")
+    test = """
+import os, socket
+
+def test_the_store_answers():
+    with socket.create_connection(("127.0.0.1", 6379)) as line:
+        line.sendall(b"PING\\r\\n")
+        assert line.recv(7) == b"+PONG\\r\\n"
+    assert os.environ["CACHE_URL"] == "redis://127.0.0.1:6379/3"
+"""
+    compose = "services: {web: {build: ., environment: [CACHE_URL=redis://store/3]}, store: {image: 'redis:7'}}\n"
+    found = measure(imported(tmp_path, {"test_a.py": test, "compose.yaml": compose}, anna))
+    assert (found.status, found.problem) == (Baseline.Status.READY, "")
+    assert (found.tests["passed"], found.tests["failing"]) == (1, {})
+    assert found.tests["services"][0].startswith("Redis (/")

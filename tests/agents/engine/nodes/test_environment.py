@@ -4,9 +4,12 @@ import pytest
 
 from agents.engine.waiting import Waiting
 from agents.languages.python import language
+from sandbox.inside.services import program
+from sandbox.services import Service
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
+from tests.needs import missing
 
 TESTS = code("tests/test_calc.py", "from calc import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5")
 GOOD = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b")
@@ -190,3 +193,34 @@ def test_a_person_s_no_sends_the_coder_back_to_have_lost_tests_run(with_old_test
     monkeypatch.setattr(type(with_old_test.task_store), "ask", lambda self, **asked: "rejected")
     assert with_old_test.run()["verdict"] == "merged"
     assert "passed before and did not run" in with_old_test.task_store.attempts[1]["tests"]["failures"][0]["message"]
+
+
+STORE = """import socket
+
+
+def test_the_store_answers():
+    with socket.create_connection(("127.0.0.1", 6379)) as line:
+        line.sendall(b"PING\\r\\n")
+        assert line.recv(7) == b"+PONG\\r\\n"
+"""
+
+
+def test_a_task_whose_compose_file_names_a_server_is_tested_with_it(bench):
+    if not program("redis-server"):
+        missing("no redis-server on this machine")
+    bench.start_with({"compose.yaml": "services: {store: {image: 'redis:7'}}\n"})
+    bench.replies["tester-tests"] = code(
+        "tests/test_calc.py", f"from calc import add\n{STORE}\n\ndef test_sum():\n    assert add(2, 3) == 5"
+    )
+    assert bench.run()["verdict"] == "merged"
+    notes = [note for event in bench.event_log.of("test.result") for note in event["payload"]["notes"]]
+    assert any(note.startswith("with Redis (/") for note in notes)
+
+
+def test_a_server_that_is_nowhere_goes_to_a_person_with_the_way_to_get_it(bench, monkeypatch):
+    found = TestReport(void=f"MySQL is needed for the tests. {Service('mysql').cure()}")
+    monkeypatch.setattr(language, "run_pytest", lambda *_, **__: found)
+    final = bench.run()
+    assert final["verdict"] == "escalated"
+    assert "docker pull mariadb:11" in final["escalation"]
+    assert final["counters"]["repairs"] == 0

@@ -114,3 +114,14 @@ def test_of_a_long_page_the_coder_is_asked_for_sections(begun):
     told = begun({"README.md": page}, files=["calc.py", "README.md"])["code"][1]
     assert "README.md: long; send only what changes (the rest stays): definitions whole" in told
     assert "sections under\ntheir heading" in told
+
+
+def test_servers_that_run_while_tests_do_are_named_with_their_addresses(begun):
+    compose = "services: {db: {image: 'postgres:16'}, store: {image: redis}}\n"
+    seen = begun({"calc.py": "ZERO = 0\n", "compose.yaml": compose})
+    line = (
+        "While tests run there are, empty at first: "
+        "PostgreSQL (os.environ['DATABASE_URL']); Redis (os.environ['REDIS_URL'])\n"
+    )
+    assert line in seen["tests"][1]
+    assert line in seen["code"][1]
