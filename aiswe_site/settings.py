@@ -31,6 +31,7 @@ SECRET_KEY_FALLBACKS = config.SECRET_KEY_FALLBACKS
 ALLOWED_HOSTS = config.HOSTS
 CSRF_TRUSTED_ORIGINS = config.ORIGINS
 HTTPS = config.HTTPS
+APPS_DOMAIN = config.APPS_DOMAIN
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -122,6 +123,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "projects.jobs.sweep", "schedule": config.SWEEP_SECONDS},
     "tidy_sandboxes": {"task": "projects.jobs.tidy_sandboxes", "schedule": 60.0},
+    "operate": {"task": "projects.jobs.operate", "schedule": 5.0},
     "note_heads": {"task": "projects.jobs.note_heads", "schedule": config.AUDIT_SECONDS},
 }
 

@@ -18,6 +18,7 @@ RISK = (
     Approval.Kind.GATE,
     Approval.Kind.PACKAGE,
     Approval.Kind.PUSH,
+    Approval.Kind.DEPLOY,
     Approval.Kind.BASE_MOVED,
     Approval.Kind.SETTINGS,
     Approval.Kind.REMOVAL,

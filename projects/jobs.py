@@ -25,6 +25,7 @@ from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
 from projects.engine import baseline, building, planning, sandboxes
 from projects.engine.disk_space import NoRoom
 from projects.engine.heartbeat import heartbeat as heartbeat
+from projects.engine.operations import loop
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
@@ -315,6 +316,14 @@ def index_project(project: int, commit: str = "", again: bool = False) -> None:
                 log.warning("%s is not indexed completely: %s", found.slug, why)
         except GitError as trouble:
             log.warning("%s was not indexed: %s", found.slug, trouble)
+
+
+@shared_task(name="projects.jobs.operate")
+def operate() -> None:
+    """Look after what is deployed; from the first time on this process goes on by itself."""
+    close_old_connections()
+    if loop.tend_all():
+        loop.keep_on()
 
 
 @shared_task(name="projects.jobs.sweep")

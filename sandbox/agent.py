@@ -12,7 +12,7 @@ import functools
 import re
 from pathlib import Path
 
-PARTS = ("pipe", "files", "processes", "commands", "serve")
+PARTS = ("pipe", "files", "processes", "commands", "serve")  # of every process 1
 FROM_EACH_OTHER = re.compile(r"^from sandbox\.inside\.\w+ import (?:\([^)]*\)|[^\n]*)\n", re.MULTILINE)
 FUTURE = "from __future__ import annotations\n"
 
@@ -27,4 +27,14 @@ def joined(*parts: str) -> str:
 
 def agent_source() -> str:
     """The agent as one Python program."""
-    return joined(*PARTS)
+    return joined(*PARTS, "start")
+
+
+def keeper_source() -> str:
+    """The agent that can also keep an application up."""
+    return joined(*PARTS, "keeper")
+
+
+def forwarder_source() -> str:
+    """What the keeper starts to hand requests on."""
+    return joined("forward")

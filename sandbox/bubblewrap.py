@@ -108,6 +108,8 @@ class _Wanted:
     limits: SandboxLimits
     packages: PackageSet | None
     node_modules: Path | None
+    program: str = ""  # of process 1, else the agent
+    inherited: tuple[int, ...] = ()  # open files that it gets
 
     def host_paths(self) -> list[tuple[Path, str]]:
         return host_paths(self.env, self.node_modules)
@@ -149,6 +151,10 @@ class BubblewrapBackend:
 
     def open(self, **wanted: Unpack[SandboxWish]) -> WarmSandbox:
         """Make a fresh sandbox; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
+        return self.open_with("", (), **wanted)
+
+    def open_with(self, program: str, inherited: Sequence[int], **wanted: Unpack[SandboxWish]) -> WarmSandbox:
+        """A sandbox whose process 1 is `program` and has these open files; otherwise like open()."""
         limits = wanted.get("limits", SandboxLimits())
         env = find_python()
         if isinstance(env, str):
@@ -156,7 +162,7 @@ class BubblewrapBackend:
         if shutil.which("bwrap") is None:
             raise SandboxUnavailable(f"bubblewrap (bwrap) is not installed; {INSTALL}")
         modules = find_node_modules() if wanted.get("ecosystem") == "node" else None
-        parts = _Wanted(env, limits, wanted.get("packages"), modules)
+        parts = _Wanted(env, limits, wanted.get("packages"), modules, program, tuple(inherited))
         group = make_group(f"{me()}-{next(_numbers)}", limits)
         sandbox = self._open(parts, group)
         if sandbox is None:
@@ -213,7 +219,7 @@ class BubblewrapBackend:
         words = ["bwrap", *namespaces(), "--clearenv", "--new-session", "--die-with-parent", "--as-pid-1"]
         words += ["--hostname", "sandbox", *mounts(wanted.limits, wanted.packages, wanted.host_paths())]
         try:
-            for path, data in small_files(uid, gid).items():
+            for path, data in small_files(uid, gid, wanted.program).items():
                 fds.append(_pipe_with(data))
                 words += ["--perms", "0444", "--ro-bind-data", str(fds[-1]), path]
             words += [*self._also, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace"]
@@ -236,7 +242,7 @@ class BubblewrapBackend:
                     stdout=subprocess.PIPE,
                     stderr=stderr,
                     env=surroundings,
-                    pass_fds=fds,
+                    pass_fds=[*fds, *wanted.inherited],
                     bufsize=0,
                 )
             )

@@ -86,10 +86,10 @@ def mounts(limits: SandboxLimits, packages: PackageSet | None, shown: list[tuple
     return words
 
 
-def small_files(uid: int, gid: int) -> dict[str, bytes]:
-    """Files that exist only in this sandbox, by their place in it."""
+def small_files(uid: int, gid: int, program: str = "") -> dict[str, bytes]:
+    """Files that exist only in this sandbox, by their place in it; `program` is its process 1, else the agent."""
     return {
-        "/.agent.py": agent_source().encode(),
+        "/.agent.py": (program or agent_source()).encode(),
         "/etc/passwd": f"root:x:0:0::/:/bin/false\nuser:x:{uid}:{gid}::/tmp:/bin/sh\n".encode(),
         "/etc/group": f"root:x:0:\nuser:x:{gid}:\n".encode(),
         "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",

@@ -29,7 +29,7 @@ class ServiceFailed(SandboxError):
 
 
 @dataclass(frozen=True)
-class Facts:
+class ServiceFacts:
     """What is the same of all servers of a kind."""
 
     name: str
@@ -40,12 +40,12 @@ class Facts:
     scheme: str
 
 
-FACTS: Mapping[Kind, Facts] = {
-    "postgresql": Facts(
+FACTS: Mapping[Kind, ServiceFacts] = {
+    "postgresql": ServiceFacts(
         "PostgreSQL", 5432, "postgres:16", ("postgres", "postgis", "pgvector"), "postgresql", "postgresql"
     ),
-    "mysql": Facts("MySQL", 3306, "mariadb:11", ("mysql", "mariadb"), "mariadb-server", "mysql"),
-    "redis": Facts("Redis", 6379, "redis:7", ("redis", "valkey"), "redis-server", "redis"),
+    "mysql": ServiceFacts("MySQL", 3306, "mariadb:11", ("mysql", "mariadb"), "mariadb-server", "mysql"),
+    "redis": ServiceFacts("Redis", 6379, "redis:7", ("redis", "valkey"), "redis-server", "redis"),
 }
 
 
@@ -61,7 +61,7 @@ class Service:
     seeds: tuple[str, ...] = ()
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ServiceFacts:
         return FACTS[self.kind]
 
     def cure(self) -> str:

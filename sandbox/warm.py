@@ -125,6 +125,10 @@ class WarmSandbox:
             raise SandboxUnavailable(self._dead)
         return answer, data
 
+    def ask(self, head: dict[str, Any], *, seconds: float, max_body: int = 0) -> tuple[dict[str, Any], bytes]:
+        """One request to a process 1 that knows it; raises SandboxError."""
+        return self._ask(head, b"", seconds, max_body)
+
     def _give_up(self, reason: str) -> None:
         self._dead = self._dead or reason
         self._kill()

@@ -39,6 +39,8 @@ RIGHTS = {
     "run.control": "pause, resume and stop runs, message the agents, manage lessons",
     "task.retry": "retry and skip tasks",
     "approval.decide": "answer approvals",
+    "target.edit": "name and change places to deploy to",
+    "deploy": "deploy, roll back, restart, stop, and close incidents",
     "gate.dispose": "dispose of findings",
     "gate.override": "override severe findings",
     "report.send": "e-mail and schedule reports",

@@ -6,6 +6,7 @@ from projects.models.baseline import Baseline
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
 from projects.models.notices import Notice, NoticeChannel, NoticeKind, NoticePreferences
+from projects.models.operations import BadRequest, Deployment, Incident, Target, TrafficMinute
 from projects.models.plan import Plan, PlanEdits
 from projects.models.project import Membership, Project
 from projects.models.reports import ReportMail, ReportSchedule
@@ -19,13 +20,16 @@ __all__ = [
     "Attempt",
     "BacklogHours",
     "BacklogItem",
+    "BadRequest",
     "Baseline",
     "Blob",
     "BrowserSession",
+    "Deployment",
     "Event",
     "Finding",
     "GraphCheckpoint",
     "GraphWrite",
+    "Incident",
     "LineComment",
     "Membership",
     "Notice",
@@ -46,7 +50,9 @@ __all__ = [
     "SealedReply",
     "SecondFactor",
     "SiteEvent",
+    "Target",
     "Task",
+    "TrafficMinute",
     "Transition",
     "Tries",
     "Usage",

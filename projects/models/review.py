@@ -60,6 +60,7 @@ class Approval(models.Model):
         SETTINGS = "settings", "Settings"  # what a repository says of its own tests
         BASE_MOVED = "base_moved", "Base moved"  # commits that others put on the base branch
         PUSH = "push", "Push"
+        DEPLOY = "deploy", "Deployment"
 
     class Status(models.TextChoices):
         PENDING = "pending", "Pending"

@@ -301,14 +301,14 @@ class Commands:
                 collect(status)
                 if pid in status:
                     return ""
-                trouble = self._overuse()
+                trouble = self.overuse()
                 if trouble:
                     return trouble
         finally:
             if feeding:
                 os.close(in_write)
 
-    def _overuse(self) -> str:
+    def overuse(self) -> str:
         """What no kernel limit of this sandbox covers: inodes, and total memory where there is no control group."""
         used = files_in_use()
         if used > self.inodes and used > self.files_before:  # a command that deletes must be let alone

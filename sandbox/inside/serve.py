@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 from sandbox.inside.commands import Commands
 from sandbox.inside.files import ROOT, clear, files_in, files_out
-from sandbox.inside.pipe import Refused, Wire
+from sandbox.inside.pipe import Head, Refused, Wire
 from sandbox.inside.processes import drop_privileges
 
+Also = Mapping[str, Callable[[Wire, Commands, Head], NoReturn]]
 
-def serve(wire: Wire, commands: Commands) -> None:
-    """Answer requests until the worker goes away."""
+
+def serve(wire: Wire, commands: Commands, also: Also) -> None:
+    """Answer requests until the worker goes away; `also` are kinds of them that take over from there."""
     while True:
         head, body = wire.receive()
         try:
@@ -25,6 +29,8 @@ def serve(wire: Wire, commands: Commands) -> None:
                 answer = files_out(head)
             elif kind == "clear":
                 answer = {"missing": clear(head["wanted"])}, b""
+            elif kind in also:
+                also[kind](wire, commands, head)
             elif kind == "ping":
                 answer = {}, b""
             elif kind == "warm":
@@ -40,7 +46,8 @@ def serve(wire: Wire, commands: Commands) -> None:
         wire.send(*answer)
 
 
-def main() -> None:
+def main(also: Also) -> None:
+    """The program of process 1."""
     if os.getpid() != 1:
         sys.exit("the sandbox agent must be process 1 of its own namespace: it kills all it can see")
     wire = Wire()
@@ -50,8 +57,4 @@ def main() -> None:
     os.chdir(ROOT)
     commands = Commands(wire, hello)
     wire.send({"ready": True, "python": sys.version.split()[0], "uid": os.getuid()})
-    serve(wire, commands)
-
-
-if __name__ == "__main__":
-    main()
+    serve(wire, commands, also)

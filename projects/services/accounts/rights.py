@@ -15,16 +15,19 @@ Person: TypeAlias = "User | AnonymousUser"
 
 VERBS: dict[str, frozenset[str]] = {
     Role.MANAGER: frozenset(
-        ("project.view project.edit member.edit backlog.edit run.start run.control approval.decide report.send").split()
+        (
+            "project.view project.edit member.edit backlog.edit run.start run.control approval.decide report.send "
+            "target.edit deploy"
+        ).split()
     ),
     Role.ARCHITECT: frozenset(
         (
             "project.view project.edit backlog.edit document.upload requirement.edit plan.edit plan.approve run.start "
-            "run.control approval.decide"
+            "run.control approval.decide target.edit deploy"
         ).split()
     ),
     Role.DEVELOPER: frozenset(
-        {"project.view", "run.start", "run.control", "task.retry", "gate.dispose", "approval.decide"}
+        {"project.view", "run.start", "run.control", "task.retry", "gate.dispose", "approval.decide", "deploy"}
     ),
     Role.SECURITY: frozenset({"project.view", "gate.dispose", "gate.override", "approval.decide", "audit.export"}),
     Role.AUDITOR: frozenset({"project.view", "audit.export"}),

@@ -13,6 +13,7 @@ from agents.engine.waiting import UNCONFIRMED
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Approval, Finding, Membership, Plan, Project, Run, Task
 from projects.services.accounts.rights import Person, can, require, roles_that_may
+from projects.services.operations import releases
 from projects.services.planning import plans
 from projects.services.work import findings, tasks
 from projects.services.work.approval_requests import close_approval, is_second, stored_subject
@@ -106,6 +107,8 @@ def _apply_second(approval: Approval, by: User) -> None:
 
 def _wake(approval: Approval, *, by: User, yes: bool) -> None:
     """Let what waited for the answer go on."""
+    if approval.kind == Approval.Kind.DEPLOY:
+        return releases.answered(approval, yes=yes)
     if approval.run_id is None:
         kinds = (Approval.Kind.PACKAGE, Approval.Kind.SETTINGS)
         if approval.kind in kinds and (row := approval.project.baselines.first()) is not None:

@@ -15,13 +15,14 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from projects.errors import BadInput, LeaseLost, LostRace
-from projects.models import Run, Task
+from projects.models import Run, Target, Task
 
-Leased: TypeAlias = type[Task] | type[Run]
+Leased: TypeAlias = type[Task] | type[Run] | type[Target]
 # States in which a row is worked on: a task that is ready or whose worker is gone, a run that is not over.
 CLAIMABLE: dict[Leased, Q] = {
     Task: Q(status__in=(Task.Status.READY, Task.Status.RUNNING)),
     Run: ~Q(status__in=Run.OVER),
+    Target: Q(),
 }
 
 # Seconds. A lease that seems to last longer was written before the clock was set back: it counts as run out.

@@ -26,6 +26,8 @@ EXPECTED = {
     "run.control": {"manager", "architect", "developer"},
     "task.retry": {"developer"},
     "approval.decide": {"manager", "architect", "developer", "security"},
+    "target.edit": {"manager", "architect"},
+    "deploy": {"manager", "architect", "developer"},
     "gate.dispose": {"developer", "security"},
     "gate.override": {"security"},
     "audit.export": {"security", "auditor"},

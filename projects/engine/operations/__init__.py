@@ -1,0 +1,1 @@
+"""Deploying, watching, and answering what goes wrong."""

@@ -1,0 +1,62 @@
+"""Looks after all targets, again and again: in a thread of each worker that hosts something, and as a job."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from django.db import close_old_connections, connection
+
+from projects.engine.operations import hosts, rollout
+from projects.engine.operations.respond import respond
+
+log = logging.getLogger("aiswe.operations")
+EVERY_SECONDS = 3.0
+_turn = threading.Lock()
+_started = threading.Lock()
+_stop = threading.Event()
+_thread: threading.Thread | None = None
+
+
+def tend_all() -> int:
+    """One look at every target that needs it; how many. Two of them at once would only wait for each other."""
+    if not _turn.acquire(blocking=False):
+        return 0
+    try:
+        targets = rollout.due()
+        for target in targets:
+            try:
+                respond(target, rollout.tend(target))
+            except Exception:  # one target's trouble must not keep the others from being looked at
+                log.exception("looking after %s failed", target)
+        return len(targets)
+    finally:
+        _turn.release()
+
+
+def keep_on() -> None:
+    """Have this process look after its targets by itself from now on: only it can see what runs in its sandboxes."""
+    global _thread
+    with _started:
+        if _thread is None or not _thread.is_alive():
+            _stop.clear()
+            _thread = threading.Thread(target=_run, name="operations", daemon=True)
+            _thread.start()
+
+
+def _run() -> None:
+    while not _stop.wait(EVERY_SECONDS):
+        close_old_connections()
+        try:
+            tend_all()
+        except Exception:  # the database is away, for instance: the next turn may find it again
+            log.exception("operations rest until the next turn")
+    connection.close()
+
+
+def stop() -> None:
+    """End the thread, and what runs in sandboxes of this process."""
+    _stop.set()
+    if _thread is not None:
+        _thread.join(10)
+    hosts.close()

@@ -1,0 +1,1 @@
+"""Deployments and incidents: what people and agents may do with them."""
