@@ -18,6 +18,10 @@ class SandboxUnavailable(SandboxError):
     """No engine answers, or the sandbox died: nothing was proven about the code in it."""
 
 
+class SandboxPreparing(SandboxUnavailable):
+    """There is no sandbox yet; its text says how far what it needs is."""
+
+
 class SandboxUnsafe(SandboxUnavailable):
     """The sandbox would not hold: its configuration, or what a probe saw inside, is not what it should be."""
 
@@ -78,6 +82,7 @@ class Availability:
     version: str = ""
     problem: str = ""
     hint: str = ""
+    preparing: str = ""  # it works by itself soon: how far that is
 
 
 class Sandbox(Protocol):

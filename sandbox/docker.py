@@ -18,7 +18,6 @@ from typing import Any, Unpack
 import docker
 import docker.errors
 import docker.types
-import requests
 
 from sandbox.agent import agent_source
 from sandbox.base import (
@@ -30,21 +29,21 @@ from sandbox.base import (
     SandboxUnsafe,
     SandboxWish,
 )
+from sandbox.build_state import read_build
 from sandbox.docker_services import running
 from sandbox.expected_state import PACKAGES_AT, container_problems
-from sandbox.images import image_name, image_present, put_files
-from sandbox.owners import lives, me
+from sandbox.images import ENGINE_ERRORS, HOST, LABEL, OWNER, image_name, image_user, labels, put_files
+from sandbox.owners import lives
 from sandbox.warm import WarmSandbox, agent_limits, environment
 from sandbox.wire import Channel
 
 PYTHON = PurePosixPath("/opt/venv/bin/python")
 SITE = "/opt/venv/lib/python3.11/site-packages"
-LABEL, OWNER, HOST = "aiswe.sandbox", "aiswe.owner", "aiswe.host"
 LONGEST_SECONDS = 24 * 3600  # a container of another host older than this belongs to nobody
 NO_ENGINE = "start Docker, or point DOCKER_HOST at an engine, or install bubblewrap"
-NO_IMAGE = "build it: python -m sandbox.images"
+NO_IMAGE = "build it: aiswe sandbox build"
+ROOT_IMAGE = "end its Dockerfile with USER 1000:1000, or unset AISWE_SANDBOX_IMAGE"
 NO_RUNTIME = "register it with the engine (for gVisor: runsc install), or unset AISWE_DOCKER_RUNTIME"
-ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError)
 _numbers = itertools.count()
 
 
@@ -159,8 +158,11 @@ class DockerBackend:
             if problem := runtime_problem(client.info().get("Runtimes") or {}):
                 return Availability(False, version, problem, NO_RUNTIME)
             name = image_name()
-            if not image_present(client, name):
-                return Availability(False, version, f"the engine has no image {name}", NO_IMAGE)
+            user = image_user(client, name)
+            if user is None:
+                return _without_image(version, name)
+            if user.partition(":")[0] in ("", "0", "root"):
+                return Availability(False, version, f"the image {name} runs as root", ROOT_IMAGE)
             return Availability(True, version)
         except SandboxUnavailable as error:
             return Availability(False, problem=str(error), hint=NO_IMAGE)
@@ -205,7 +207,7 @@ class DockerBackend:
             release=line.release,
             why_dead=lambda: line.stderr.decode(errors="replace")[-300:],
             tag=container,
-            run_beside=lambda box, services: running(client, box, services, _labels()),
+            run_beside=lambda box, services: running(client, box, services, labels()),
         )
         sandbox.greet(
             {
@@ -229,7 +231,7 @@ class DockerBackend:
             environment=self._also.get("environment"),
             hostname="sandbox",
             network_disabled=True,
-            labels={**_labels(), "aiswe.task": label[:120]},
+            labels=labels() | {"aiswe.task": label[:120]},
             host_config=client.api.create_host_config(**self._host_options(limits, volume)),
             name=f"aiswe-{os.getpid()}-{next(_numbers)}-{os.urandom(3).hex()}",
         )
@@ -277,7 +279,7 @@ class DockerBackend:
                 return name
             client.api.create_volume(name, labels={LABEL: "packages"})
             host = client.api.create_host_config(binds={name: {"bind": "/packages", "mode": "rw"}}, network_mode="none")
-            helper = client.api.create_container(image, command=["true"], host_config=host, labels=_labels())["Id"]
+            helper = client.api.create_container(image, command=["true"], host_config=host, labels=labels())["Id"]
             try:
                 try:
                     client.api.get_archive(helper, "/packages/.complete")[0].close()
@@ -302,9 +304,15 @@ class DockerBackend:
             client.close()
 
 
-def _labels() -> dict[str, str]:
-    """What makes a container provably ours."""
-    return {LABEL: "1", OWNER: me(), HOST: socket.gethostname()}
+def _without_image(version: str, name: str) -> Availability:
+    """What the lack of the image means: whether it is being made, and why it was not."""
+    build = read_build(name)
+    if build is not None and build.state == "building":
+        problem = f"the sandbox image is being made ({build.progress})"
+        return Availability(False, version, problem, "wait until it is ready", preparing=build.progress)
+    if build is not None and build.problem:
+        return Availability(False, version, f"the sandbox image was not made: {build.problem}", build.hint or NO_IMAGE)
+    return Availability(False, version, f"the engine has no image {name}", NO_IMAGE)
 
 
 def _orphaned(container: Mapping[str, Any]) -> bool:

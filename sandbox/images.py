@@ -1,7 +1,7 @@
-"""The images of Docker sandboxes, one per ecosystem: their names, and how to build them with or without a registry.
+"""The images of Docker sandboxes, one per ecosystem: their names, and the ways to get them.
 
-`python -m sandbox.images [python] [node]` builds what is not there (Python's by default). The tag is a hash of all the
-image is made from, so building twice is free and an outdated image is never used.
+An image is pulled or loaded when an administrator names one, else built: from a registry's base image, or from Debian
+packages where no registry answers. The tag is a hash of all that it is made from, so an outdated one is never used.
 """
 
 from __future__ import annotations
@@ -11,32 +11,42 @@ import os
 import platform
 import re
 import shutil
-import subprocess
-import sys
+import socket
 import tarfile
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import IO, Any, cast
 
 import docker
 import docker.errors
+import requests
+import urllib3.exceptions
 
 from sandbox.base import Ecosystem, SandboxUnavailable
-from sandbox.node_env import PACKAGE_JSON, PACKAGE_LOCK, install, run_tool
-from sandbox.package_index.pip import platform_tags
+from sandbox.contained import ImageNotMade, not_made
+from sandbox.debian import Say, make_root, missing_for_packages, put_node
+from sandbox.node_env import PACKAGE_JSON, PACKAGE_LOCK, install
+from sandbox.owners import me
+from sandbox.scratch import scratch_folder
 
 HERE = Path(__file__).resolve().parent
 DOCKERFILE = HERE / "image" / "Dockerfile"
 VARIABLES: dict[Ecosystem, str] = {"python": "AISWE_SANDBOX_IMAGE", "node": "AISWE_SANDBOX_IMAGE_NODE"}
+FILE = "AISWE_SANDBOX_IMAGE_FILE"
 LOCKS = HERE.parent / "requirements"
 LOCK, READERS_LOCK = LOCKS / "sandbox.lock.txt", LOCKS / "readers.lock.txt"
-SUITE = "bookworm"
-RECIPE = 1  # raise it when what is built here changes
-VENV = "opt/venv"
-SCRIPT = "#!/opt/venv/bin/python\nimport runpy\nrunpy.run_module({module!r}, run_name='__main__', alter_sys=True)\n"
-SCRIPTS = ("pytest", "coverage", "uvicorn")
+RECIPE = 2  # raise it when what is built here changes
+LABEL, OWNER, HOST = "aiswe.sandbox", "aiswe.owner", "aiswe.host"
 MODULES_AT, NODE_WANTED, NODE_SECONDS = "/node_modules", 20, 60
-Say = Callable[[str], None]
+ENGINE_ERRORS = (
+    *(docker.errors.DockerException, requests.RequestException, urllib3.exceptions.HTTPError, OSError),
+    *(ValueError, KeyError, TypeError, AttributeError),  # docker-py meets an answer that no engine gives
+)
+
+
+def silent(step: str, percent: float, line: str = "") -> None:
+    """Report no progress."""
 
 
 def image_name(ecosystem: Ecosystem = "python") -> str:
@@ -56,86 +66,163 @@ def image_name(ecosystem: Ecosystem = "python") -> str:
     return f"{name}:{recipe.hexdigest()[:16]}"
 
 
+def image_user(client: docker.DockerClient, name: str) -> str | None:
+    """The user that the image runs as, empty for root; None when the engine does not have the image."""
+    try:
+        return str(client.images.get(name).attrs["Config"].get("User") or "")
+    except docker.errors.ImageNotFound:
+        return None
+
+
 def image_present(client: docker.DockerClient, name: str | None = None) -> bool:
     """Whether the engine has the image."""
-    try:
-        client.images.get(name or image_name())
-    except docker.errors.ImageNotFound:
-        return False
-    return True
+    return image_user(client, name or image_name()) is not None
 
 
-def build_image(client: docker.DockerClient, say: Say = lambda _: None) -> str:
-    """Make the image unless it is there, and return its name; raises SandboxUnavailable with what went wrong."""
+def labels() -> dict[str, str]:
+    """By these a container is known as one of this process, and removed when it has died."""
+    return {LABEL: "1", OWNER: me(), HOST: socket.gethostname()}
+
+
+def build_image(client: docker.DockerClient, say: Say = silent) -> str:
+    """Get the image unless it is there, and return its name.
+
+    Raises ImageNotMade with the cause, SandboxError when a folder cannot be made or removed, and OSError.
+    """
     name = image_name()
-    if image_present(client, name):
-        say(f"{name} is there already")
-        return name
-    say("building from the Dockerfile")
     try:
-        with tempfile.TemporaryDirectory(prefix="aiswe-image-") as context:
-            shutil.copy(DOCKERFILE, context)
-            (Path(context) / "requirements").mkdir()
-            for lock in (LOCK, READERS_LOCK):
-                shutil.copy(lock, Path(context) / "requirements")
-            client.images.build(path=context, tag=name, rm=True, forcerm=True, timeout=900)
-        return name
-    except (docker.errors.BuildError, docker.errors.APIError) as error:
-        say(f"no image from the Dockerfile ({str(error)[:160]}); building from Debian packages")
-    _build_from_packages(client, name, say)
+        if image_present(client, name):
+            return name
+        if file := os.environ.get(FILE, "").strip():
+            _load(client, name, Path(file), say)
+        elif os.environ.get(VARIABLES["python"]):
+            _pull(client, name, say)
+        else:
+            _build(client, name, say)
+        if not image_present(client, name):
+            raise ImageNotMade(f"the engine does not have {name} after all")
+    except ENGINE_ERRORS as error:
+        if isinstance(error, OSError) and not isinstance(error, requests.RequestException | ConnectionError):
+            raise  # of this machine's files
+        said = f"the Docker engine did not finish it: {type(error).__name__}: {error}"
+        raise ImageNotMade(said[:400], "see whether the engine runs: docker info") from None
     return name
 
 
-def build_node_image(client: docker.DockerClient, say: Say = lambda _: None, modules: Path | None = None) -> str:
+def _pull(client: docker.DockerClient, name: str, say: Say) -> None:
+    repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "latest")
+    failing, hint = f"{name} could not be pulled", f"check the name and the network, or load it from a file: {FILE}"
+    layers: dict[str, tuple[int, int]] = {}
+    try:
+        for entry in client.api.pull(repository, tag=tag, stream=True, decode=True):
+            if "error" in entry:
+                raise ImageNotMade(f"{failing}: {str(entry['error'])[:300]}", hint)
+            detail = entry.get("progressDetail") or {}
+            if detail.get("total"):
+                layers[str(entry.get("id"))] = (int(detail.get("current", 0)), int(detail["total"]))
+            got, all_of_it = (sum(pair[part] for pair in layers.values()) for part in (0, 1))
+            amount = f"{got / 1e6:.0f} of {all_of_it / 1e6:.0f} MB" if all_of_it else ""
+            say("pulling the image", 95 * got / all_of_it if all_of_it else 1, amount)
+    except docker.errors.APIError as error:
+        raise ImageNotMade(f"{failing}: {str(error.explanation or error)[:300]}", hint) from None
+
+
+def _load(client: docker.DockerClient, name: str, file: Path, say: Say) -> None:
+    failing = f"{file} ({FILE}) could not be loaded"
+    try:
+        with file.open("rb") as archive:
+            load = cast(Callable[..., Iterable[dict[str, Any]]], client.api.load_image)  # docker-py gives it no types
+            trouble = [
+                entry["error"] for entry in load(_counted(archive, "loading the image", 95, say)) if "error" in entry
+            ]
+    except FileNotFoundError:
+        raise ImageNotMade(f"{failing}: there is no such file", "write it with: docker save") from None
+    except docker.errors.APIError as error:
+        trouble = [str(error.explanation or error)]
+    if trouble:
+        raise ImageNotMade(f"{failing}: {trouble[0][:300]}", "write it again with: docker save")
+    if not image_present(client, name):
+        raise ImageNotMade(
+            f"{failing}: it does not hold {name}", f"name the image that it holds: {VARIABLES['python']}"
+        )
+
+
+def _counted(file: IO[bytes], step: str, most: float, say: Say, least: float = 0) -> Iterator[bytes]:
+    """The bytes of a file as they are read, with how far that is."""
+    size, done = max(1, os.fstat(file.fileno()).st_size), 0
+    while piece := file.read(1 << 20):
+        done += len(piece)
+        say(step, least + (most - least) * done / size, f"{done / 1e6:.0f} of {size / 1e6:.0f} MB")
+        yield piece
+
+
+def _build(client: docker.DockerClient, name: str, say: Say) -> None:
+    refusal = _build_from_registry(client, name, say)
+    if refusal is None:
+        return
+    if (lack := missing_for_packages()) is not None:
+        raise ImageNotMade(f"no base image could be used ({refusal}), and {lack}", lack.hint)
+    with scratch_folder() as scratch:
+        archive = make_root(scratch, (LOCK, READERS_LOCK), say)
+        repository, _, tag = name.partition(":")
+        path = "ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8"
+        changes = ["USER 1000:1000", "WORKDIR /workspace", path]
+        with archive.open("rb") as file:
+            pieces = _counted(file, "handing the image to the engine", 96, say, 86)
+            said = client.api.import_image_from_stream(pieces, repository=repository, tag=tag, changes=changes)
+    if '"error"' in str(said):
+        raise not_made("the engine did not import the image", str(said).splitlines())
+
+
+def _build_from_registry(client: docker.DockerClient, name: str, say: Say) -> str | None:
+    """Build from the Dockerfile; returns why it did not come about."""
+    say("building from a registry's base image", 1, "")
+    try:
+        with scratch_folder() as context:
+            shutil.copy(DOCKERFILE, context)
+            (context / "requirements").mkdir()
+            for lock in (LOCK, READERS_LOCK):
+                shutil.copy(lock, context / "requirements")
+            return _followed(client.api.build(path=str(context), tag=name, rm=True, forcerm=True, decode=True), say)
+    except docker.errors.APIError as error:
+        return str(error.explanation or error)[:200]
+
+
+def _followed(output: Iterable[Mapping[str, Any]], say: Say) -> str | None:
+    lines, percent = list[str](), 1.0
+    for entry in output:
+        if "error" in entry:
+            return str(not_made("docker build failed", [*lines, str(entry["error"])]))[:300]
+        if text := str(entry.get("stream") or entry.get("status") or "").strip():
+            lines = [*lines[-40:], text]
+            if step := re.match(r"Step (\d+)/(\d+)", text):
+                percent = 95 * (int(step[1]) - 1) / int(step[2])
+            say("building from a registry's base image", percent, text.splitlines()[-1])
+    return None
+
+
+def build_node_image(client: docker.DockerClient, say: Say = silent, modules: Path | None = None) -> str:
     """Make the image for Node unless it is there, and return its name; raises SandboxUnavailable with what went wrong.
 
     `modules` are the packages to put in; the locked ones are fetched by default.
     """
     name = image_name("node")
     if image_present(client, name):
-        say(f"{name} is there already")
         return name
     base = build_image(client, say)
-    with tempfile.TemporaryDirectory(prefix="aiswe-image-") as scratch:
+    with scratch_folder() as scratch:
         if modules is None:
-            say("fetching packages for Node")
-            modules = install(Path(scratch) / "node_modules")
-        _add_node(client, base, name, modules, say)
+            say("fetching packages for Node", 10, "")
+            modules = install(scratch / "node_modules")
+        say("adding the packages for Node", 60, "")
+        try:
+            own = None
+            if node_version(client, base) < NODE_WANTED:  # an image of somebody else's
+                put_node(own := scratch / "node", scratch)
+            _commit(client, base, name, modules, own)
+        except docker.errors.DockerException as error:
+            raise ImageNotMade(f"the Node image could not be made: {str(error)[:300]}") from None
     return name
-
-
-def _add_node(client: docker.DockerClient, base: str, name: str, modules: Path, say: Say) -> None:
-    """Commit `name`: `base` with `modules`, and this machine's Node where that of the base is too old and ours runs
-    there.
-
-    Raises SandboxUnavailable when the engine refuses.
-    """
-    own = _own_node() if _version_in(client, base) < NODE_WANTED else None
-    try:
-        _commit(client, base, name, modules, own)
-        found = _version_in(client, name)
-        if own is not None and found < NODE_WANTED:
-            say("this machine's Node does not run in the image; its own is kept")
-            _commit(client, base, name, modules, None)
-            found = _version_in(client, name)
-    except docker.errors.DockerException as error:
-        raise SandboxUnavailable(f"the Node image could not be made: {str(error)[:300]}") from None
-    say(
-        f"Node {found} inside"
-        + ("" if found >= NODE_WANTED else f"; {NODE_WANTED} is required, and no newer version is available")
-    )
-
-
-def _own_node() -> Path | None:
-    """This machine's Node, when it is recent enough and one file."""
-    found = shutil.which("node")
-    if found is None:
-        return None
-    try:
-        answer = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return Path(found).resolve() if _major(answer) >= NODE_WANTED else None
 
 
 def _major(answer: str) -> int:
@@ -143,13 +230,14 @@ def _major(answer: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _version_in(client: docker.DockerClient, image: str) -> int:
+def node_version(client: docker.DockerClient, image: str) -> int:
     """The major version of the image's Node; 0 when it has none that runs."""
     container = client.api.create_container(
         image,
         command=["--version"],
         entrypoint=["node"],
         network_disabled=True,
+        labels=labels(),
         host_config=client.api.create_host_config(network_mode="none", cap_drop=["ALL"], read_only=True),
     )["Id"]
     try:
@@ -163,7 +251,7 @@ def _version_in(client: docker.DockerClient, image: str) -> int:
 
 
 def _commit(client: docker.DockerClient, base: str, name: str, modules: Path, node: Path | None) -> None:
-    container = client.api.create_container(base, command=["true"], network_disabled=True)["Id"]
+    container = client.api.create_container(base, command=["true"], network_disabled=True, labels=labels())["Id"]
     try:
         put_files(
             client, container, "/", {MODULES_AT.lstrip("/"): modules} | ({"usr/local/bin/node": node} if node else {})
@@ -189,107 +277,3 @@ def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uname = entry.gname = "root"
     entry.mode = (entry.mode | (0o555 if entry.isdir() else 0o444)) & 0o755
     return entry
-
-
-def _run(argv: Sequence[str], seconds: float) -> None:
-    run_tool(argv, seconds, f"building the sandbox image: {argv[0]} failed")
-
-
-def _build_from_packages(client: docker.DockerClient, name: str, say: Say) -> None:
-    if os.geteuid() != 0 or shutil.which("debootstrap") is None:
-        raise SandboxUnavailable(
-            "without a registry the image is built by debootstrap: install it and run this as root"
-        )
-    with tempfile.TemporaryDirectory(prefix="aiswe-image-") as scratch:
-        root = Path(scratch) / "root"
-        include = "--include=python3,nodejs,git,ca-certificates,procps"
-        # Without one, debootstrap takes the mirror it was packaged with.
-        mirror = [os.environ["AISWE_DEBIAN_MIRROR"]] if os.environ.get("AISWE_DEBIAN_MIRROR") else []
-        say("debootstrap (about a minute)")
-        _run(["debootstrap", "--variant=minbase", include, SUITE, str(root), *mirror], 900)
-        for mounted in ("proc", "sys"):  # debootstrap may leave them; they are not ours to delete
-            subprocess.run(["umount", str(root / mounted)], capture_output=True, timeout=30, check=False)
-        say("installing the sandbox's Python packages")
-        _install_packages(root)
-        for waste in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man", "usr/share/locale"):
-            shutil.rmtree(root / waste, ignore_errors=True)
-        for folder in ("workspace", "packages"):
-            (root / folder).mkdir(exist_ok=True)
-        with (root / "etc/passwd").open("a") as passwd, (root / "etc/group").open("a") as group:
-            passwd.write("user:x:1000:1000::/tmp:/bin/sh\n")
-            group.write("user:x:1000:\n")
-        for file in root.rglob("*"):
-            if file.is_file() and not file.is_symlink() and file.stat().st_mode & 0o6000:
-                file.chmod(file.stat().st_mode & 0o1777)
-        archive = Path(scratch) / "root.tar"
-        left_out = ["--one-file-system", "--exclude=./proc/*", "--exclude=./dev/*"]
-        _run(["tar", *left_out, "-C", str(root), "-cf", str(archive), "."], 300)
-        say("importing")
-        repository, _, tag = name.partition(":")
-        path = "ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8"
-        changes = ["USER 1000:1000", "WORKDIR /workspace", path]
-        client.api.import_image_from_file(str(archive), repository=repository, tag=tag, changes=changes)
-
-
-def _install_packages(root: Path) -> None:
-    """Unpack the locked wheels into a virtual environment of the new root; none of their code runs here."""
-    venv = root / VENV
-    site = venv / "lib" / "python3.11" / "site-packages"
-    site.mkdir(parents=True)
-    (venv / "bin").mkdir()
-    for python in ("python", "python3", "python3.11"):
-        (venv / "bin" / python).symlink_to("/usr/bin/python3.11")
-    (venv / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11\n")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    platform_options = ["--python-version", "3.11", "--implementation", "cp", *platform_tags()]
-    only = ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--no-compile"]
-    for lock, target in ((LOCK, site), (READERS_LOCK, venv / "readers")):
-        _run([*pip, "--target", str(target), *platform_options, *only, "-r", str(lock)], 600)
-    shutil.rmtree(site / "bin", ignore_errors=True)
-    for script in SCRIPTS:
-        file = venv / "bin" / script
-        file.write_text(SCRIPT.format(module=script))
-        file.chmod(0o755)
-    _run(
-        [
-            "chroot",
-            str(root),
-            "/opt/venv/bin/python",
-            "-m",
-            "compileall",
-            "-q",
-            "-j",
-            "2",
-            f"/{VENV}/lib",
-            f"/{VENV}/readers",
-        ],
-        300,
-    )
-
-
-def main(ecosystems: Sequence[str] = ()) -> int:
-    """Build the images of these ecosystems for the engine of `DOCKER_HOST`."""
-    say: Say = lambda text: print(text, file=sys.stderr)  # noqa: E731, T201
-    try:
-        client = docker.from_env(timeout=900)
-        client.ping()
-    except docker.errors.DockerException as error:
-        say(f"no Docker engine answers: {error}")
-        return 3
-    try:
-        for ecosystem in ecosystems or ("python",):
-            build = {"python": build_image, "node": build_node_image}.get(ecosystem)
-            if build is None:
-                say(f"unknown ecosystem {ecosystem!r}; known: {', '.join(VARIABLES)}")
-                return 2
-            print(build(client, say))  # noqa: T201
-    except SandboxUnavailable as error:
-        say(str(error))
-        return 1
-    finally:
-        client.close()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

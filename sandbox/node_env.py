@@ -1,7 +1,6 @@
 """What Node programs find in a sandbox: locked packages, fetched outside without running any of their code.
 
-`python -m sandbox.node_env` fills the folder for bubblewrap; the Docker image is made by `python -m sandbox.images
-node`.
+`python -m sandbox.node_env` fills the folder for bubblewrap; the Docker image is made by `aiswe sandbox build --node`.
 """
 
 from __future__ import annotations
@@ -43,9 +42,12 @@ def find_node_modules() -> Path | None:
 
 
 def run_tool(words: Sequence[str], seconds: float, failing: str, **options: Any) -> None:
-    """Run a program to its end; raises SandboxUnavailable with `failing` and how it ended."""
+    """Run a program to its end, or that of this process; raises SandboxUnavailable with `failing` and how it ended."""
+    ends_with_us = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False, **options)
+        done = subprocess.run(
+            [*ends_with_us, *words], capture_output=True, text=True, timeout=seconds, check=False, **options
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SandboxUnavailable(f"{failing}: {error}") from None
     if done.returncode:

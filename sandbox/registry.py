@@ -8,7 +8,7 @@ import threading
 from importlib import import_module
 from typing import cast
 
-from sandbox.base import Backend, SandboxError, SandboxUnavailable, SandboxUnsafe
+from sandbox.base import Backend, SandboxError, SandboxPreparing, SandboxUnavailable, SandboxUnsafe
 
 # Short name to class, imported on use. In the order of preference of "auto"; a bare process is never among them.
 BACKENDS = {"docker": "sandbox.docker.DockerBackend", "bubblewrap": "sandbox.bubblewrap.BubblewrapBackend"}
@@ -34,15 +34,16 @@ def open_backend(name: str = "auto", *, checked: bool = True) -> Backend:
     """A backend that works here: the named one, or Docker when it is ready, else bubblewrap.
 
     A sandbox of it has been looked at from inside, once per process, and was what it should be (`checked`).
-    Raises SandboxError for an unknown name and SandboxUnavailable, with the way out, when nothing works; SandboxUnsafe
-    when the named one works and does not hold.
+    Raises SandboxError for an unknown name and SandboxUnavailable, with the way out, when nothing works:
+    SandboxPreparing when one will soon, SandboxUnsafe when the named one works and does not hold.
     """
-    problems, unsafe = [], False
+    problems, unsafe, preparing = [], False, ""
     for candidate in BACKENDS if name == "auto" else (name,):
         backend = load_backend(candidate)
         state = backend.availability()
         if not state.ok:
             problems.append(f"{candidate}: {state.problem}; {state.hint}")
+            preparing = preparing or state.preparing
             continue
         try:
             if checked:
@@ -52,6 +53,8 @@ def open_backend(name: str = "auto", *, checked: bool = True) -> Backend:
             problems.append(f"{candidate}: {refusal}; {SELFTEST_HINT}")
             continue
         return backend
+    if preparing:
+        raise SandboxPreparing(preparing)
     kind = SandboxUnsafe if unsafe else SandboxUnavailable
     raise kind("no sandbox works here. " + " | ".join(problems))
 

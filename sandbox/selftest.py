@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.base import Backend, Sandbox, SandboxError, SandboxLimits, SandboxUnsafe
+from sandbox.base import Backend, Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, SandboxUnsafe
 from sandbox.canary_listeners import CanaryListeners
 from sandbox.expected_state import load_expected_state, shared_namespaces, strange_mounts
 
@@ -37,6 +37,9 @@ DISK = "for name in 'ab': open(f'/workspace/{name}', 'wb').write(b'x' * (20 * 10
 FILE = "open('/workspace/big', 'wb').write(b'x' * (30 * 1024 * 1024))"
 FILES = "import time\nfor n in range(1_000_000):\n    open(f'/workspace/f{n}', 'w').close()"
 COUNT_FILES = "import os; print(len(os.listdir('/workspace')))"
+TOOLS = "import importlib.util as u, sys; print(*(n for n in sys.argv[1:] if u.find_spec(n) is None))"
+NEEDED = ("pytest", "pytest_cov", "coverage", "hypothesis")
+OLDEST_NODE = 20  # in images; bubblewrap shows whatever Node the host has
 CLEAN = ["sh", "-c", "rm -rf /workspace/*"]
 DAEMON = "setsid sleep 300 </dev/null >/dev/null 2>&1 & sleep 300"
 
@@ -72,7 +75,7 @@ def probe_backend(backend: Backend) -> list[Probe]:
             planted_secret() as secret,
             backend.open(limits=SMALL, label="selftest") as box,
         ):
-            return [*_looks(box, listeners, secret), *_limits(box)]
+            return [*_looks(box, listeners, secret), *_tools(box), *_limits(box)]
     except SandboxError as error:
         return [Probe("sandbox opens", False, str(error))]
 
@@ -80,7 +83,8 @@ def probe_backend(backend: Backend) -> list[Probe]:
 def refuse_unsafe(backend: Backend) -> None:
     """Raise SandboxUnsafe, naming what was possible, unless a fresh sandbox looks as it should.
 
-    Raises SandboxUnavailable when none opens: then nothing is known of it.
+    Raises SandboxUnavailable when none opens (then nothing is known of it), and when tools that tests need are not in
+    it.
     """
     with (
         CanaryListeners() as listeners,
@@ -88,6 +92,9 @@ def refuse_unsafe(backend: Backend) -> None:
         backend.open(limits=SMALL, label="self-check") as box,
     ):
         failed = [probe for probe in _looks(box, listeners, secret) if not probe.ok]
+        lacks = [probe.detail for probe in _tools(box) if not probe.ok]
+    if lacks and not failed:
+        raise SandboxUnavailable(f"the {backend.name} sandbox is not used: {'; '.join(lacks)}")
     if failed:
         words = "; ".join(f"{probe.name}: {probe.detail}" for probe in failed)
         raise SandboxUnsafe(f"the {backend.name} sandbox does not hold and is not used ({words[:1500]})")
@@ -146,6 +153,20 @@ def _looks(box: Sandbox, listeners: CanaryListeners, secret: str) -> list[Probe]
     probes.append(Probe("processes are its own", seen["processes"] <= 2, f"{seen['processes']} to be seen"))
     none("no namespaces or mounts", seen["escapes"], "unshare, mount, chroot and ptrace are refused")
     none("agent is out of reach", seen["agent"], "process 1 cannot be opened")
+    return probes
+
+
+def _tools(box: Sandbox) -> list[Probe]:
+    done = box.exec(["python", "-c", TOOLS, *NEEDED], seconds=30)
+    lacking = done.out.split() if done.ok else [f"a Python that runs ({done.err[-200:]})"]
+    found = f"it has no {', '.join(lacking)}" if lacking else ", ".join(NEEDED)
+    probes = [Probe("test tools are there", not lacking, found)]
+    if box.backend == "docker":
+        said = box.exec(["node", "--version"], seconds=30).out.strip()
+        major = said.removeprefix("v").partition(".")[0]
+        recent = major.isdigit() and int(major) >= OLDEST_NODE
+        told = f"its Node is {said or 'missing'}" + ("" if recent else f", and {OLDEST_NODE} is needed")
+        probes.append(Probe("Node is recent", recent, told))
     return probes
 
 

@@ -24,7 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tests": ("tests", "Write tests for a module until its branches are covered."),
     "gate": ("gate", "Run the review gates on any folder."),
     "firewall": ("firewall", "Check commands, code, output and paths with the firewall."),
-    "sandbox": ("sandbox", "Run a command in the sandbox, or test its isolation."),
+    "sandbox": ("sandbox", "Run a command in the sandbox, test its isolation, or make its image."),
     "packages": ("packages", "Check whether a package is allowed and what is known about it."),
     "audit": ("audit", "Verify and export the audit trail of a run."),
     "backup": ("backup", "Write everything of this installation into one file, while it runs."),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import docker
+from sandbox import docker, images
 from sandbox.base import Backend, Sandbox
 from sandbox.bubblewrap import BubblewrapBackend, make_group
 from sandbox.docker import DockerBackend
@@ -122,7 +122,7 @@ def test_a_container_that_was_made_and_never_started_is_removed(
     client = docker.connect()
     try:
         with monkeypatch.context() as then:
-            then.setattr(docker, "me", lambda: dead)
+            then.setattr(images, "me", lambda: dead)
             kept = DockerBackend()._create(client, docker.image_name(), SMALL, "case 10", "")
         living = DockerBackend()._create(client, docker.image_name(), SMALL, "case 10", "")
         assert containers(dead) == 1

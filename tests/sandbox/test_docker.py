@@ -7,6 +7,7 @@ import pytest
 from sandbox import docker
 from sandbox.base import SandboxUnavailable
 from sandbox.docker import DockerBackend, runtime_problem
+from sandbox.owners import me
 from sandbox.registry import open_backend
 from tests.needs import missing
 from tests.sandbox.conftest import SMALL
@@ -43,7 +44,7 @@ def test_the_runtime_that_was_asked_for_is_used(engine: str, monkeypatch: pytest
         monkeypatch.setenv("AISWE_DOCKER_RUNTIME", known[0])
         with open_backend("docker").open(limits=SMALL) as box:
             assert box.exec(["true"]).ok
-            (made,) = client.api.containers(filters={"label": f"{docker.OWNER}={docker.me()}"})
+            (made,) = client.api.containers(filters={"label": f"{docker.OWNER}={me()}"})
             assert client.api.inspect_container(made["Id"])["HostConfig"]["Runtime"] == known[0]
     finally:
         client.close()

@@ -64,7 +64,7 @@ def test_both_kinds_of_modules_find_what_stands_ready_and_node_is_recent(node: S
     assert node.exec(["node", "a.cjs"]).out == "42\n"
     assert node.exec(["node", "deep/b.mjs"]).out == "3\n"
     assert not node.exec(["touch", "/node_modules/x"]).ok
-    assert int(node.exec(["node", "--version"]).out.strip("v\n").split(".")[0]) >= 18
+    assert int(node.exec(["node", "--version"]).out.strip("v\n").split(".")[0]) >= 20
 
 
 def test_a_run_is_told_by_its_own_summary_and_not_by_what_tests_print(node: Sandbox) -> None:

@@ -1,9 +1,10 @@
-"""aiswe sandbox: run something in it, or test its isolation."""
+"""aiswe sandbox: run something in it, test its isolation, or make its image."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,7 +17,7 @@ BACKENDS = click.Choice(["auto", "docker", "bubblewrap"])
 
 @click.group()
 def command() -> None:
-    """Run a command in the sandbox, or test its isolation."""
+    """Run a command in the sandbox, test its isolation, or make its image."""
 
 
 @command.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -74,3 +75,43 @@ def selftest(backend: str) -> int:
             output.say(f"{'✓' if probe.ok else '✕'} {probe.name:<28} {probe.detail}")
 
     return output.answer(document, people, ok=held)
+
+
+@command.command()
+@click.option("--node", is_flag=True, help="The image for Node programs, too.")
+@output.json_option
+def build(node: bool) -> int:
+    """Pull, load or build the image of Docker sandboxes, as configured, unless the engine has it; then check it."""
+    from sandbox.build_state import read_build
+    from sandbox.docker import connect
+    from sandbox.image_builder import BuildEnded, build_now, end_on_signals
+    from sandbox.images import build_node_image
+
+    last = ("", -10)
+
+    def show(step: str, percent: float, line: str = "") -> None:
+        nonlocal last
+        if step != last[0] or percent >= last[1] + 10:
+            last = (step, int(percent))
+            output.note(f"{percent:3.0f} %  {step}")
+
+    end_on_signals()
+    try:
+        while (done := build_now(show)) is None:  # another process is at it
+            if (theirs := read_build()) is not None:
+                show(f"another process is building it: {theirs.step}", theirs.percent)
+            time.sleep(1)
+        image = done.image
+        if node and not done.problem:
+            client = connect(900)
+            try:
+                image = build_node_image(client, show)
+            finally:
+                client.close()
+    except BuildEnded:
+        output.complain("The image was not made: it was stopped. Nothing of it is left.")
+        return 1
+    document = {"ok": not done.problem, "image": image, "problem": done.problem, "hint": done.hint}
+    if done.problem:
+        output.complain(f"The image was not made: {done.problem}\n  → {done.hint}")
+    return output.answer(document, "" if done.problem else f"{image} is ready.", ok=not done.problem)
