@@ -147,6 +147,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("memory", memory.index, name="memory"),
     path("memory/<slug:id>", memory.switch, name="lesson-switch"),
     path("system", system.doctor, name="system"),
+    path("system/image", system.image, name="sandbox-image"),
     path("system/backups", system.backups, name="backups"),
     path("system/backups/<str:name>", system.backup, name="backup"),
     path("demo", system.start_demo, name="demo"),

@@ -45,6 +45,7 @@ from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
+from sandbox.image_builder import stop_build
 from sandbox.package_index.errors import IndexUnavailable
 
 log = logging.getLogger("aiswe.jobs")
@@ -261,7 +262,10 @@ def _back(task: Task, wait: WaitReason | None, detail: str, actor: str, token: i
 
 
 def _without_sandbox(task: Task, text: str, actor: str, token: int) -> None:
-    """Wait for the sandbox; when it could not be had at the last try either, a person has to look."""
+    """Wait for the sandbox or its image; when it could not be had at the last try either, a person has to look."""
+    if progress := sandboxes.tend_image(task.run.project):
+        _back(task, WaitReason.SANDBOX_IMAGE, progress, actor, token)
+        return
     before = Transition.objects.filter(kind="task", object_id=task.pk, new=Task.Status.READY).order_by("pk").last()
     again = before is not None and before.reason.startswith(phrase(WaitReason.SANDBOX, ""))
     if before is None or not again or task.events.filter(type=TestsRan.type, at__gt=before.at).exists():
@@ -383,5 +387,12 @@ def note_heads() -> None:
 
 @shared_task(name="projects.jobs.tidy_sandboxes")
 def tidy_sandboxes() -> None:
-    """Remove sandboxes that dead workers left behind."""
+    """Remove sandboxes that dead workers left behind, and see that there is an image to make new ones of."""
     sandboxes.tidy()
+    sandboxes.tend_image()
+
+
+@shared_task(name="projects.jobs.build_sandbox_image")
+def build_sandbox_image(stop: bool = False) -> None:
+    """Make the sandbox image again, or stop making it: a person asked."""
+    _ = stop_build() if stop else sandboxes.tend_image(again=True)

@@ -48,7 +48,7 @@ class ImageBuild:
     @property
     def progress(self) -> str:
         """Where it is, in a few words."""
-        return f"{self.percent} %: {self.step}"
+        return f"{self.percent} % ({self.step})"
 
 
 def engine_address() -> str:

@@ -113,14 +113,16 @@ def ensure_image(*, again: bool = False) -> ImageBuild | None:
     """
     try:
         name, client = image_name(), connect(5)
+        found = read_build(name)
         try:
             if image_present(client, name):
+                if found is not None and found.state not in ("building", "done"):  # it came in another way
+                    write_build(replace(found, state="done", problem="", hint=""))
                 return None
         finally:
             client.close()
     except (SandboxUnavailable, *ENGINE_ERRORS):
         return None
-    found = read_build(name)
     if found is not None and (found.state == "building" or (found.state in ("failed", "stopped") and not again)):
         return found
     _launch()

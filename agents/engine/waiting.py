@@ -12,6 +12,7 @@ class WaitReason(StrEnum):
     DISK_SPACE = "disk_space"
     PACKAGE_INDEX = "package_index"
     SANDBOX = "sandbox"
+    SANDBOX_IMAGE = "sandbox_image"  # being made: it comes by itself
     DATABASE = "database"
     RETRY = "retry"
     RESTING_TASKS = "resting_tasks"  # a run: every ready task waits for one of the above
@@ -44,6 +45,7 @@ OUTAGES = frozenset(
         WaitReason.DISK_SPACE,
         WaitReason.PACKAGE_INDEX,
         WaitReason.SANDBOX,
+        WaitReason.SANDBOX_IMAGE,
         WaitReason.DATABASE,
         WaitReason.RETRY,
     }

@@ -16,6 +16,7 @@ CHECKS = (
     DoctorCheck("Static files", store.static_files, "pages"),
     DoctorCheck("git", tools.git, BUILDING),
     DoctorCheck("Sandbox", tools.sandbox, BUILDING),
+    DoctorCheck("Docker", tools.docker, "sandboxes in containers; bubblewrap serves where it works", needed=False),
     DoctorCheck("Sandbox Python", tools.sandbox_python, BUILDING),
     DoctorCheck("Test servers", tools.test_servers, "tests that need PostgreSQL, MySQL or Redis", needed=False),
     DoctorCheck("Bandit", tools.bandit, "merging: a gate that cannot scan blocks"),

@@ -54,12 +54,14 @@ def git() -> CheckVerdict:
 
 def sandbox() -> CheckVerdict:
     """A place to run untrusted code in; without one nothing is run, never without a sandbox."""
-    from sandbox.base import SandboxError, SandboxUnsafe
+    from sandbox.base import SandboxError, SandboxPreparing, SandboxUnsafe
     from sandbox.registry import open_backend
 
     try:
         backend = open_backend(settings.SANDBOX_BACKEND)
         found = backend.availability()
+    except SandboxPreparing as soon:
+        return CheckVerdict(None, f"Tasks wait for the sandbox image, {soon}", "Nothing: they go on when it is ready.")
     except SandboxUnsafe as error:
         return CheckVerdict(
             False, str(error), "aiswe sandbox selftest  shows each check; see docs/explanation/sandbox.md"
@@ -69,6 +71,31 @@ def sandbox() -> CheckVerdict:
     if not found.ok:
         return CheckVerdict(False, found.problem, found.hint)
     return CheckVerdict(True, f"{backend.name} {found.version}: isolation verified from inside")
+
+
+def docker() -> CheckVerdict:
+    """The engine, its image, and a real container of it that is looked at from inside; bubblewrap can stand in."""
+    from sandbox.base import SandboxError
+    from sandbox.build_state import read_build
+    from sandbox.docker import DockerBackend
+    from sandbox.selftest import refuse_unsafe
+
+    if settings.SANDBOX_BACKEND == "bubblewrap":
+        return CheckVerdict(None, "Not used: AISWE_SANDBOX is bubblewrap")
+    backend = DockerBackend()
+    found = backend.availability()
+    if found.preparing and (build := read_build()) is not None:
+        last = f"; {build.line}" if build.line else ""
+        return CheckVerdict(None, f"The image is being made: {found.preparing}, {build.seconds:.0f} s so far{last}")
+    if not found.ok:
+        wanted = settings.SANDBOX_BACKEND == "docker" or found.version or os.environ.get("DOCKER_HOST")
+        return CheckVerdict(False if wanted else None, found.problem, found.hint)
+    try:
+        refuse_unsafe(backend)
+    except SandboxError as error:
+        hint = "aiswe sandbox selftest --backend docker  shows each check; aiswe sandbox build  makes the image again"
+        return CheckVerdict(False, f"Docker {found.version}: {error}", hint)
+    return CheckVerdict(True, f"Docker {found.version}: a container was started and checked from inside")
 
 
 def test_servers() -> CheckVerdict:

@@ -112,13 +112,20 @@ def warm_up() -> None:
 
 
 def ready_sandboxes() -> None:
-    """Look after what dead workers left in sandboxes, and have the next ones ready; says when none can be trusted."""
+    """Look after what dead workers left in sandboxes, have the image made and the next ones ready.
+
+    Says when none can be trusted.
+    """
     from projects.engine import sandboxes
-    from sandbox.base import SandboxError
+    from sandbox.base import SandboxError, SandboxPreparing
 
     try:
         sandboxes.tidy()
+        if progress := sandboxes.tend_image():
+            log.warning("the sandbox image for Docker is being made (%s): aiswe doctor, or the page System", progress)
         sandboxes.keep_ready()
+    except SandboxPreparing:
+        log.warning("tasks wait until it is ready, because there is no other sandbox")
     except SandboxError as error:
         log.error("tasks wait, because %s", error)
 

@@ -22,7 +22,7 @@ from projects.models.project import RECORDING
 from projects.services import backups as store
 from projects.services.accounts.rights import require_administrator
 from projects.services.delivery.downloads import Download
-from projects.services.insight import health
+from projects.services.insight import health, sandbox_image
 from projects.services.work import demo
 
 SHORTCUTS = (
@@ -77,7 +77,19 @@ def doctor(request: AuthenticatedHttpRequest) -> HttpResponse:
     checks = health.run_checks()
     red = [check for check in checks if check["ok"] is False]
     facts = {"checks": checks, "red": red, "window": settings.MODEL_WINDOW, "demo": demo.is_offered()}
+    facts["build"] = sandbox_image.last_build()
     return show(request, "pages/system.html", facts | setup_facts())
+
+
+@page("GET POST")
+def image(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """How far the sandbox image is, as a part of the page; POST has it made or stopped. For administrators."""
+    if request.method == "POST":
+        stop = request.POST.get("do") == "stop"
+        sandbox_image.request_build(request.user, stop=stop)
+        messages.success(request, "The build is being stopped." if stop else "The sandbox image is being made.")
+        return redirect("system")
+    return show(request, "partials/sandbox_image.html", {"build": sandbox_image.last_build()})
 
 
 @page("GET POST")

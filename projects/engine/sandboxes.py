@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 
 from django.conf import settings
 
 from projects.models import Baseline, Project
-from sandbox.base import Backend, SandboxLimits
+from sandbox.base import Backend, SandboxError, SandboxLimits
+from sandbox.image_builder import ensure_image
 from sandbox.pool import Fitted, ReadyPool
 from sandbox.registry import BACKENDS, open_backend, reap_all
+from sandbox.scratch import remove_leftovers
 
 log = logging.getLogger("aiswe.sandboxes")
 _lock = threading.Lock()
@@ -71,9 +74,24 @@ def give_up_ready() -> None:
         pool.close()
 
 
+def tend_image(project: Project | None = None, *, again: bool = False) -> str:
+    """Have Docker's image made in the background if it is wanted and missing; how far it is, "" if nobody makes it.
+
+    A build that failed or was stopped is repeated only if `again`.
+    """
+    wanted = name_for(project) if project is not None else str(settings.SANDBOX_BACKEND)
+    if wanted == "bubblewrap":
+        return ""
+    build = ensure_image(again=again)
+    return build.progress if build is not None and build.state == "building" else ""
+
+
 def tidy() -> dict[str, int]:
     """Remove what dead workers left behind, and what stood ready for too long; how many leftovers by backend."""
     found = reap_all()
+    with contextlib.suppress(SandboxError):
+        for folder in remove_leftovers():
+            log.warning("deleted %s, which the builder of a sandbox image left when it died", folder)
     for name, count in found.items():
         if count:
             log.warning("removed %d sandbox(es) that a dead worker left behind (%s)", count, name)

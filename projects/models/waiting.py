@@ -9,6 +9,7 @@ PHRASES: dict[WaitReason, str] = {
     WaitReason.DISK_SPACE: "waiting for disk space: {}",
     WaitReason.PACKAGE_INDEX: "waiting for the package index: {}",
     WaitReason.SANDBOX: "waiting for the sandbox: {}",
+    WaitReason.SANDBOX_IMAGE: "waiting for the sandbox image, {}",
     WaitReason.DATABASE: "waiting for the database",
     WaitReason.RETRY: "waiting for another try after an error",
     WaitReason.RESTING_TASKS: "{}",

@@ -144,6 +144,8 @@ TABLE: list[Row] = [
     ),  # tests/dashboard/test_memory.py
     _any("system"),
     _any("system", "POST", 302),
+    _any("sandbox-image"),
+    Row("sandbox-image", "POST", ROOT, 302, but=dict.fromkeys(SIGNED_IN - ROOT, 403)),
     _any("demo", "POST", 422),
     _see("project", "project"),
     _see("baseline", "project"),

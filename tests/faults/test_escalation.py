@@ -164,6 +164,30 @@ def test_a_sandbox_engine_that_is_gone_makes_the_task_wait_and_it_goes_on_when_i
     assert still.is_sound()
 
 
+def test_while_the_sandbox_image_is_made_the_task_waits_for_it_and_then_goes_on(still, monkeypatch):
+    from projects.engine import building, sandboxes
+    from sandbox.base import SandboxPreparing
+    from sandbox.build_state import ImageBuild
+
+    backend, seen = building.open_backend(""), [5, 40, 80]
+
+    def ensure(again=False):
+        return ImageBuild("box:1", "building", percent=seen.pop(0), step="packing") if seen else None
+
+    monkeypatch.setattr(sandboxes, "ensure_image", ensure)
+    backend.broken = SandboxPreparing("5 %")
+    run = still.build("T-01")
+    assert still.task().why == "waiting for the sandbox image, 5 % (packing)"
+    assert "waiting for the sandbox image, 5 %" in run.why
+    still.sweep()
+    still.sweep()
+    assert still.task().why == "waiting for the sandbox image, 80 % (packing)"
+    backend.broken = None
+    still.sweep()
+    assert still.task().status == Task.Status.MERGED
+    assert still.task().attempts.count() == 1
+
+
 def test_an_engine_that_dies_between_two_steps_is_waited_for_too(still, monkeypatch):
     from agents.languages.python import language
 
