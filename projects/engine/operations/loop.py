@@ -8,7 +8,7 @@ import threading
 from django.db import close_old_connections, connection
 
 from projects.engine.operations import hosts, rollout
-from projects.engine.operations.respond import respond
+from projects.engine.operations.respond import respond_safely
 
 log = logging.getLogger("aiswe.operations")
 EVERY_SECONDS = 3.0
@@ -26,7 +26,7 @@ def tend_all() -> int:
         targets = rollout.due()
         for target in targets:
             try:
-                respond(target, rollout.tend(target))
+                respond_safely(target, rollout.tend(target))
             except Exception:  # one target's trouble must not keep the others from being looked at
                 log.exception("looking after %s failed", target)
         return len(targets)

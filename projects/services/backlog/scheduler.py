@@ -5,22 +5,20 @@ Called by every sweep with the time; what it did is in the database, so a sweep 
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Max
 
 from agents.requirements.extract import extract
 from projects.errors import ProjectsError
-from projects.models import BacklogItem, Plan, Project, RequirementDocument, Run
+from projects.models import BacklogItem, Plan, Project, Run
 from projects.services.audit.canonical import clean_line
 from projects.services.audit.sitelog import note
 from projects.services.backlog.forecast import State, does_not_fit, progress_of
 from projects.services.backlog.hours import closed
 from projects.services.backlog.items import open_items
-from projects.services.planning import documents
+from projects.services.planning.small_work import plan_small
 from projects.services.work import runs
 from projects.services.work.locks import lock_project
 
@@ -77,35 +75,16 @@ def _begin(item: BacklogItem) -> None:
             lock_project(project.pk)
             if not BacklogItem.objects.filter(pk=item.pk, document=None, assigned_at__isnull=False).exists():
                 return
-            item.document = _document_of(item)
+            text = f"{item.title}\n\n{item.text}".strip()
+            # Rules find one requirement in a sentence; a ticket is one however many it holds.
+            found = extract(text).requirements
+            acceptance = found[0].acceptance if len(found) == 1 else ()
+            run = plan_small(project, text, name=item.key, by=by, acceptance=acceptance, autonomy=item.autonomy)
+            item.document = run.document
             item.save(update_fields=["document"])
-            documents.confirm_requirements(item.document, by=None, small=True)
-            run = runs.start_planning(item.document, by=by)
             note(SCHEDULER, "backlog.begun", project.slug, {"item": item.key, "run": run.pk})
     except ProjectsError as refusal:
         _leave_out(item, str(refusal))
-
-
-def _document_of(item: BacklogItem) -> RequirementDocument:
-    text = f"{item.title}\n\n{item.text}".strip()
-    project = item.project
-    last = RequirementDocument.every.filter(project=project).aggregate(last=Max("version"))["last"] or 0
-    document = RequirementDocument.objects.create(
-        project=project,
-        version=last + 1,
-        filename=clean_line(f"{item.key}.md", 255),
-        text=text,
-        encoding="utf-8",
-        sha256=hashlib.sha256(text.encode()).hexdigest(),
-        autonomy=item.autonomy,
-        created_by=item.assigned_by,
-    )
-    # Rules find one requirement in a sentence; a ticket is one however many it holds.
-    found = extract(text).requirements
-    acceptance = list(found[0].acceptance) if len(found) == 1 else []
-    lines = [1, len(text.splitlines())]
-    row = {"key": "R1", "author_key": item.key, "text": text, "kind": "functional", "lines": lines}
-    return documents.record_extraction(document, [row | {"acceptance": acceptance}], [])
 
 
 def _build(item: BacklogItem) -> None:
