@@ -84,7 +84,7 @@ def _acceptance(incident: Incident) -> list[str]:
         return ["A regression test fails without the fix."]
     return [
         "A regression test repeats the request and fails without the fix.",
-        "The answer is no error of the server: a valid request succeeds, an invalid one is refused with a 4xx status.",
+        "A valid request succeeds; an invalid one is refused with a 4xx status.",
     ]
 
 
