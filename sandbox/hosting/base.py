@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,13 +42,14 @@ class Seen:
     restarts: int = 0
     exit_code: int | None = None  # of the last process that ended
     detail: str = ""  # why it is so, in the host's words
+    stuck: bool = False  # the host does not expect it to come up: waiting longer does not help
     memory_mb: float | None = None
     cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Log:
-    """Output of a release, oldest line first; `position` continues after it. Text of a program: untrusted."""
+    """Output of a release, oldest line first; `position` (63 bits) continues after it. Text of a program: untrusted."""
 
     text: str
     position: int
@@ -56,12 +58,26 @@ class Log:
 
 @dataclass(frozen=True)
 class Address:
-    """How requests reach a release: a Unix socket, or a base URL with what it takes to be let in."""
+    """How requests reach a release: a Unix socket, or a base URL with what it takes to be let in.
+
+    The URL may lie on a server with other routes, for which the headers count too: whoever hands a request on refuses
+    paths with "..", also percent-encoded, and keeps the headers from being seen or replaced.
+    """
 
     socket: str = ""
     url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     ca: str = ""  # a file of certificates to trust
+    certificate: str = ""  # a file with the client's certificate and its key
+
+    def tls(self) -> ssl.SSLContext:
+        """How the server proves who it is, and we who we are. Raises OSError (ssl.SSLError too) for unusable files."""
+        context = ssl.create_default_context(cafile=self.ca or None)
+        # From Python 3.13 on, strict checks refuse certificates that clusters make for themselves (kubeadm's, k3s').
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self.certificate:
+            context.load_cert_chain(self.certificate)
+        return context
 
 
 class Host(Protocol):

@@ -1,0 +1,511 @@
+"""Releases in a namespace of a cluster, against a stand-in for its API."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from sandbox.base import SandboxLimits
+from sandbox.hosting import kubernetes_api as product_api
+from sandbox.hosting.base import HostingError, Release
+from sandbox.hosting.kubernetes import NEEDED, KubernetesHost
+from tests.sandbox.hosting.authority import Authority
+from tests.sandbox.hosting.kubernetes_api import KubernetesApi, Script
+
+TOKEN = "ey.sesame"
+GUIDE = Path(__file__).parents[3] / "docs/how-to/deploy-kubernetes.md"
+FIRST = Release(
+    "app-1-1", Path("/nowhere"), (), {"MODE": "costs $(PORT) $5"}, image="registry.example/shop:1", health="/up"
+)
+SECOND = replace(FIRST, name="app-1-2", image="registry.example/shop:2")
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def api(authority: Authority) -> Iterator[KubernetesApi]:
+    served = KubernetesApi(authority.signed("server")[0], TOKEN)
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def config(tmp_path: Path, api: KubernetesApi, authority: Authority) -> Path:
+    return write_config(tmp_path / "config", api.url, authority.ca)
+
+
+def write_config(file: Path, url: str, ca: Path, token: str = TOKEN) -> Path:
+    file.write_text(
+        yaml.safe_dump(
+            {
+                "current-context": "here",
+                "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+                "clusters": [{"name": "c", "cluster": {"server": url, "certificate-authority": str(ca)}}],
+                "users": [{"name": "u", "user": {"token": token}}],
+            }
+        )
+    )
+    return file
+
+
+@pytest.fixture
+def host(config: Path, tmp_path: Path) -> KubernetesHost:
+    return made(config, tmp_path)
+
+
+def made(config: Path, tmp_path: Path, namespace: str = "staging", installation: str = "ours") -> KubernetesHost:
+    return KubernetesHost(namespace, installation=installation, folder=tmp_path / "kept", kubeconfig=str(config))
+
+
+def up(host: KubernetesHost, release: Release) -> None:
+    host.start(release)
+    for _ in range(2):
+        host.look(release.name)
+    assert host.look(release.name).ready
+
+
+def role() -> list[dict[str, Any]]:
+    """The rules of the Role that the guide tells people to make."""
+    blocks = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    objects = [one for block in blocks for one in yaml.safe_load_all(block)]
+    return next(one["rules"] for one in objects if one["kind"] == "Role")
+
+
+# Rolling out.
+
+
+def test_a_release_is_not_ready_until_its_pod_is(host: KubernetesHost, api: KubernetesApi) -> None:
+    api.scripts[FIRST.image] = Script(ready_after=2)
+    assert host.problem() == ""
+    host.start(FIRST)
+    states = [(seen.state, seen.ready) for seen in (host.look(FIRST.name) for _ in range(3))]
+    assert states == [("running", False), ("running", False), ("running", True)]
+    assert host.names() == [FIRST.name]
+
+
+def test_what_is_asked_for_is_restricted_limited_and_probed(host: KubernetesHost, api: KubernetesApi) -> None:
+    host.start(replace(FIRST, command=("serve", "$HOME $(X)"), limits=SandboxLimits(cpus=0.5, memory_mb=256)))
+    pod = api.objects["deployments", FIRST.name]["spec"]["template"]["spec"]
+    box = pod["containers"][0]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert box["securityContext"]["readOnlyRootFilesystem"] is True
+    assert box["resources"]["limits"] == {"cpu": "500m", "memory": "256Mi", "ephemeral-storage": "512Mi"}
+    assert box["readinessProbe"]["httpGet"]["path"] == box["livenessProbe"]["httpGet"]["path"] == "/up"
+    assert box["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
+    assert box["command"] == ["serve", "$$HOME $$(X)"], "Kubernetes turns $$ into $, and would replace $(X)"
+    assert {"name": "MODE", "value": "costs $$(PORT) $$5"} in box["env"]
+    assert {"name": "PORT", "value": "8000"} in box["env"]
+
+
+def test_no_release_runs_before_its_connections_are_cut_off(host: KubernetesHost, api: KubernetesApi) -> None:
+    host.start(FIRST)
+    made = [path.rpartition("/")[2] for method, path in api.seen if method == "POST"]
+    assert made == ["networkpolicies", "deployments", "services"]
+    policy = api.objects["networkpolicies", "aiswe-ours"]["spec"]
+    labels = api.objects["deployments", FIRST.name]["spec"]["template"]["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+    assert (policy["policyTypes"], policy["egress"]) == (["Egress"], [])
+    host.stop(FIRST.name)
+    assert ("networkpolicies", "aiswe-ours") in api.objects, "its Pod may take a while to end"
+
+
+def test_starting_what_is_there_changes_it_to_what_is_asked_for(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    api.objects["networkpolicies", "aiswe-ours"]["spec"]["egress"] = [{}]  # somebody opened it
+    host.start(FIRST)
+    assert host.look(FIRST.name).ready, "nothing differs, so its Pod goes on"
+    assert api.objects["networkpolicies", "aiswe-ours"]["spec"]["egress"] == []
+    host.start(replace(FIRST, port=9000, environment={}))
+    deployment = api.objects["deployments", FIRST.name]
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "PORT", "value": "9000"}]
+    assert deployment["metadata"]["generation"] == 2
+    assert api.objects["services", FIRST.name]["spec"]["ports"][0]["port"] == 9000
+
+
+def test_a_second_release_stands_beside_the_first_and_a_rollback_starts_the_first_again(
+    host: KubernetesHost, api: KubernetesApi
+) -> None:
+    up(host, FIRST)
+    api.scripts[SECOND.image] = Script(never_ready=True)
+    host.start(SECOND)
+    host.look(SECOND.name)
+    assert host.names() == [FIRST.name, SECOND.name]
+    assert host.look(FIRST.name).ready
+    assert not host.look(SECOND.name).ready
+    host.stop(SECOND.name)
+    assert host.names() == [FIRST.name]
+    api.scripts[SECOND.image] = Script()
+    up(host, SECOND)
+    host.stop(FIRST.name)
+    up(host, FIRST)
+    host.stop(SECOND.name)
+    assert host.names() == [FIRST.name]
+    assert (host.look(FIRST.name).ready, host.look(SECOND.name).state) == (True, "gone")
+
+
+def test_requests_go_through_the_api_server_to_the_release_that_is_ready(
+    host: KubernetesHost, api: KubernetesApi
+) -> None:
+    host.start(FIRST)
+    address = host.address(FIRST.name)
+    assert TOKEN not in repr(address), "an address may be printed"
+    with httpx.Client(verify=address.tls(), headers=dict(address.headers), trust_env=False) as client:
+        assert client.get(address.url + "/items").status_code == 503
+        up(host, FIRST)
+        assert client.get(address.url + "/items?page=2").text == "hello from app-1-1"
+    assert api.proxied[-1][0] == "/items?page=2"
+    with pytest.raises(HostingError, match="app-1-2 is not in namespace staging"):
+        host.address(SECOND.name)
+
+
+# What does not come up.
+
+
+def test_a_release_whose_health_check_fails_runs_and_is_not_ready(host: KubernetesHost, api: KubernetesApi) -> None:
+    api.scripts[FIRST.image] = Script(never_ready=True, late=True)
+    host.start(FIRST)
+    for _ in range(5):
+        seen = host.look(FIRST.name)
+    assert (seen.state, seen.ready, seen.stuck) == ("running", False, True)
+    assert "health check does not succeed" in seen.detail
+
+
+def test_a_crash_loop_tells_exit_code_restarts_and_output(host: KubernetesHost, api: KubernetesApi) -> None:
+    api.scripts[FIRST.image] = Script(exit_code=3)
+    host.start(FIRST)
+    host.look(FIRST.name)
+    api.pods_of(FIRST.name)[0].containers[-1].log = [(10**18, b"no database\n"), (10**18 + 5, b"dying, no newline")]
+    seen = host.look(FIRST.name)
+    assert (seen.state, seen.ready, seen.restarts, seen.exit_code) == ("exited", False, 0, 3)
+    assert seen.detail == "it ended with exit code 3; the cluster starts it again after a pause"
+    assert host.logs(FIRST.name).text == "no database\ndying, no newline\n"
+    for _ in range(2):
+        seen = host.look(FIRST.name)
+    assert (seen.state, seen.ready, seen.exit_code) == ("running", False, 3)
+    assert seen.detail.endswith("before, it ended with exit code 3")
+    assert seen.restarts == 2
+
+
+def test_one_that_uses_too_much_memory_is_said_to(host: KubernetesHost, api: KubernetesApi) -> None:
+    api.scripts[FIRST.image] = Script(exit_code=137, reason="OOMKilled")
+    host.start(FIRST)
+    host.look(FIRST.name)
+    seen = host.look(FIRST.name)
+    assert seen.detail.startswith("it was killed because it used more memory than its limit")
+    assert seen.exit_code == 137
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "stuck"),
+    [
+        (
+            Script(waiting="ImagePullBackOff", message="manifest unknown"),
+            "the image registry.example/shop:1 cannot be pulled: manifest unknown",
+            True,
+        ),
+        (
+            Script(
+                waiting="CreateContainerConfigError", message="container has runAsNonRoot, image has non-numeric user"
+            ),
+            "numeric USER",
+            True,
+        ),
+        (Script(waiting="InvalidImageName", message="invalid reference"), "is not the name of an image", True),
+        (Script(waiting="ContainerCreating"), "not up yet (ContainerCreating)", False),
+        (Script(waiting="ErrImagePull", message="timeout"), "ErrImagePull) timeout", False),
+        (Script(no_pod="exceeded quota: pods"), "no Pod can be made: exceeded quota", False),
+        (Script(no_pod="exceeded quota: pods", late=True), "no Pod can be made: exceeded quota", True),
+        (Script(unschedulable="0/1 nodes: Insufficient memory"), "no node of the cluster takes it: 0/1", False),
+    ],
+)
+def test_a_release_that_does_not_start_says_why(
+    host: KubernetesHost, api: KubernetesApi, script: Script, words: str, stuck: bool
+) -> None:
+    api.scripts[FIRST.image] = script
+    host.start(FIRST)
+    seen = host.look(FIRST.name)
+    assert (seen.state, seen.ready, seen.stuck) == ("starting", False, stuck)
+    assert words in seen.detail
+    assert host.logs(FIRST.name).text == ""
+
+
+# Restarts and output.
+
+
+def test_after_a_restart_the_pod_of_before_does_not_count(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    host.restart(FIRST.name)
+    seen = host.look(FIRST.name)
+    assert (seen.state, seen.ready) == ("running", False)
+    up(host, FIRST)
+    assert api.objects["deployments", FIRST.name]["metadata"]["generation"] == 2
+    host.restart(FIRST.name)
+    api.objects["deployments", FIRST.name]["status"]["observedGeneration"] = 2  # the controller has not seen it yet
+    assert host.look(FIRST.name).state == "starting"
+
+
+def log_of(api: KubernetesApi, name: str = FIRST.name) -> list[tuple[int, bytes]]:
+    return api.pods_of(name)[-1].containers[-1].log
+
+
+SECOND_0 = 1_750_000_000 * 10**9
+
+
+def test_output_is_neither_repeated_nor_lost(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    log = log_of(api)
+    log += [(SECOND_0 + 5, b"one\n"), (SECOND_0 + 7, b"two\n"), (SECOND_0 + 7, b"of the same moment\n")]
+    first = host.logs(FIRST.name)
+    assert (first.text, first.lost) == ("one\ntwo\nof the same moment\n", False)
+    assert host.logs(FIRST.name, first.position) == replace(first, text="")
+    # Standard error got there later with an earlier time; then a line that is still being written.
+    log += [(SECOND_0 + 6, b"late\n"), (SECOND_0 + 2 * 10**9, "ünd\0\n".encode()), (SECOND_0 + 3 * 10**9, b"half")]
+    second = host.logs(FIRST.name, first.position)
+    assert (second.text, second.lost) == ("late\nünd\u2400\n", False)
+    log[-1] = (log[-1][0], b"half a line\n")
+    assert host.logs(FIRST.name, second.position).text == "half a line\n"
+
+
+def test_much_output_comes_in_pages(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    # A runtime may give all lines of one buffer the same time.
+    lines = [b"%05d %s\n" % (n, b"x" * 90) for n in range(3000)]
+    log_of(api).extend((SECOND_0 + n // 7, line) for n, line in enumerate(lines))
+    position, text, pages = 0, "", 0
+    while page := host.logs(FIRST.name, position):
+        assert len(page.text.encode()) <= 64 * 1024
+        assert not page.lost
+        if not page.text:
+            break
+        position, text, pages = page.position, text + page.text, pages + 1
+    assert text.encode() == b"".join(lines)
+    assert pages == 5
+
+
+def test_a_line_that_is_too_long_is_cut_and_said_to_be(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    log_of(api).extend([(SECOND_0, b"y" * 300_000 + b"\n"), (SECOND_0 + 1, b"next\n")])
+    page = host.logs(FIRST.name)
+    assert page.text == "y" * 16_000 + "\nnext\n"
+    assert page.lost
+
+
+def test_output_of_the_container_before_is_read_to_its_end(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    log_of(api).append((SECOND_0, b"first\n"))
+    page = host.logs(FIRST.name)
+    log_of(api).append((SECOND_0 + 1, b"last words"))
+    api.start_again(api.pods_of(FIRST.name)[0])
+    log_of(api).append((SECOND_0 + 2, b"again\n"))
+    page = host.logs(FIRST.name, page.position)
+    assert (page.text, page.lost) == ("last words\nagain\n", False)
+    for n in (3, 4):  # the container in between is forgotten with what it printed
+        api.start_again(api.pods_of(FIRST.name)[0])
+        log_of(api).append((SECOND_0 + n, b"%d\n" % n))
+    page = host.logs(FIRST.name, page.position)
+    assert (page.text, page.lost) == ("3\n4\n", True)
+    assert host.logs(FIRST.name, page.position).lost is False
+    assert host.logs(FIRST.name).lost is True
+
+
+def test_output_that_was_rotated_away_is_said_to_be_lost(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    log = log_of(api)
+    log.append((SECOND_0, b"one\n"))
+    page = host.logs(FIRST.name)
+    log[:] = [(SECOND_0 + 9 * 10**9, b"nine\n")]
+    assert host.logs(FIRST.name, page.position) == replace(
+        page, text="nine\n", position=SECOND_0 + 9 * 10**9, lost=True
+    )
+
+
+def test_the_end_of_a_pod_that_was_replaced_is_read_while_it_is_there(host: KubernetesHost, api: KubernetesApi) -> None:
+    up(host, FIRST)
+    log_of(api).append((SECOND_0, b"one\n"))
+    page = host.logs(FIRST.name)
+    log_of(api).append((SECOND_0 + 1, b"bye\n"))
+    host.restart(FIRST.name)
+    page = host.logs(FIRST.name, page.position)
+    assert (page.text, page.lost) == ("bye\n", False)
+    host.look(FIRST.name)
+    log_of(api).append((SECOND_0 + 2, b"anew\n"))
+    page = host.logs(FIRST.name, page.position)
+    assert (page.text, page.lost) == ("anew\n", True), "the Pod of before is gone, perhaps with more"
+
+
+# Whose things these are.
+
+
+@pytest.mark.parametrize("labels", [{}, {"app.kubernetes.io/managed-by": "aiswe", "aiswe/installation": "theirs"}])
+def test_what_others_made_is_left_alone(
+    host: KubernetesHost, api: KubernetesApi, config: Path, tmp_path: Path, labels: dict[str, str]
+) -> None:
+    made(config, tmp_path, installation="theirs").start(FIRST)
+    theirs = api.objects["deployments", FIRST.name]
+    theirs["metadata"]["labels"] = labels
+    api.objects["services", FIRST.name]["metadata"]["labels"] = labels
+    before = json.dumps(theirs)
+    calls = (host.look, host.logs, host.restart, host.stop, host.address)
+    for call in calls:
+        with pytest.raises(HostingError, match="was not made by this installation"):
+            call(FIRST.name)
+    with pytest.raises(HostingError, match="was not made by this installation"):
+        host.start(FIRST)
+    assert json.dumps(api.objects["deployments", FIRST.name]) == before
+    assert ("services", FIRST.name) in api.objects
+    assert host.names() == []
+
+
+def test_a_deletion_is_bound_to_the_object_that_was_looked_at(
+    host: KubernetesHost, api: KubernetesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.start(FIRST)
+    ours = host._ours
+
+    def then_somebody_replaces_it(*asked: Any) -> Any:
+        found = json.loads(json.dumps(ours(*asked)))
+        api.objects["services", FIRST.name]["metadata"]["uid"] = "another"
+        return found
+
+    monkeypatch.setattr(host, "_ours", then_somebody_replaces_it)
+    with pytest.raises(HostingError, match="changed it at the same time; try again"):
+        host.stop(FIRST.name)
+    assert ("services", FIRST.name) in api.objects
+
+
+def test_stopping_twice_is_fine_and_names_come_from_all_pages(host: KubernetesHost, api: KubernetesApi) -> None:
+    for n in range(103):
+        api.objects["deployments", f"app-{n:03}"] = {
+            "metadata": {
+                "name": f"app-{n:03}",
+                "labels": {"app.kubernetes.io/managed-by": "aiswe", "aiswe/installation": "ours"},
+            }
+        }
+    assert len(host.names()) == 103
+    host.start(FIRST)
+    host.stop(FIRST.name)
+    host.stop(FIRST.name)
+    assert len(host.names()) == 103
+
+
+# Rights, and a cluster that is not as it should be.
+
+
+def test_the_role_of_the_guide_is_enough_and_each_of_its_rights_is_needed(
+    host: KubernetesHost, api: KubernetesApi
+) -> None:
+    api.rules = role()
+    assert host.problem() == ""
+    up(host, FIRST)
+    host.start(FIRST)
+    host.restart(FIRST.name)
+    host.logs(FIRST.name)
+    host.stop(FIRST.name)
+    assert host.names() == []
+    needed = {(group, kind): set[str]() for group, kind, _ in NEEDED}
+    for group, kind, verb in NEEDED:
+        needed[group, kind].add(verb)
+    told = {
+        (group, kind): set(rule["verbs"])
+        for rule in role()
+        for group in rule["apiGroups"]
+        for kind in rule["resources"]
+    }
+    assert {pair: verbs for pair, verbs in told.items() if pair != ("", "namespaces")} == needed
+
+
+def test_rights_that_are_missing_are_named(host: KubernetesHost, api: KubernetesApi) -> None:
+    api.rules = [rule for rule in role() if "services/proxy" not in rule["resources"]]
+    assert "get services/proxy, create services/proxy" in host.problem()
+    assert "deploy-kubernetes.md" in host.problem()
+    api.rules = [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]}]
+    with pytest.raises(HostingError, match=r"may not do this; give it the Role of .* cannot create"):
+        host.start(FIRST)
+
+
+def test_a_namespace_that_is_not_there_is_named(config: Path, tmp_path: Path, api: KubernetesApi) -> None:
+    other = made(config, tmp_path, namespace="elsewhere")
+    assert "elsewhere" in other.problem()
+    with pytest.raises(HostingError, match="elsewhere"):
+        other.start(FIRST)
+    for name in ("kube-system", "Staging", "a/b", "../x", ""):
+        with pytest.raises(HostingError, match="name"):
+            made(config, tmp_path, namespace=name)
+
+
+def test_a_token_that_expired_is_named_and_a_new_one_counts_at_once(
+    host: KubernetesHost, api: KubernetesApi, config: Path, authority: Authority
+) -> None:
+    api.token = "ey.renewed"
+    with pytest.raises(HostingError, match="does not accept the token"):
+        host.start(FIRST)
+    assert "expired" in host.problem()
+    write_config(config, api.url, authority.ca, token="ey.renewed")
+    assert host.problem() == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("page", "not a Kubernetes API"),
+        ("shape", "not a Kubernetes API"),
+        ("deep", "not a Kubernetes API"),
+        ("redirect", "not a Kubernetes API"),
+        ("endless", "too large or too slow"),
+        ("502", "HTTP 502; try again later"),
+        ("slow", "does not answer in time"),
+    ],
+)
+def test_a_server_that_answers_nonsense_or_nothing_gives_one_sentence(
+    host: KubernetesHost, api: KubernetesApi, fault: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up(host, FIRST)
+    monkeypatch.setattr(product_api, "PATIENCE", httpx.Timeout(0.5 if fault == "slow" else 10))
+    api.fault = fault
+    assert words in host.problem()
+    for call in (host.look, host.logs, host.stop):
+        with pytest.raises(HostingError, match=words) as raised:
+            call(FIRST.name)
+        assert TOKEN not in str(raised.value)
+
+
+def test_a_cluster_that_is_away_or_another_is_told(
+    host: KubernetesHost, api: KubernetesApi, config: Path, tmp_path: Path
+) -> None:
+    stranger = Authority(tmp_path / "stranger")
+    write_config(config, api.url, stranger.ca)
+    assert "not of the certificate-authority that the kubeconfig names" in host.problem()
+    write_config(config, "https://127.0.0.1:1", stranger.ca)
+    assert "127.0.0.1:1 does not answer" in host.problem()
+    assert api.seen == [], "nobody gets the token before it has proven who it is"
+
+
+def test_what_the_cluster_finds_wrong_is_told(host: KubernetesHost) -> None:
+    with pytest.raises(HostingError, match=r"does not accept it; .*env\[0\].name: Invalid value: 'A=B'"):
+        host.start(replace(FIRST, environment={"A=B": "x"}))
+    with pytest.raises(HostingError, match="build and push one"):
+        host.start(replace(FIRST, image=""))
+    with pytest.raises(HostingError, match="cannot be the name of a Service"):
+        host.start(replace(FIRST, name="1-shop"))
+
+
+def test_certificates_of_the_kubeconfig_are_kept_for_our_eyes_only(
+    tmp_path: Path, config: Path, authority: Authority, host: KubernetesHost
+) -> None:
+    host.start(FIRST)
+    kept = list((tmp_path / "kept").iterdir())
+    assert [stat.S_IMODE(file.stat().st_mode) for file in kept] == [0o600]
+    assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o700
