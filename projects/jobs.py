@@ -389,10 +389,11 @@ def note_heads() -> None:
 def tidy_sandboxes() -> None:
     """Remove sandboxes that dead workers left behind, and see that there is an image to make new ones of."""
     sandboxes.tidy()
-    sandboxes.tend_image()
+    for row in [] if sandboxes.tend_image() else baseline.waiting_for_image():
+        enqueue("projects.jobs.measure_baseline", row)
 
 
 @shared_task(name="projects.jobs.build_sandbox_image")
 def build_sandbox_image(stop: bool = False) -> None:
     """Make the sandbox image again, or stop making it: a person asked."""
-    _ = stop_build() if stop else sandboxes.tend_image(again=True)
+    stop_build() if stop else sandboxes.tend_image(again=True)

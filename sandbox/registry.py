@@ -54,7 +54,7 @@ def open_backend(name: str = "auto", *, checked: bool = True) -> Backend:
             continue
         return backend
     if preparing:
-        raise SandboxPreparing(preparing)
+        raise SandboxPreparing(f"the sandbox image is being made: {preparing}")
     kind = SandboxUnsafe if unsafe else SandboxUnavailable
     raise kind("no sandbox works here. " + " | ".join(problems))
 

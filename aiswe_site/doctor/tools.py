@@ -61,7 +61,7 @@ def sandbox() -> CheckVerdict:
         backend = open_backend(settings.SANDBOX_BACKEND)
         found = backend.availability()
     except SandboxPreparing as soon:
-        return CheckVerdict(None, f"Tasks wait for the sandbox image, {soon}", "Nothing: they go on when it is ready.")
+        return CheckVerdict(None, f"Tasks wait: {soon}", "Nothing: they go on when it is ready.")
     except SandboxUnsafe as error:
         return CheckVerdict(
             False, str(error), "aiswe sandbox selftest  shows each check; see docs/explanation/sandbox.md"

@@ -27,12 +27,13 @@ from projects.services.audit.sitelog import note
 from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
-from sandbox.base import PackageRefused, PackageSet, SandboxError
+from sandbox.base import PackageRefused, PackageSet, SandboxError, SandboxPreparing
 from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
 from sandbox.package_index.names import Judgement, plain_name
 from sandbox.registry import open_backend
 from sandbox.test_setup import TestSetup
 
+WAITS_FOR_IMAGE = "It waits for a sandbox"
 _SETUP = TypeAdapter(TestSetup)
 _KEPT_APART = {"known_failures", "known_messages", "flickering", "passing", "configuration_text", "measured_seconds"}
 
@@ -97,6 +98,9 @@ def request_measure(project: Project, *, by: User, edits: Mapping[str, Any] | No
 
 def measure_row(found: Baseline) -> Baseline:
     """Do what was asked for by a row that is MEASURING; see measure()."""
+    if found.problem:  # of its last try; nobody else takes it up meanwhile
+        found.problem = ""
+        found.save(update_fields=["problem"])
     try:
         _measure(found, repository_of(found.project), found.setup.get("edited", {}))
     except AnswerWanted as asked:
@@ -105,12 +109,20 @@ def measure_row(found: Baseline) -> Baseline:
         _unusable(found, f"{SETTINGS_FILE} cannot be used: {wrong}")
     except (PackageRefused, IndexUnavailable) as refused:
         _unusable(found, f"A package that its tests need cannot be had: {refused}.")
+    except SandboxPreparing as soon:
+        found.problem = f"{WAITS_FOR_IMAGE}: {soon}."
     except SandboxError as broken:
         _unusable(found, f"The sandbox cannot run them: {broken}.")
     found.save()
     if found.status == Baseline.Status.READY:
         close_questions("measured without an answer", project=found.project, kind=Approval.Kind.PACKAGE, run=None)
     return found
+
+
+def waiting_for_image() -> list[int]:
+    """The rows that could not be measured before there was a sandbox image."""
+    waiting = Baseline.objects.filter(status=Baseline.Status.MEASURING, problem__startswith=WAITS_FOR_IMAGE)
+    return list(waiting.values_list("pk", flat=True))
 
 
 def edits_of(project: Project) -> dict[str, Any]:

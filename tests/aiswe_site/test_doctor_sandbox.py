@@ -61,12 +61,12 @@ def test_with_docker_the_images_of_the_engine_are_listed(monkeypatch: pytest.Mon
 
 def test_a_sandbox_that_waits_for_its_image_is_neither_red_nor_green(monkeypatch: pytest.MonkeyPatch) -> None:
     def soon(name: str) -> FakeBackend:
-        raise SandboxPreparing("40 % (packing)")
+        raise SandboxPreparing("the sandbox image is being made: 40 % (packing)")
 
     monkeypatch.setattr(registry, "open_backend", soon)
     verdict = tools.sandbox()
     assert verdict.ok is None
-    assert verdict.detail == "Tasks wait for the sandbox image, 40 % (packing)"
+    assert verdict.detail == "Tasks wait: the sandbox image is being made: 40 % (packing)"
 
 
 def test_an_engine_that_runs_no_container_is_red_whatever_it_answers(

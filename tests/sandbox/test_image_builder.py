@@ -154,7 +154,7 @@ def test_with_bubblewrap_nobody_waits_for_the_image_and_without_it_the_wait_is_n
             return Availability(False, problem="bwrap was not found", hint="install it")
 
     other = Missing()
-    with pytest.raises(SandboxPreparing, match=r"^40 % \(packing\)$"):
+    with pytest.raises(SandboxPreparing, match=r"the sandbox image is being made: 40 % \(packing\)$"):
         registry.open_backend(checked=False)
     write_build(replace(building(), state="failed", problem="the disk is full"))
     with pytest.raises(SandboxUnavailable, match=r"the disk is full.*bwrap was not found; install it") as refusal:

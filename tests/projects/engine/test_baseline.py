@@ -18,7 +18,7 @@ from projects.models import Approval, Baseline, Project
 from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.approval_requests import ask
 from projects.services.work.approvals import decide
-from sandbox.base import PackageSet
+from sandbox.base import Backend, PackageSet, SandboxPreparing
 from sandbox.inside.services import program
 from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.test_report import Failure, TestReport
@@ -95,6 +95,39 @@ def test_a_test_that_fails_before_it_begins_is_listed_with_its_reason(
     monkeypatch.setattr(Python, "run_tests", lambda *_, measured: report)
     found = measure(imported(tmp_path, {"test_a.py": ""}, anna))
     assert found.tests["failing"] == {"test_a.py::test_a": "unsupported locale"}
+
+
+def test_without_a_sandbox_image_it_waits_and_is_measured_when_there_is_one(
+    tmp_path: Path,
+    anna: User,
+    monkeypatch: pytest.MonkeyPatch,
+    enqueued: list[Any],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    from projects import jobs
+
+    def soon(name: str) -> Backend:
+        raise SandboxPreparing("the sandbox image is being made: 40 % (packing)")
+
+    def tidy(progress: str) -> list[Any]:
+        monkeypatch.setattr(jobs.sandboxes, "tend_image", lambda: progress)
+        monkeypatch.setattr(jobs.sandboxes, "tidy", dict)
+        enqueued.clear()
+        with django_capture_on_commit_callbacks(execute=True):
+            jobs.tidy_sandboxes()
+        return list(enqueued)
+
+    with monkeypatch.context() as then:
+        then.setattr(baseline, "open_backend", soon)
+        found = measure(imported(tmp_path, {"test_a.py": ""}, anna))
+    assert found.status == Baseline.Status.MEASURING
+    assert found.problem == "It waits for a sandbox: the sandbox image is being made: 40 % (packing)."
+    assert tidy("41 %") == []
+    assert tidy("") == [("projects.jobs.measure_baseline", (found.pk,))]
+    monkeypatch.setattr(Python, "run_tests", lambda *_, measured: TestReport(passed=1))
+    found = baseline.measure_row(Baseline.objects.get(pk=found.pk))
+    assert (found.status, found.problem) == (Baseline.Status.READY, "")
+    assert tidy("") == []
 
 
 def test_too_many_failures_are_said_with_the_first(tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
