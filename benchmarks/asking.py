@@ -13,7 +13,8 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,14 +25,17 @@ from rich.table import Table
 
 from agents.context.index import Indexer
 from agents.context.meaning import meaning_of
+from agents.context.ordering import CANDIDATES, in_order, order_turn, read_order
 from agents.context.questions import PLACES, FoundPlace, chunks_of, find_places, places_of, texts_of
 from agents.context.retrieval import Chunk
 from agents.context.vectors import VectorStore
 from agents.llm.base import LLMError
+from agents.llm.tokens import count_tokens
 from agents.memory.embedders import MINILM, Embedder, embedder_of, hashing
 from agents.memory.folder import ChromaFolder
 from agents.workspace.repository import GitBlob
 
+DEEPEST = (5, 10, 20, 30, 40, 60)
 LONG = 7_200.0  # seconds for the vectors of a package
 SHIPPED = Path(__file__).parent / "questions"
 
@@ -102,9 +106,17 @@ def _question(row: Mapping[str, Any]) -> AskedQuestion:
     return AskedQuestion(str(row["package"]), str(row["question"]), str(row["path"]), (lines[0], lines[-1]))
 
 
-def measure(questions: Sequence[AskedQuestion], repositories: Path) -> dict[str, list[bool]]:
-    """Which questions each way to search answers, in their order. Raises BadQuestions."""
-    results: dict[str, list[bool]] = {}
+Way = Callable[..., tuple[list[FoundPlace], str]]  # a question, limit=… to its finds
+
+
+@contextmanager
+def ways_to_search(
+    questions: Sequence[AskedQuestion], repositories: Path, vectors: Path | None = None, *, only_default: bool = False
+) -> Iterator[dict[str, Callable[[str], Way]]]:
+    """Each way to search, by name, for each package; the last is the default of an installation with MiniLM.
+
+    `vectors` is kept for the next time. Raises BadQuestions.
+    """
     with tempfile.TemporaryDirectory() as place:
         chunks = dict[str, list[Chunk]]()
         for package in dict.fromkeys(one.package for one in questions):
@@ -112,22 +124,87 @@ def measure(questions: Sequence[AskedQuestion], repositories: Path) -> dict[str,
             if not root.is_dir():
                 raise BadQuestions(f"{root} is not a folder with the sources of {package}.")
             chunks[package] = chunks_of(SourceFolder(root), "", Path(place) / "docs", package, Indexer())
-        ways: dict[str, Any] = {"words (BM25)": lambda package: find_places}
-        for title, embedder in (("hashing", hashing), ("MiniLM", embedder_of(MINILM, ""))):
-            folder = ChromaFolder(Path(place) / embedder.label)
+        ways: dict[str, Callable[[str], Way]] = {
+            "words (BM25)": lambda package: partial(find_places, chunks=chunks[package])
+        }
+        embedders = (("hashing", hashing), ("MiniLM", embedder_of(MINILM, "")))
+        for title, embedder in embedders[only_default:]:
+            folder = ChromaFolder((vectors or Path(place)) / embedder.label)
             stores = {package: VectorStore(folder, package, embedder.label) for package in chunks}
             if problem := _index(stores, chunks, embedder):
                 print(f"{title}: {problem}", file=sys.stderr)  # noqa: T201
                 continue
             for words, name in ((False, title), (True, f"words and {title}")):
-                ways[name] = partial(_way, stores, embedder, words)
-        for name, way in ways.items():
-            results[name] = [one.answered(way(one.package)(one.question, chunks[one.package])[0]) for one in questions]
+                ways[name] = partial(_way, stores, chunks, embedder, words)
+        yield ways
+
+
+def measure(
+    questions: Sequence[AskedQuestion], repositories: Path, vectors: Path | None = None
+) -> dict[str, list[bool]]:
+    """Which questions each way to search answers, in their order. Raises BadQuestions."""
+    with ways_to_search(questions, repositories, vectors) as ways:
+        return {
+            name: [one.answered(way(one.package)(one.question)[0]) for one in questions] for name, way in ways.items()
+        }
+
+
+@contextmanager
+def _numbered(
+    questions: Sequence[AskedQuestion], repositories: Path, vectors: Path | None
+) -> Iterator[list[tuple[str, AskedQuestion, list[FoundPlace]]]]:
+    """Each question with the name of its file and what the default search finds."""
+    with ways_to_search(questions, repositories, vectors, only_default=True) as ways:
+        way, count, rows = list(ways.values())[-1], Counter[str](), []
+        for one in questions:
+            count[one.package] += 1
+            name = f"{one.package}/{count[one.package]:02}.txt"
+            rows.append((name, one, way(one.package)(one.question, limit=DEEPEST[-1])[0]))
+        yield rows
+
+
+def write_prompts(questions: Sequence[AskedQuestion], repositories: Path, vectors: Path | None, folder: Path) -> int:
+    """Write what the product asks a model to order, and print the tokens. Raises BadQuestions."""
+    tokens = []
+    with _numbered(questions, repositories, vectors) as rows:
+        for name, one, found in rows:
+            prompt = order_turn(one.question, found[:CANDIDATES])["content"]
+            tokens.append(count_tokens(prompt))
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(prompt, encoding="utf-8")
+    print(f"{len(tokens)} prompts, {sum(tokens) // len(tokens)} tokens on average, {max(tokens)} at most")  # noqa: T201
+    return 0
+
+
+def measure_order(
+    questions: Sequence[AskedQuestion], repositories: Path, vectors: Path | None, replies: Path | None
+) -> dict[str, list[bool]]:
+    """How deep the default search has the answers, and which are first in the order of a model's replies.
+
+    A reply that is missing leaves the search's order. Raises BadQuestions.
+    """
+    results = dict[str, list[bool]]()
+    with _numbered(questions, repositories, vectors) as rows:
+        for deep in DEEPEST:
+            results[f"among the first {deep}"] = [one.answered(found[:deep]) for _, one, found in rows]
+        if replies is not None:
+            ordered = []
+            for name, one, found in rows:
+                reply = (replies / name).read_text(encoding="utf-8") if (replies / name).is_file() else ""
+                shown = found[:CANDIDATES]
+                ordered.append(one.answered(in_order(shown, read_order(reply, len(shown)))[:PLACES]))
+            results["ordered by the replies"] = ordered
     return results
 
 
-def _way(stores: Mapping[str, VectorStore], embedder: Embedder, words: bool, package: str) -> Any:
-    return partial(find_places, store=stores[package], embedder=embedder, words=words)
+def _way(
+    stores: Mapping[str, VectorStore],
+    chunks: Mapping[str, Sequence[Chunk]],
+    embedder: Embedder,
+    words: bool,
+    package: str,
+) -> Way:
+    return partial(find_places, chunks=chunks[package], store=stores[package], embedder=embedder, words=words)
 
 
 def _index(stores: Mapping[str, VectorStore], chunks: Mapping[str, Sequence[Chunk]], embedder: Embedder) -> str:
@@ -150,10 +227,19 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--questions", type=Path, nargs="+", help="TOML files; those of the benchmark by default")
     parser.add_argument("--json", action="store_true", dest="as_json")
     parser.add_argument("--missed", action="store_true", help="list the questions that no place of a way answers")
+    parser.add_argument("--vectors", type=Path, help="a folder that keeps the vectors for the next measurement")
+    parser.add_argument("--deep", action="store_true", help="count answers further down in the default search's order")
+    parser.add_argument("--prompts", type=Path, help="write what a model is asked to order into this folder, and end")
+    parser.add_argument("--replies", type=Path, help="a folder with a model's replies to these prompts: measure those")
     options = parser.parse_args(argv)
     try:
         questions = read_questions(options.questions or sorted(SHIPPED.glob("*.toml")))
-        results = measure(questions, options.repositories)
+        if options.prompts is not None:
+            return write_prompts(questions, options.repositories, options.vectors, options.prompts)
+        if options.replies is not None or options.deep:
+            results = measure_order(questions, options.repositories, options.vectors, options.replies)
+        else:
+            results = measure(questions, options.repositories, options.vectors)
     except BadQuestions as wrong:
         print(wrong, file=sys.stderr)  # noqa: T201
         return 2

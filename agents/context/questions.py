@@ -97,7 +97,9 @@ def find_places(
         of_file[chunks[number].path] += 1
         (first if of_file[chunks[number].path] <= OF_ONE_FILE else more).append(number)
     order = [*first, *more][: limit + JOINED]
-    groups = _groups(order, [found[number] >= ALIKE * found[order[0]] for number in order], chunks)
+    # Only the first may become one, so that the order of the first places is the same whatever the limit.
+    good = [at < PLACES + JOINED and found[number] >= ALIKE * found[order[0]] for at, number in enumerate(order)]
+    groups = _groups(order, good, chunks)
     return [FoundPlace(_joined(group, chunks), round(found[group[0]], 6)) for group in groups[:limit]], problem
 
 

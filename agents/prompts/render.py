@@ -20,6 +20,7 @@ INLINE: dict[str, tuple[str, ...]] = {
     "task.unreadable": ("model",),
     "plan.again": ("model",),
     "question": ("person",),
+    "question.order": ("person",),
 }
 
 

@@ -18,15 +18,30 @@ SHOWN_LINES = 12  # of a place
 
 @page("GET POST", Project)
 def ask(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
-    """The places that fit ?q=; a POST asks the project's model for an answer from them too."""
-    q = words(request.POST if request.method == "POST" else request.GET, "q")
+    """The places that fit ?q=, at once; a POST with `order` has the project's model order them, any other asks it for
+    an answer from them.
+    """
+    sent = request.POST if request.method == "POST" else request.GET
+    q = words(sent, "q")
     context = {"q": q, "verb": questions.VERB, "longest": questions.LONGEST, "embedding": lessons.embedder().name}
     if q:
         found = questions.search(project, q)
-        if request.method == "POST":
+        if request.method == "GET":
+            context["to_order"] = questions.may_order(project, found, by=request.user)
+        elif "order" in sent:
+            questions.order(project, q, found, by=request.user)
+        else:
+            commit, _, first = words(sent, "first").partition(":")
+            if commit == found.commit:
+                numbers = [int(one) for one in first.split(",")[:10] if one.isascii() and one.isdigit()]
+                questions.put_first(found, numbers, "Ordered by the model.")
             questions.answer(project, q, found, by=request.user)
-        context |= {"found": found, "places": [(one, _address(found.commit, one), _first(one)) for one in found.places]}
-    return show(request, "pages/ask.html", context)
+        context |= {
+            "found": found,
+            "first": ",".join(map(str, found.first)),
+            "places": [(one, _address(found.commit, one), _first(one)) for one in found.places],
+        }
+    return show(request, "pages/ask.html", context, part="ask_found")
 
 
 @page("POST", Project)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.memory.embedders import hashing
 from benchmarks.__main__ import main
 from benchmarks.asking import BadQuestions, measure, read_questions
 
@@ -66,3 +67,36 @@ def test_a_file_without_questions_says_what_is_wrong(tmp_path: Path, text: str) 
 def test_a_package_without_sources_is_named(sources: Path) -> None:
     with pytest.raises(BadQuestions, match="sources of shop"):
         measure(read_questions([sources / "shop.toml"]), sources / "elsewhere")
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without MiniLM the default is hashed words."""
+    monkeypatch.setattr("benchmarks.asking.embedder_of", lambda name, url: hashing)
+
+
+def run(sources: Path, *words: str) -> int:
+    questions = str(sources / "shop.toml")
+    return main(["questions", "--repositories", str(sources / "sources"), "--questions", questions, *words])
+
+
+@pytest.mark.usefixtures("alone")
+def test_prompts_are_written_without_the_answer_and_replies_to_them_are_measured(
+    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(sources, "--prompts", str(tmp_path / "prompts")) == 0
+    assert "2 prompts" in capsys.readouterr().out
+    prompt = (tmp_path / "prompts" / "shop" / "02.txt").read_text()
+    assert "Where is the weather told?" in prompt
+    numbers = [line.split("]")[0].strip("[") for line in prompt.split("\n") if "shop/weather.py:5-6" in line]
+    (tmp_path / "replies" / "shop").mkdir(parents=True)
+    (tmp_path / "replies" / "shop" / "02.txt").write_text(json.dumps({"best": [int(one) for one in numbers]}))
+    assert run(sources, "--replies", str(tmp_path / "replies"), "--json") == 0
+    hits = json.loads(capsys.readouterr().out)["hit@5"]
+    assert hits["ordered by the replies"] == hits["among the first 60"]
+
+
+@pytest.mark.usefixtures("alone")
+def test_vectors_are_kept_for_the_next_measurement(sources: Path, tmp_path: Path) -> None:
+    assert run(sources, "--deep", "--vectors", str(tmp_path / "vectors")) == 0
+    assert [one.name for one in (tmp_path / "vectors").iterdir()] == [hashing.label]

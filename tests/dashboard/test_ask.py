@@ -50,10 +50,57 @@ def test_a_models_answer_is_text_and_says_who_wrote_it(story: Story, client: Cli
     assert "Written by the model" in text
 
 
+def test_the_search_answers_at_once_and_the_models_order_follows(
+    story: Story, client: Client, monkeypatch: Any
+) -> None:
+    def order(project: Any, question: str, found: Any, *, by: Any) -> None:
+        questions.put_first(found, [1], "Ordered by <b>coder</b>.")
+
+    address, plain = reverse("project-ask", args=[story.project.pk]), questions.search(story.project, "todos")
+    monkeypatch.setattr(questions, "order", lambda *_, **__: pytest.fail("a page waited for the model"))
+    monkeypatch.setattr(questions, "may_order", lambda *_, **__: True)
+    client.force_login(story.owner)
+    text = client.get(address, {"q": "todos"}).content.decode()
+    assert "Ordered by words and vectors." in text
+    assert 'hx-trigger="load"' in text
+    monkeypatch.setattr(questions, "order", order)
+    headers = {"HX-Request": "true"}
+    part = client.post(address, {"q": "todos", "order": "1"}, headers=headers).content.decode()
+    assert "<html" not in part
+    assert "Ordered by &lt;b&gt;coder" in part
+    assert 'hx-trigger="load"' not in part
+    assert part.index(f"{plain.places[1].path}:{plain.places[1].line}<") < part.index(
+        f"{plain.places[0].path}:{plain.places[0].line}<"
+    )
+    assert f'name="first" value="{plain.commit}:1"' in part
+    assert "<html" in client.post(address, {"q": "todos", "order": "1"}).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("first", "order"),
+    [
+        ("{commit}:1,0", "Ordered by the model."),
+        ("{commit}:x,², 99", "Ordered by words and vectors."),
+        ("another:1", "Ordered by words and vectors."),
+        ("", "Ordered by words and vectors."),
+    ],
+)
+def test_an_answer_is_from_the_order_that_was_shown(
+    story: Story, client: Client, monkeypatch: Any, first: str, order: str
+) -> None:
+    monkeypatch.setattr(questions, "answer", lambda *_, **__: None)
+    commit = questions.search(story.project, "todos").commit
+    client.force_login(story.owner)
+    sent = {"q": "todos", "first": first.format(commit=commit)}
+    text = client.post(reverse("project-ask", args=[story.project.pk]), sent).content.decode()
+    assert order in text
+
+
 def test_a_viewer_is_not_offered_the_model(story: Story, client: Client) -> None:
     client.force_login(make_user("vera", role="viewer", project=story.project))
     text = client.get(reverse("project-ask", args=[story.project.pk]), {"q": "todos"}).content.decode()
     assert "disabled>Ask the model for an answer" in text
+    assert "Let the model order these" not in text
 
 
 def test_indexing_again_is_a_job_that_replaces_what_another_embedding_made(

@@ -19,14 +19,14 @@ SECONDS = 120.0  # for the vectors of a project that no server has indexed
 @click.command()
 @click.argument("project", type=django.named_project)
 @click.argument("question")
-@click.option("--no-model", is_flag=True, help="List the places only; ask no model.")
+@click.option("--no-model", is_flag=True, help="List the places in the search's own order; ask no model.")
 @django.as_option
 @output.json_option
 def command(project: Project, question: str, no_model: bool, user: str) -> int:
     """Ask where in the code, documents and library documentation of PROJECT (its short name) something is done.
 
-    The places are found by words and vectors. A model, if one answers, writes a short answer from them. Exit code 1
-    when no place fits.
+    The places are found by words and vectors. A model, if one answers, puts the best of thirty finds first and writes
+    a short answer from the five that are shown. Exit code 1 when no place fits.
     """
     from projects.errors import BadInput, NotFound
     from projects.services.insight import questions
@@ -37,11 +37,14 @@ def command(project: Project, question: str, no_model: bool, user: str) -> int:
     except (BadInput, NotFound) as refused:
         raise WrongUse(str(refused)) from None
     if not no_model:
+        questions.order(project, question, found, by=by)
         questions.answer(project, question, found, by=by)
 
     def people() -> None:
         rows = [(f"{row['path']}:{row['lines']}", row["symbol"], row["kind"]) for row in document["places"]]
         output.table(("Place", "Symbol", "Kind"), rows, nothing="No place fits the question.")
+        if found.places:
+            output.say(found.order)
         if found.answer:
             output.say(f"The model answers:\n{found.answer}")
         for words in found.notes:
@@ -62,7 +65,13 @@ def _document(found: FoundAnswer) -> dict[str, Any]:
         }
         for place in found.places
     ]
-    return {"commit": found.commit, "places": places, "answer": found.answer, "notes": found.notes}
+    return {
+        "commit": found.commit,
+        "places": places,
+        "order": found.order,
+        "answer": found.answer,
+        "notes": found.notes,
+    }
 
 
 @click.command()

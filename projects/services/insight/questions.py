@@ -1,4 +1,4 @@
-"""Questions about a project: where its code, documents or libraries answer them, and what a model says of these places.
+"""Questions about a project: where its code, documents or libraries answer them, in which order, and a model's answer.
 
 Vectors belong to the process that owns the memory; any other reads a copy of them, and makes none.
 """
@@ -6,35 +6,39 @@ Vectors belong to the process that owns the memory; any other reads a copy of th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.conf import settings
 
 from agents.context.knowledge import DOCS
 from agents.context.meaning import meaning_of
-from agents.context.questions import FoundPlace, chunks_of, find_places, places_of, texts_of
+from agents.context.ordering import CANDIDATES, SCHEMA, TOKENS, in_order, order_turn, read_order
+from agents.context.questions import PLACES, FoundPlace, chunks_of, find_places, places_of, texts_of
 from agents.context.retrieval import LIBRARY, Chunk
 from agents.context.vectors import VectorStore
 from agents.firewall.trifecta import without_secrets
-from agents.llm.base import LLMError
+from agents.llm.base import Cancelled, Completion, LLMError, Message, Provider
 from agents.llm.scripted_server.scenario import ScenarioError
 from agents.memory.folder import ChromaFolder, copied
 from agents.prompts.provenance import Source, as_turn, joined, label, render
 from agents.workspace.git import GitError
-from projects.engine.model_clients import provider_for, runner
+from projects.engine.model_clients import parallel, provider_for, runner
 from projects.engine.paths import home, repository_of
 from projects.errors import BadInput, NotFound
-from projects.models import Project
+from projects.models import Project, Run
 from projects.services.accounts import rights
 from projects.services.accounts.rights import Person
+from projects.services.audit.sitelog import note
 from projects.services.delivery.downloads import branches
 from projects.services.insight.lessons import embedder, store
 from projects.services.work.queue import enqueue
 
 LONGEST = 200  # characters of a question
 ANSWER_TOKENS, ANSWER_SECONDS = 400, 60.0
+ORDER_SECONDS = 45.0  # the search's own order is there already
 INDEX_SECONDS = 3_600.0  # of a job; what is left then is made by the next
 ASKED_SECONDS = 5.0  # for vectors that a question finds missing
 VERB = "run.start"  # asking a model costs what a run costs
@@ -60,10 +64,16 @@ class CodePlace:
 
 @dataclass
 class FoundAnswer:
-    """Places that fit a question, best first; `notes` say what made the search weaker, and why there is no answer."""
+    """Places that fit a question, best first; `notes` say what made the search weaker, and why there is no answer.
+
+    `finds` are more than the places, in the search's order; `first` are the positions of those that a model put first.
+    """
 
     commit: str
     places: Sequence[CodePlace]
+    finds: Sequence[FoundPlace] = ()
+    first: Sequence[int] = ()
+    order: str = "Ordered by words and vectors."  # who ordered the places, and why nobody better
     answer: str | None = None
     notes: list[str] = field(default_factory=list)
     to_index: bool = False  # a person has to have it indexed again
@@ -127,11 +137,12 @@ def search(project: Project, question: str, *, seconds: float = ASKED_SECONDS) -
             if left:
                 found.notes.append(f"{left} parts of the code are found by words alone: {missing}.")
                 enqueue("projects.jobs.index_project", project.pk)
-        places, problem = find_places(
-            question, chunks, store=None if why else made, embedder=None if why else embedder()
+        found.finds, problem = find_places(
+            question, chunks, store=None if why else made, embedder=None if why else embedder(), limit=CANDIDATES
         )
-        found.places = [_place(one) for one in places]
+        found.places = [_place(one) for one in found.finds[:PLACES]]
     if why or problem:
+        found.order = "Ordered by words."
         found.notes.append(f"Found by words alone: {why or problem}")
     return found
 
@@ -157,6 +168,85 @@ def _vectors(project: Project) -> Iterator[tuple[VectorStore | None, str]]:
         yield None, f"the memory of the other process cannot be read: {error}"
 
 
+def may_order(project: Project, found: FoundAnswer, *, by: Person) -> bool:
+    """Whether a model can be asked for the order of these finds; a recording has no reply to it."""
+    return len(found.finds) > 1 and not project.is_recording and rights.can(by, project, VERB)
+
+
+def order(project: Project, question: str, found: FoundAnswer, *, by: Person) -> None:
+    """Have the project's model put the best finds first; without a usable reply in time the search's order stays."""
+    if not may_order(project, found, by=by):
+        return
+    try:
+        provider = provider_for(project, "reviewer")
+        if _is_busy(provider):
+            found.order = f"The model is busy with a run. {found.order}"
+            return
+        turn, options = order_turn(question, found.finds), {"schema": SCHEMA, "max_tokens": TOKENS}
+        done = _complete(provider, turn, options, ORDER_SECONDS, record=("question.ordered", project, by))
+    except (LLMError, ScenarioError) as trouble:
+        found.order = f"The model did not respond ({_why(trouble, ORDER_SECONDS)}). {found.order}"
+        return
+    if first := read_order(done.text, len(found.finds)):
+        put_first(found, first, f"Ordered by {done.usage.model}.")
+    else:
+        found.order = f"The model's reply names no place. {found.order}"
+
+
+def put_first(found: FoundAnswer, first: Sequence[int], order: str) -> None:
+    """Show the finds at these positions before the others; positions that do not exist change nothing."""
+    found.first = [at for at in dict.fromkeys(first) if 0 <= at < len(found.finds)][:PLACES]
+    if found.first:
+        found.places = [_place(one) for one in in_order(found.finds, found.first)[:PLACES]]
+        found.order = order
+
+
+def _is_busy(provider: Provider) -> bool:
+    """Whether runs keep the server busy: a question would hold them up, and cost them the server's cache."""
+    working = 0
+    for run in Run.objects.filter(status=Run.Status.RUNNING, wait_reason="").select_related("project"):
+        try:
+            working += provider_for(run.project).server == provider.server
+        except (LLMError, ScenarioError):
+            continue  # it asks no server
+    return working >= parallel(provider.server)
+
+
+def _complete(
+    provider: Provider,
+    turn: Message,
+    options: Mapping[str, Any],
+    seconds: float,
+    *,
+    record: tuple[str, Project, Person],
+) -> Completion:
+    """One call, with its tokens in the site's trail because it belongs to no run. Raises LLMError."""
+    start, (action, project, by) = time.monotonic(), record
+    done = runner().complete(
+        provider,
+        without_secrets([turn]),
+        temperature=0.0,
+        cancelled=lambda: time.monotonic() > start + seconds,
+        **options,
+    )
+    note(
+        by,
+        action,
+        project.slug,
+        {
+            "model": done.usage.model,
+            "prompt_tokens": done.usage.prompt_tokens,
+            "completion_tokens": done.usage.completion_tokens,
+            "ms": round(1000 * (time.monotonic() - start)),
+        },
+    )
+    return done
+
+
+def _why(trouble: Exception, seconds: float) -> str:
+    return f"no reply within {seconds:.0f} s" if isinstance(trouble, Cancelled) else str(trouble).rstrip(".")
+
+
 def answer(project: Project, question: str, found: FoundAnswer, *, by: Person) -> None:
     """Ask the project's model for an answer from these places; without one `notes` say why."""
     if not rights.can(by, project, VERB):
@@ -175,17 +265,11 @@ def answer(project: Project, question: str, found: FoundAnswer, *, by: Person) -
         for number, one in enumerate(found.places, 1)
     ]
     turn = as_turn("user", render("question", question=" ".join(question.split()), places=joined(blocks)))
-    end = time.monotonic() + ANSWER_SECONDS
     try:
-        done = runner().complete(
-            provider_for(project, "reviewer"),
-            without_secrets([turn]),
-            temperature=0.0,
-            max_tokens=ANSWER_TOKENS,
-            cancelled=lambda: time.monotonic() > end,
-        )
-    except (LLMError, ScenarioError) as trouble_with_model:
-        found.notes.append(f"No model answered: {trouble_with_model}")
+        provider, options = provider_for(project, "reviewer"), {"max_tokens": ANSWER_TOKENS}
+        done = _complete(provider, turn, options, ANSWER_SECONDS, record=("question.answered", project, by))
+    except (LLMError, ScenarioError) as trouble:
+        found.notes.append(f"No model answered: {_why(trouble, ANSWER_SECONDS)}.")
         return
     found.answer = done.text.strip() or None
     if found.answer is None:

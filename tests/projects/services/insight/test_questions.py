@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 
 from agents.context.vectors import VectorStore
-from agents.llm.base import LLMError
+from agents.llm.base import Cancelled, LLMError, TokenUsage
 from agents.memory.embedders import Embedder
 from agents.memory.folder import ChromaFolder
 from projects import jobs
 from projects.engine.paths import repository_of
 from projects.errors import BadInput, NotFound
+from projects.models import Run, SiteEvent
 from projects.services.insight import lessons, questions
 from projects.services.planning.deleting import delete_project
 from projects.services.repositories.importing import CodeSource, import_project
+from tests.factories import make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)  # jobs close their connections
 
@@ -170,30 +172,113 @@ class Model:
         assert options["max_tokens"] <= 400
         if isinstance(self.reply, Exception):
             raise self.reply
-        return SimpleNamespace(text=self.reply)
+        return SimpleNamespace(text=self.reply, usage=TokenUsage(900, 12, 0.5, 0.1, "coder:7b"))
 
 
-def test_an_answer_is_asked_for_with_numbered_labelled_places_and_no_secret(project: Any, monkeypatch: Any) -> None:
-    model = Model("It returns 0.9 [1].")
-    monkeypatch.setattr(questions, "runner", lambda: model)
-    monkeypatch.setattr(questions, "provider_for", lambda *_: None)
+class Chosen:
+    """The provider that a project has chosen."""
+
+    model, server = "coder:7b", "http://127.0.0.1:11434"
+
+
+@pytest.fixture
+def model(monkeypatch: Any) -> Any:
+    """Have the model say something."""
+
+    def say(reply: str | Exception) -> Model:
+        made = Model(reply)
+        monkeypatch.setattr(questions, "runner", lambda: made)
+        monkeypatch.setattr(questions, "provider_for", lambda *_: Chosen)
+        return made
+
+    return say
+
+
+def ordered(project: Any, question: str = "discount of customers") -> questions.FoundAnswer:
+    found = questions.search(project, question)
+    questions.order(project, question, found, by=project.memberships.first().user)
+    return found
+
+
+def test_what_the_model_names_comes_first_and_its_tokens_are_on_record(project: Any, model: Any) -> None:
+    plain = questions.search(project, "discount of customers")
+    asked = model('{"best": [2]}')
+    found = ordered(project)
+    assert found.places == [plain.places[1], plain.places[0], *plain.places[2:]]
+    assert (found.first, found.order) == ([1], "Ordered by coder:7b.")
+    assert "[2] " + found.places[0].path in asked.asked
+    row = SiteEvent.objects.get(action="question.ordered")
+    assert (row.subject, row.detail["model"], row.detail["prompt_tokens"]) == (project.slug, "coder:7b", 900)
+    assert row.detail["completion_tokens"] == 12
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (LLMError("No server answers."), "The model did not respond (No server answers)."),
+        (Cancelled(), "The model did not respond (no reply within 45 s)."),
+        ("I like the first one.", "The model's reply names no place."),
+        ('{"best": [77]}', "The model's reply names no place."),
+    ],
+)
+def test_without_a_usable_reply_the_searchs_order_stays_and_the_reason_is_said(
+    project: Any, model: Any, reply: Any, why: str
+) -> None:
+    plain = questions.search(project, "discount of customers")
+    model(reply)
+    found = ordered(project)
+    assert (found.places, found.first) == (plain.places, ())
+    assert found.order == f"{why} Ordered by words and vectors."
+
+
+def test_a_model_that_works_for_a_run_is_not_held_up_by_a_question(project: Any, model: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(questions, "parallel", lambda server: 1)
+    run = make_run()
+    asked = model('{"best": [2]}')
+    assert ordered(project).order == "The model is busy with a run. Ordered by words and vectors."
+    assert not asked.asked
+    Run.objects.filter(pk=run.pk).update(wait_reason="hours")
+    assert ordered(project).first == [1]
+
+
+def test_a_recording_and_whoever_may_start_no_run_are_not_asked_for_an_order(
+    project: Any, django_user_model: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(questions, "runner", lambda: pytest.fail("a model was asked"))
+    found = questions.search(project, "discount")
+    questions.order(project, "discount", found, by=django_user_model.objects.create_user("stranger"))
+    assert found.order == "Ordered by words and vectors."
+    monkeypatch.setattr(type(project), "is_recording", True)
+    assert not questions.may_order(project, found, by=project.memberships.first().user)
+
+
+def test_a_known_order_is_shown_again_without_a_call(project: Any) -> None:
+    found = questions.search(project, "discount of customers")
+    plain = list(found.places)
+    questions.put_first(found, [1, 1, 500, -1], "Ordered by the model.")
+    assert (found.first, found.places[:2]) == ([1], [plain[1], plain[0]])
+    questions.put_first(found, [500], "Ordered by nobody.")
+    assert found.order == "Ordered by the model."
+
+
+def test_an_answer_is_asked_for_with_numbered_labelled_places_and_no_secret(project: Any, model: Any) -> None:
+    asked = model("It returns 0.9 [1].")
     key = "AKIA" + "QWERTYUIOPASDFGH"
     question = f"How is the price reduced in the basket with {key}?"
     found = questions.search(project, question)
     questions.answer(project, question, found, by=project.memberships.first().user)
     assert found.answer == "It returns 0.9 [1]."
-    assert "place=1 path=shop/basket.py lines=4-7 from=repository" in model.asked
-    assert key not in model.asked
+    assert "place=1 path=shop/basket.py lines=4-7 from=repository" in asked.asked
+    assert key not in asked.asked
 
 
 @pytest.mark.parametrize("reply", [LLMError("no server answers"), ""])
-def test_without_an_answer_there_are_places_and_the_reason(project: Any, monkeypatch: Any, reply: Any) -> None:
-    monkeypatch.setattr(questions, "runner", lambda: Model(reply))
-    monkeypatch.setattr(questions, "provider_for", lambda *_: None)
+def test_without_an_answer_there_are_places_and_the_reason(project: Any, model: Any, reply: Any) -> None:
+    model(reply)
     found = questions.search(project, "discount")
     questions.answer(project, "discount", found, by=project.memberships.first().user)
     assert found.answer is None
-    assert found.notes[-1] in ("No model answered: no server answers", "The model's answer was empty.")
+    assert found.notes[-1] in ("No model answered: no server answers.", "The model's answer was empty.")
 
 
 def test_whoever_may_start_no_run_costs_no_model_call(project: Any, django_user_model: Any, monkeypatch: Any) -> None:
