@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
+from urllib.parse import unquote, urlsplit
 
 from sandbox.base import PackageSet, SandboxError, SandboxLimits
 
@@ -60,8 +62,8 @@ class Log:
 class Address:
     """How requests reach a release: a Unix socket, or a base URL with what it takes to be let in.
 
-    The URL may lie on a server with other routes, for which the headers count too: whoever hands a request on refuses
-    paths with "..", also percent-encoded, and keeps the headers from being seen or replaced.
+    The URL may lie on a server with other routes, for which the headers count too: requests go where to() says, and
+    nobody sees or replaces the headers.
     """
 
     socket: str = ""
@@ -69,6 +71,21 @@ class Address:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     ca: str = ""  # a file of certificates to trust
     certificate: str = ""  # a file with the client's certificate and its key
+
+    def to(self, path: str) -> str:
+        """The URL for a path, with its query, that somebody asks a release for.
+
+        Raises HostingError for one that could climb out to other routes. A path that has the URL's own in front comes
+        from a link that the server changed (the Kubernetes API does so in HTML and redirects), and loses it.
+        """
+        asked = plain = path.partition("?")[0]
+        for _ in range(3):
+            plain = unquote(plain)
+        if not asked.startswith("/") or ".." in re.split(r"[/\\]", plain):
+            raise HostingError('the path of a request begins with "/" and has no ".."')
+        before = urlsplit(self.url).path.rstrip("/")
+        own = path.removeprefix(before) if before and f"{asked}/".startswith(f"{before}/") else path
+        return (self.url.rstrip("/") or "http://app") + (own if own.startswith("/") else f"/{own}")
 
     def tls(self) -> ssl.SSLContext:
         """How the server proves who it is, and we who we are. Raises OSError (ssl.SSLError too) for unusable files."""

@@ -127,10 +127,7 @@ class KubernetesHost:
                             raise
 
     def address(self, name: str) -> Address:
-        """The API server's proxy to the Service. It lets in with our token: see Address for what the caller refuses.
-
-        Tokens of service accounts in a cluster are renewed within the hour: ask anew before that.
-        """
+        """The API server's proxy to the Service, with our token: ask anew once in a while, for tokens are renewed."""
         with self._api() as api:
             self._present(api, name)
             return replace(api.access, url=f"{api.access.url}{api.path('services', name)}:http/proxy")

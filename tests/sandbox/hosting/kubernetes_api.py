@@ -12,7 +12,6 @@ import re
 import ssl
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.sandbox.hosting.kubernetes_checks import Refused, check
+from tests.sandbox.hosting.kubernetes_script import Container, Pod, Script
 
 Json = dict[str, Any]
 ROUTE = re.compile(
@@ -29,47 +29,6 @@ ROUTE = re.compile(
 GROUPS = {"deployments": "apps", "networkpolicies": "networking.k8s.io", "services": "", "pods": ""}
 VERBS = {"POST": "create", "GET": "get", "PATCH": "patch", "DELETE": "delete", "PUT": "update"}
 RESTARTED = "kubectl.kubernetes.io/restartedAt"
-
-
-@dataclass
-class Script:
-    """What becomes of an image, in looks at its Pod."""
-
-    ready_after: int = 1  # looks
-    waiting: str = ""  # it never gets further than this reason
-    message: str = ""
-    exit_code: int | None = None  # it crashes at every second look
-    reason: str = "Error"  # of the crash
-    never_ready: bool = False
-    no_pod: str = ""  # why no Pod can be made
-    unschedulable: str = ""
-    late: bool = False  # the rollout has passed its deadline
-
-
-@dataclass
-class Container:
-    """One start of a container, and its log: times in nanoseconds, and lines."""
-
-    id: str
-    log: list[tuple[int, bytes]] = field(default_factory=list)
-
-
-@dataclass
-class Pod:
-    """A Pod and its containers, the newest last."""
-
-    name: str
-    labels: dict[str, str]
-    image: str
-    script: Script
-    made: int
-    annotations: dict[str, str]
-    looks: int = 0
-    crashed: bool = False
-    deleted: bool = False
-    grace: int = 2  # looks at it once it is deleted
-    restarts: int = 0
-    containers: list[Container] = field(default_factory=list)
 
 
 def _answer(asked: BaseHTTPRequestHandler, status: int, body: bytes, kind: str = "application/json") -> None:
@@ -137,7 +96,7 @@ class KubernetesApi:
         except Refused as refused:
             return _answer(asked, refused.status, json.dumps(refused.told()).encode())
         if isinstance(raw, bytes):
-            return _answer(asked, 200, raw, "text/plain")
+            return _answer(asked, 200, raw, "text/html" if raw.startswith(b"<a") else "text/plain")
         return _answer(asked, 201 if asked.command == "POST" else 200, json.dumps(raw).encode())
 
     def _faulty(self, asked: BaseHTTPRequestHandler) -> None:
@@ -245,7 +204,7 @@ class KubernetesApi:
 
     def _patch(self, kind: str, one: Json, body: Json) -> Json:
         if body.get("metadata", {}).get("uid", one["metadata"]["uid"]) != one["metadata"]["uid"]:
-            raise Refused(409, "Conflict", "Precondition failed: UID in precondition differs from UID in object meta")
+            raise Refused(422, "Invalid", "metadata.uid: Invalid value: field is immutable")
         merged = _merged(one, body)
         check(kind, self.namespace, merged)
         if kind == "deployments" and merged["spec"]["selector"] != one["spec"]["selector"]:
@@ -346,7 +305,14 @@ class KubernetesApi:
             shown["status"] = {"phase": "Pending", "conditions": [condition]}
             return shown
         ended = {"exitCode": script.exit_code, "reason": script.reason}
-        box: Json = {"name": "app", "image": pod.image, "ready": False, "restartCount": pod.restarts, "lastState": {}}
+        box: Json = {
+            "name": "app",
+            "image": pod.image,
+            "imageID": "",
+            "ready": False,
+            "restartCount": pod.restarts,
+            "lastState": {},
+        }
         if script.waiting:
             box["state"] = {"waiting": {"reason": script.waiting, "message": script.message}}
         elif pod.crashed:
@@ -384,7 +350,9 @@ class KubernetesApi:
         if not any(self._shown(pod)["status"]["containerStatuses"][0]["ready"] for pod in pods if pod.containers):
             raise Refused(503, "ServiceUnavailable", f'no endpoints available for service "{name}"')
         self.proxied.append((f"{found['rest'] or '/'}?{query}", dict(asked.headers.items())))
-        return f"hello from {name}".encode()
+        prefix = urlsplit(asked.path).path.partition("/proxy")[0] + "/proxy"
+        # Links of HTML lead through the proxy again, as the real one makes them.
+        return f'<a href="{prefix}/items">hello from {name}</a>'.encode()
 
 
 def _merged(one: Any, change: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import stat
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,64 +15,14 @@ import yaml
 
 from sandbox.base import SandboxLimits
 from sandbox.hosting import kubernetes_api as product_api
-from sandbox.hosting.base import HostingError, Release
+from sandbox.hosting.base import HostingError
 from sandbox.hosting.kubernetes import NEEDED, KubernetesHost
 from tests.sandbox.hosting.authority import Authority
-from tests.sandbox.hosting.kubernetes_api import KubernetesApi, Script
+from tests.sandbox.hosting.kubernetes_api import KubernetesApi
+from tests.sandbox.hosting.kubernetes_cluster import FIRST, SECOND, TOKEN, log_of, made, up, write_config
+from tests.sandbox.hosting.kubernetes_script import Script
 
-TOKEN = "ey.sesame"
 GUIDE = Path(__file__).parents[3] / "docs/how-to/deploy-kubernetes.md"
-FIRST = Release(
-    "app-1-1", Path("/nowhere"), (), {"MODE": "costs $(PORT) $5"}, image="registry.example/shop:1", health="/up"
-)
-SECOND = replace(FIRST, name="app-1-2", image="registry.example/shop:2")
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("authority"))
-
-
-@pytest.fixture
-def api(authority: Authority) -> Iterator[KubernetesApi]:
-    served = KubernetesApi(authority.signed("server")[0], TOKEN)
-    yield served
-    served.close()
-
-
-@pytest.fixture
-def config(tmp_path: Path, api: KubernetesApi, authority: Authority) -> Path:
-    return write_config(tmp_path / "config", api.url, authority.ca)
-
-
-def write_config(file: Path, url: str, ca: Path, token: str = TOKEN) -> Path:
-    file.write_text(
-        yaml.safe_dump(
-            {
-                "current-context": "here",
-                "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
-                "clusters": [{"name": "c", "cluster": {"server": url, "certificate-authority": str(ca)}}],
-                "users": [{"name": "u", "user": {"token": token}}],
-            }
-        )
-    )
-    return file
-
-
-@pytest.fixture
-def host(config: Path, tmp_path: Path) -> KubernetesHost:
-    return made(config, tmp_path)
-
-
-def made(config: Path, tmp_path: Path, namespace: str = "staging", installation: str = "ours") -> KubernetesHost:
-    return KubernetesHost(namespace, installation=installation, folder=tmp_path / "kept", kubeconfig=str(config))
-
-
-def up(host: KubernetesHost, release: Release) -> None:
-    host.start(release)
-    for _ in range(2):
-        host.look(release.name)
-    assert host.look(release.name).ready
 
 
 def role() -> list[dict[str, Any]]:
@@ -163,10 +112,14 @@ def test_requests_go_through_the_api_server_to_the_release_that_is_ready(
     address = host.address(FIRST.name)
     assert TOKEN not in repr(address), "an address may be printed"
     with httpx.Client(verify=address.tls(), headers=dict(address.headers), trust_env=False) as client:
-        assert client.get(address.url + "/items").status_code == 503
+        assert client.get(address.to("/")).status_code == 503
         up(host, FIRST)
-        assert client.get(address.url + "/items?page=2").text == "hello from app-1-1"
-    assert api.proxied[-1][0] == "/items?page=2"
+        page = client.get(address.to("/start?page=2")).text
+        assert "hello from app-1-1" in page
+        link = page.split('"')[1]
+        assert link.startswith("/api/v1/"), "the API server changes links"
+        client.get(address.to(link))
+    assert [path for path, _ in api.proxied] == ["/start?page=2", "/items?"]
     with pytest.raises(HostingError, match="app-1-2 is not in namespace staging"):
         host.address(SECOND.name)
 
@@ -187,7 +140,7 @@ def test_a_crash_loop_tells_exit_code_restarts_and_output(host: KubernetesHost, 
     api.scripts[FIRST.image] = Script(exit_code=3)
     host.start(FIRST)
     host.look(FIRST.name)
-    api.pods_of(FIRST.name)[0].containers[-1].log = [(10**18, b"no database\n"), (10**18 + 5, b"dying, no newline")]
+    log_of(api)[:] = [(10**18, b"no database\n"), (10**18 + 5, b"dying, no newline")]
     seen = host.look(FIRST.name)
     assert (seen.state, seen.ready, seen.restarts, seen.exit_code) == ("exited", False, 0, 3)
     assert seen.detail == "it ended with exit code 3; the cluster starts it again after a pause"
@@ -255,95 +208,6 @@ def test_after_a_restart_the_pod_of_before_does_not_count(host: KubernetesHost, 
     host.restart(FIRST.name)
     api.objects["deployments", FIRST.name]["status"]["observedGeneration"] = 2  # the controller has not seen it yet
     assert host.look(FIRST.name).state == "starting"
-
-
-def log_of(api: KubernetesApi, name: str = FIRST.name) -> list[tuple[int, bytes]]:
-    return api.pods_of(name)[-1].containers[-1].log
-
-
-SECOND_0 = 1_750_000_000 * 10**9
-
-
-def test_output_is_neither_repeated_nor_lost(host: KubernetesHost, api: KubernetesApi) -> None:
-    up(host, FIRST)
-    log = log_of(api)
-    log += [(SECOND_0 + 5, b"one\n"), (SECOND_0 + 7, b"two\n"), (SECOND_0 + 7, b"of the same moment\n")]
-    first = host.logs(FIRST.name)
-    assert (first.text, first.lost) == ("one\ntwo\nof the same moment\n", False)
-    assert host.logs(FIRST.name, first.position) == replace(first, text="")
-    # Standard error got there later with an earlier time; then a line that is still being written.
-    log += [(SECOND_0 + 6, b"late\n"), (SECOND_0 + 2 * 10**9, "ünd\0\n".encode()), (SECOND_0 + 3 * 10**9, b"half")]
-    second = host.logs(FIRST.name, first.position)
-    assert (second.text, second.lost) == ("late\nünd\u2400\n", False)
-    log[-1] = (log[-1][0], b"half a line\n")
-    assert host.logs(FIRST.name, second.position).text == "half a line\n"
-
-
-def test_much_output_comes_in_pages(host: KubernetesHost, api: KubernetesApi) -> None:
-    up(host, FIRST)
-    # A runtime may give all lines of one buffer the same time.
-    lines = [b"%05d %s\n" % (n, b"x" * 90) for n in range(3000)]
-    log_of(api).extend((SECOND_0 + n // 7, line) for n, line in enumerate(lines))
-    position, text, pages = 0, "", 0
-    while page := host.logs(FIRST.name, position):
-        assert len(page.text.encode()) <= 64 * 1024
-        assert not page.lost
-        if not page.text:
-            break
-        position, text, pages = page.position, text + page.text, pages + 1
-    assert text.encode() == b"".join(lines)
-    assert pages == 5
-
-
-def test_a_line_that_is_too_long_is_cut_and_said_to_be(host: KubernetesHost, api: KubernetesApi) -> None:
-    up(host, FIRST)
-    log_of(api).extend([(SECOND_0, b"y" * 300_000 + b"\n"), (SECOND_0 + 1, b"next\n")])
-    page = host.logs(FIRST.name)
-    assert page.text == "y" * 16_000 + "\nnext\n"
-    assert page.lost
-
-
-def test_output_of_the_container_before_is_read_to_its_end(host: KubernetesHost, api: KubernetesApi) -> None:
-    up(host, FIRST)
-    log_of(api).append((SECOND_0, b"first\n"))
-    page = host.logs(FIRST.name)
-    log_of(api).append((SECOND_0 + 1, b"last words"))
-    api.start_again(api.pods_of(FIRST.name)[0])
-    log_of(api).append((SECOND_0 + 2, b"again\n"))
-    page = host.logs(FIRST.name, page.position)
-    assert (page.text, page.lost) == ("last words\nagain\n", False)
-    for n in (3, 4):  # the container in between is forgotten with what it printed
-        api.start_again(api.pods_of(FIRST.name)[0])
-        log_of(api).append((SECOND_0 + n, b"%d\n" % n))
-    page = host.logs(FIRST.name, page.position)
-    assert (page.text, page.lost) == ("3\n4\n", True)
-    assert host.logs(FIRST.name, page.position).lost is False
-    assert host.logs(FIRST.name).lost is True
-
-
-def test_output_that_was_rotated_away_is_said_to_be_lost(host: KubernetesHost, api: KubernetesApi) -> None:
-    up(host, FIRST)
-    log = log_of(api)
-    log.append((SECOND_0, b"one\n"))
-    page = host.logs(FIRST.name)
-    log[:] = [(SECOND_0 + 9 * 10**9, b"nine\n")]
-    assert host.logs(FIRST.name, page.position) == replace(
-        page, text="nine\n", position=SECOND_0 + 9 * 10**9, lost=True
-    )
-
-
-def test_the_end_of_a_pod_that_was_replaced_is_read_while_it_is_there(host: KubernetesHost, api: KubernetesApi) -> None:
-    up(host, FIRST)
-    log_of(api).append((SECOND_0, b"one\n"))
-    page = host.logs(FIRST.name)
-    log_of(api).append((SECOND_0 + 1, b"bye\n"))
-    host.restart(FIRST.name)
-    page = host.logs(FIRST.name, page.position)
-    assert (page.text, page.lost) == ("bye\n", False)
-    host.look(FIRST.name)
-    log_of(api).append((SECOND_0 + 2, b"anew\n"))
-    page = host.logs(FIRST.name, page.position)
-    assert (page.text, page.lost) == ("anew\n", True), "the Pod of before is gone, perhaps with more"
 
 
 # Whose things these are.
