@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents.checks.checked_file import CheckedFile
-from agents.checks.configuration import Found, configuration_check
+from agents.checks.checked_file import CheckedFile, Found
+from agents.checks.configuration import configuration_check
 from agents.checks.pages import check_page, is_page
 from agents.languages.registry import language_of, language_of_task
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+
+Found = Iterator[tuple[int, str]]  # line, what is wrong there
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -16,9 +16,8 @@ from jsonschema.exceptions import SchemaError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from agents.checks.checked_file import CheckedFile
-
-Found = Iterator[tuple[int, str]]  # line, what is wrong there
+from agents.checks.checked_file import CheckedFile, Found
+from agents.checks.dockerfile import check_dockerfile
 
 SCHEMA_CHARS = 200_000
 MOST_ALIASES = 20  # of YAML that is read as data: nested ones multiply
@@ -28,10 +27,6 @@ _COMMENTED = re.compile(r"(?:^|/)(?:[tj]sconfig[^/]*\.json|\.vscode/[^/]+\.json|
 _TEMPLATED = re.compile(r"\{\{|\{%")
 _COMPOSE = re.compile(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$")
 _CONTAINER = re.compile(r"(?:^|/)(?:docker|container)file[^/]*$|\.dockerfile$", re.IGNORECASE)
-_INSTRUCTIONS = frozenset(
-    "FROM ARG RUN CMD LABEL MAINTAINER EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ONBUILD STOPSIGNAL "
-    "HEALTHCHECK SHELL".split()
-)
 _TOML_LINE = re.compile(r"at line (\d+)")
 
 
@@ -66,7 +61,7 @@ def configuration_check(path: str) -> Callable[[str, CheckedFile], Found] | None
     """What checks this file; None when it is neither configuration nor a container file."""
     kinds = {"json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml", "ini": "ini", "cfg": "ini"}
     if _CONTAINER.search(path):
-        return _container_file
+        return check_dockerfile
     kind = kinds.get(path.rpartition(".")[2])
     return None if kind is None or _COMMENTED.search(path) else lambda text, place: _configuration(kind, text, place)
 
@@ -142,26 +137,3 @@ def _services(data: Any, text: str) -> Found:
         for other in needs if isinstance(needs, list | dict) else ():
             if other not in services:
                 yield line, f"the service {name} depends on {other}, which is not among the services"
-
-
-def _container_file(text: str, place: CheckedFile) -> Found:
-    """Instructions that do not exist; a file that does not begin with FROM."""
-    ends, continued, first = list[str](), False, True
-    for number, line in enumerate(text.splitlines(), 1):
-        bare = line.strip()
-        if ends:
-            ends = ends[1:] if bare == ends[0] else ends
-        elif bare and not bare.startswith("#"):
-            word = bare.split()[0].upper()
-            if not continued:
-                if word not in _INSTRUCTIONS:
-                    yield number, f"{word[:40]} is not an instruction"
-                elif first and word != "ARG":
-                    first = False
-                    if word != "FROM":
-                        yield number, "the first instruction is not FROM"
-            if word in ("RUN", "COPY", "ADD"):
-                ends = re.findall(r"<<-?[\"']?(\w+)", bare)
-            continued = bare.endswith(("\\", "`"))
-    if first:
-        yield 1, "there is no FROM"

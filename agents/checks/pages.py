@@ -12,8 +12,8 @@ from urllib.parse import unquote
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agents.checks.checked_file import CheckedFile
-from agents.checks.configuration import Found, parse_problem
+from agents.checks.checked_file import CheckedFile, Found
+from agents.checks.configuration import parse_problem
 from agents.languages.registry import language_labelled
 
 _OUTSIDE = re.compile(r"[A-Za-z][\w+.-]*:|//")

@@ -10,6 +10,7 @@ from agents.gates.base import RawFinding, own_finding, own_rules
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 from agents.secrets.formats import is_placeholder
+from sandbox.dockerfile import instructions
 
 
 @cache
@@ -44,8 +45,10 @@ class ContainersScanner:
         """Look at each unit as logical lines (continuations joined)."""
         scan = Scan(version="1", ran=True)
         for unit in stage.units:
-            lines = list(_logical_lines(unit.data.decode("utf-8", "replace")))
+            text = unit.data.decode("utf-8", "replace")
+            lines = list(_logical_lines(text))
             if unit.language == "docker":
+                lines = [(one.line, str(one)) for one in instructions(text)]
                 scan.findings.extend(_docker(unit, lines))
             patterns = _patterns("docker", "shell") if unit.language == "docker" else _patterns(unit.language)
             scan.findings.extend(

@@ -32,8 +32,8 @@ def found(path, text, before=None, **others):
         ("a.json", '{"$schema": "gone.json"}', 1, "the schema gone.json is not in the repository"),
         ("compose.yaml", "services:\n  web:\n    image: a\n    depends_on: [db]\n", 2, "depends on db"),
         ("compose.yaml", "services:\n  web:\n    ports: []\n", 2, "neither image nor build"),
-        ("Dockerfile", "FROM a\nRUNN b\n", 2, "RUNN is not an instruction"),
-        ("Dockerfile", "ARG A\nRUN b\nFROM a\n", 2, "the first instruction is not FROM"),
+        ("Dockerfile", "FROM a:1\nRUNN b\nUSER c\nHEALTHCHECK NONE\n", 2, "RUNN is not an instruction"),
+        ("Dockerfile", "ARG A\nRUN b\nFROM a:1\n", 2, "the first instruction is not FROM"),
         ("calc.py", "A = 1\n", 1, "this task writes no code"),
     ],
 )
@@ -57,7 +57,7 @@ def test_what_is_wrong_is_found_at_its_line(path, text, line, why):
         ("chart/a.yaml", "a: {{ .Values.b }}\n"),
         ("tsconfig.json", "{\n // comments\n}"),
         ("compose.yaml", "services:\n  web: {build: ., depends_on: {db: {condition: a}}}\n  db: {image: b}\n"),
-        ("Dockerfile", "# a\nFROM a AS b\nRUN <<EOF\nanything\nEOF\nCOPY c \\\n  d\nuser e\n"),
+        ("Dockerfile", "# a\nFROM a:1 AS b\nRUN <<EOF\nanything\nEOF\nCOPY docs \\\n  d\nuser e\nHEALTHCHECK NONE\n"),
         ("logo.svg", "<svg"),
     ],
 )
