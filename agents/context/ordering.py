@@ -17,7 +17,7 @@ from agents.prompts.provenance import Source, as_turn, joined, label, render
 from agents.replies.jsonish import parse_json
 
 T = TypeVar("T")
-CANDIDATES = 30  # finds that a model is shown
+CANDIDATES, DETAILED = 60, 20  # finds that a model is shown, and how many of them with more than a line
 TOKENS = 80  # of its reply
 LINE_CHARS, HEAD_CHARS, MATCHES = 100, 160, 2
 SCHEMA: dict[str, Any] = {
@@ -57,8 +57,12 @@ def _entry(number: int, found: FoundPlace, weights: Mapping[str, float]) -> str:
     chunk, lines = found.chunk, [one.strip() for one in found.chunk.text.split("\n")]
     lines = [one for one in lines if re.search(r"\w", one)]
     end = next((at for at, one in enumerate(lines[:8]) if _HEAD_ENDS.search(one)), 0) + 1
-    begins = [" ".join(lines[:end])[:HEAD_CHARS], *(one[:LINE_CHARS] for one in lines[end : end + 1])]
-    worth = {at: sum(weights.get(one, 0) for one in set(terms(lines[at]))) for at in range(end + 1, len(lines))}
-    best = sorted((at for at in worth if worth[at] > 0), key=lambda at: (-worth[at], at))[:MATCHES]
-    head = f"[{number}] {chunk.path}:{chunk.piece.line}-{chunk.piece.end} {chunk.name}".rstrip()
-    return "\n".join([head, *(f"  {one}" for one in [*begins, *(lines[at][:LINE_CHARS] for at in sorted(best))])])
+    shown = [" ".join(lines[:end])[:HEAD_CHARS], *(one[:LINE_CHARS] for one in lines[end : end + 1])]
+    if number > DETAILED:
+        shown = shown[-1:]
+    else:
+        worth = {at: sum(weights.get(one, 0) for one in set(terms(lines[at]))) for at in range(end + 1, len(lines))}
+        best = sorted((at for at in worth if worth[at] > 0), key=lambda at: (-worth[at], at))[:MATCHES]
+        shown += [lines[at][:LINE_CHARS] for at in sorted(best)]
+    head = f"[{number}] {chunk.path}:{chunk.piece.line}-{chunk.piece.end} {chunk.name[:HEAD_CHARS]}".rstrip()
+    return "\n".join([head, *(f"  {one}" for one in shown)])

@@ -25,7 +25,7 @@ SECONDS = 120.0  # for the vectors of a project that no server has indexed
 def command(project: Project, question: str, no_model: bool, user: str) -> int:
     """Ask where in the code, documents and library documentation of PROJECT (its short name) something is done.
 
-    The places are found by words and vectors. A model, if one answers, puts the best of thirty finds first and writes
+    The places are found by words and vectors. A model, if one answers, puts the best of sixty finds first and writes
     a short answer from the five that are shown. Exit code 1 when no place fits.
     """
     from projects.errors import BadInput, NotFound

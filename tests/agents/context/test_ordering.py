@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.context.ordering import in_order, order_turn, read_order
+from agents.context.ordering import DETAILED, in_order, order_turn, read_order
 from agents.context.questions import FoundPlace
 from agents.context.retrieval import LIBRARY, Chunk, Piece
 
@@ -36,6 +36,13 @@ def test_a_find_is_shown_by_place_name_head_first_sentence_and_lines_that_match(
         "  row.delete()\n```"
     ) in text
     assert "x = 1" not in text
+
+
+def test_finds_far_down_are_shown_by_place_name_and_one_line() -> None:
+    text = order_turn("Where is a row deleted?", [find()] * (DETAILED + 1))["content"]
+    [*_, last] = text.split("[21] ")
+    assert last.startswith('shop/basket.py:7-16 Basket.take\n  """Take the row out of the basket."""\n```')
+    assert text.count("row.delete()") == DETAILED
 
 
 def test_text_of_the_repository_stays_in_a_fence_that_says_so_and_is_short() -> None:
