@@ -7,17 +7,19 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from itertools import islice
 from typing import Any
 
 import yaml
-from jsonschema import validators
+from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from agents.checks.checked_file import CheckedFile, Found
 from agents.checks.dockerfile import check_dockerfile
+from agents.checks.kubernetes import check_manifests, is_manifest, schema, schema_problems
 
 SCHEMA_CHARS = 200_000
 MOST_ALIASES = 20  # of YAML that is read as data: nested ones multiply
@@ -72,6 +74,12 @@ def _configuration(kind: str, text: str, place: CheckedFile) -> Found:
     if broken := parse_problem(kind, text):
         yield broken
         return
+    if kind == "yaml" and is_manifest(place.path, text):
+        try:
+            yield from check_manifests(text, place)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            yield 1, f"cannot be read: {type(error).__name__}"
+        return
     data = data_of(kind, text)
     if data is None:
         return
@@ -120,12 +128,19 @@ def _against_schema(data: Any, text: str, place: CheckedFile) -> Found:
         yield _line(text, address), f"the schema {address} cannot be used: {type(error).__name__}"
 
 
+@cache
+def _compose() -> Draft202012Validator:
+    return Draft202012Validator(schema("compose"))
+
+
 def _services(data: Any, text: str) -> Found:
     services = data.get("services") if isinstance(data, dict) else None
     if not isinstance(services, dict):
         if not isinstance(data, dict) or "include" not in data:
             yield 1, "a compose file needs a mapping called services"
         return
+    for key, said in schema_problems(_compose(), data):
+        yield _line(text, f"{key}:" if key else "services"), f"does not fit the compose specification: {said}"
     for name, service in services.items():
         line = _line(text, f"{name}:")
         if not isinstance(service, dict):

@@ -56,7 +56,10 @@ def test_what_is_wrong_is_found_at_its_line(path, text, line, why):
         ("a.yml", "a: !Ref b\n---\nc: *d\n".replace("*d", "d")),
         ("chart/a.yaml", "a: {{ .Values.b }}\n"),
         ("tsconfig.json", "{\n // comments\n}"),
-        ("compose.yaml", "services:\n  web: {build: ., depends_on: {db: {condition: a}}}\n  db: {image: b}\n"),
+        (
+            "compose.yaml",
+            "services:\n  web: {build: ., depends_on: {db: {condition: service_started}}}\n  db: {image: b}\n",
+        ),
         ("Dockerfile", "# a\nFROM a:1 AS b\nRUN <<EOF\nanything\nEOF\nCOPY docs \\\n  d\nuser e\nHEALTHCHECK NONE\n"),
         ("logo.svg", "<svg"),
     ],
