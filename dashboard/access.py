@@ -7,7 +7,19 @@ from typing import TypeVar
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Count, Model, Q, QuerySet
 
-from projects.models import Approval, Finding, Plan, Project, Requirement, RequirementDocument, Run, Task
+from projects.models import (
+    Approval,
+    Deployment,
+    Finding,
+    Incident,
+    Plan,
+    Project,
+    Requirement,
+    RequirementDocument,
+    Run,
+    Target,
+    Task,
+)
 
 Row = TypeVar("Row", bound=Model)
 
@@ -20,6 +32,9 @@ PATHS: dict[type[Model], tuple[str, tuple[str, ...]]] = {
     Run: ("project", ("project", "plan", "document")),
     Task: ("run__project", ("run__project", "run__plan")),
     Finding: ("task__run__project", ("task__run__project",)),
+    Target: ("project", ("project", "live", "wanted")),
+    Deployment: ("target__project", ("target__project",)),
+    Incident: ("target__project", ("target__project", "deployment", "request", "run", "fix")),
     Approval: ("project", ("project", "run", "task", "decided_by")),
 }
 

@@ -11,7 +11,21 @@ from projects.services.work import approvals
 THEMES = ("auto", "light", "dark")
 # Which entry of the navigation a page belongs to, by the first word of its address's name.
 SECTIONS = {
-    "projects": ("project", "requirements", "requirement", "plan", "planning", "preview", "files", "trace", "backlog"),
+    "projects": (
+        "project",
+        "deployments",
+        "deployment",
+        "incident",
+        "target",
+        "requirements",
+        "requirement",
+        "plan",
+        "planning",
+        "preview",
+        "files",
+        "trace",
+        "backlog",
+    ),
     "approvals": ("approval",),
     "runs": ("run", "task", "gate", "finding", "call"),
     "reports": ("report",),

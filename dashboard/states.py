@@ -56,6 +56,19 @@ STATES: dict[str, Look] = {
     "held": Look("paused", "held back", "muted"),
     "sent": Look("passed", "sent", "ok"),
     "given_up": Look("failed", "given up", "err"),
+    "asked": Look("needs", "needs a yes", "needs"),
+    "starting": Look("running", "starting", "run"),
+    "live": Look("passed", "live", "ok"),
+    "replaced": Look("skipped", "replaced", "muted"),
+    "rolled_back": Look("flag", "rolled back", "warn"),
+    "stopped": Look("cancelled", "stopped", "muted"),
+    "refused": Look("failed", "refused", "err"),
+    "healthy": Look("passed", "healthy", "ok"),
+    "unhealthy": Look("failed", "health check fails", "err"),
+    "open": Look("flag", "open", "err"),
+    "fixing": Look("running", "being fixed", "run"),
+    "watching": Look("running", "watched", "info"),
+    "resolved": Look("passed", "resolved", "ok"),
 }
 _UNKNOWN = Look("system", "unknown", "muted")
 

@@ -111,6 +111,11 @@ class TrafficMinute(models.Model):
     def __str__(self) -> str:
         return f"{self.deployment} {self.minute:%H:%M}"
 
+    @property
+    def mean_ms(self) -> int:
+        """Of all its requests."""
+        return round(self.milliseconds / self.requests) if self.requests else 0
+
 
 class BadRequest(models.Model):
     """A request that was answered with an error of the server, not at all, or slowly: what a test can repeat."""

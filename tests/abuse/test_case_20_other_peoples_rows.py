@@ -25,6 +25,7 @@ from projects.models import Approval, Membership, Project
 from projects.services.accounts import api_tokens, console_token
 from projects.services.work import approval_requests
 from tests.dashboard import permissions as table
+from tests.dashboard.operated import operated
 from tests.dashboard.story import Story, add_code, tell
 from tests.e2e.scenes import session_of
 from tests.factories import make_finding, make_user
@@ -105,6 +106,8 @@ def world(enqueued: list[Any], settings: Any) -> World:
     rows = {
         **vars(story),
         "requirement": story.document.requirements.first(),
+        **dict(zip(("target", "deployment", "incident"), operated(story.project), strict=True)),
+        "idle_target": story.project.targets.create(name="idle"),
         "token": mine,
         "viewer": people["viewer"],
         "override": override,

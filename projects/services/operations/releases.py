@@ -7,8 +7,10 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from agents.workspace.git import GitError
+from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove, NotFound
-from projects.models import Approval, Deployment, Target
+from projects.models import Approval, Deployment, Project, Target
 from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
@@ -96,6 +98,14 @@ def roll_back(target: Target, *, by: User | None, reason: str) -> Deployment:
     if before is None:
         raise NotFound(f"There is no earlier version on {target.name} to go back to.")
     return deploy(target, before.commit, by=by, reason=reason, returns_to=before)
+
+
+def newest_commit(project: Project) -> str:
+    """What would be deployed; "" while nothing was built or imported."""
+    try:
+        return repository_of(project).head()
+    except GitError:
+        return ""
 
 
 def previous_of(target: Target) -> Deployment | None:

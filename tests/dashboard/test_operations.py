@@ -1,0 +1,167 @@
+"""Pages of deployments and incidents."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from projects.models import Deployment, Incident, Project, Target
+from projects.services.operations import incidents
+from tests.dashboard.operated import operated
+from tests.factories import make_project, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project(enqueued: list[Any]) -> Project:
+    return make_project("Shop")
+
+
+@pytest.fixture
+def ada(project: Project, client: Client) -> Client:
+    assert project.created_by is not None
+    client.force_login(project.created_by)
+    return client
+
+
+def text_of(client: Client, name: str, *args: object, **more: Any) -> str:
+    return client.get(reverse(name, args=args), **more).content.decode()
+
+
+def test_a_project_without_code_is_told_what_comes_first(ada: Client, project: Project) -> None:
+    shown = text_of(ada, "deployments", project.pk)
+    assert "Nothing is deployed yet" in shown
+    assert "There is no code yet" in shown
+    assert "Try it on this machine" not in shown
+
+
+def test_one_button_makes_a_sandbox_target_and_deploys_the_newest_commit(
+    ada: Client, project: Project, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]
+) -> None:
+    monkeypatch.setattr("projects.services.operations.releases.newest_commit", lambda project: "c" * 40)
+    assert "Try it on this machine" in text_of(ada, "deployments", project.pk)
+    assert ada.post(reverse("target-add", args=[project.pk]), {"try": "1"}).status_code == 302
+    row = Deployment.objects.get()
+    assert (row.target.name, row.commit, row.status) == ("staging", "c" * 40, "queued")
+    shown = text_of(ada, "deployments", project.pk)
+    assert "queued" in shown
+    assert "every 3s" in shown
+
+
+def test_what_runs_is_shown_with_its_address_its_numbers_and_its_incident(
+    ada: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projects.services.operations.releases.newest_commit", lambda project: "c" * 40)
+    target, _, _ = operated(project)
+    shown = text_of(ada, "deployments", project.pk)
+    assert f'href="http://staging.{project.slug}.localhost/"' in shown
+    for words in (
+        "healthy",
+        "95 % within",
+        "KeyError in shop/prices.py",
+        "Deploy the newest commit",
+        "Roll back",
+        "42 MB",
+    ):
+        assert words in shown, words
+    assert re.search(r"to #1,\s*<code>aaaaaaa", shown)
+    assert text_of(ada, "deployments", project.pk, headers={"HX-Request": "true"}).lstrip().startswith('<div class="stack"')
+    for verb, status in (("restart", "live"), ("back", "queued"), ("deploy", "queued"), ("stop", "stopped")):
+        assert ada.post(reverse("target-act", args=[target.pk, verb])).status_code == 302
+        newest = Deployment.objects.order_by("-number").first()
+        assert newest is not None
+        assert newest.status == status, verb
+
+
+def test_a_failed_deployment_says_why_and_what_goes_on(ada: Client, project: Project) -> None:
+    target, _, _ = operated(project)
+    Deployment.objects.create(
+        target=target, number=3, commit="c" * 40, status="failed", reason="Its process ended 4 times"
+    )
+    shown = text_of(ada, "deployments", project.pk)
+    assert "failed: Its process ended 4 times" in shown
+    assert "What ran before goes on." in shown
+
+
+def test_options_are_kept_and_wrong_ones_named(ada: Client, project: Project) -> None:
+    target = Target.objects.create(project=project, name="staging")
+    page = reverse("target", args=[target.pk])
+    given = {"command": "uvicorn app:app --port $PORT", "health": "/ok", "environment": "A=1\nB=x=y\n", "watched": "on"}
+    assert ada.post(page, given).status_code == 302
+    target.refresh_from_db()
+    assert target.options == {
+        "command": "uvicorn app:app --port $PORT",
+        "health": "/ok",
+        "environment": {"A": "1", "B": "x=y"},
+    }
+    assert (target.watched, target.follows) == (True, False)
+    for wrong, words in (
+        ({"environment": "nothing"}, "is not NAME=value"),
+        ({"health": "ok"}, "begins with a slash"),
+        ({"command": "run 'x"}, "quotation mark"),
+    ):
+        answer = ada.post(page, wrong)
+        assert answer.status_code == 422
+        assert words in answer.content.decode()
+
+
+def test_a_target_that_exists_or_is_production_is_refused_in_words(ada: Client, project: Project) -> None:
+    page = reverse("target-add", args=[project.pk])
+    assert ada.post(page, {"name": "staging", "kind": "sandbox"}).status_code == 302
+    again = ada.post(page, {"name": "staging", "kind": "sandbox"})
+    assert again.status_code == 422
+    assert "has a target named staging already" in again.content.decode()
+    real = ada.post(page, {"name": "real", "kind": "sandbox", "production": "on"})
+    assert real.status_code == 403
+    assert "is for administrators" in real.content.decode()
+
+
+def test_a_deployment_shows_its_log_and_its_requests_escaped(ada: Client, project: Project) -> None:
+    _, live, _ = operated(project)
+    Deployment.objects.filter(pk=live.pk).update(log="<script>alert(1)</script>\n")
+    live.bad_requests.update(path="/<b>x</b>")
+    shown = text_of(ada, "deployment", live.pk)
+    assert "<script>alert" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "/&lt;b&gt;x&lt;/b&gt;" in shown
+    assert "Requests by the minute" in shown
+
+
+def test_an_incident_tells_its_cause_its_steps_and_what_a_person_can_do(ada: Client, project: Project) -> None:
+    _, _, incident = operated(project)
+    shown = text_of(ada, "incident", incident.pk)
+    order = [
+        shown.index(words) for words in ("waits for a yes: plan v2", "Rolled back to", "It began with #2, which")[:2]
+    ]
+    assert order == sorted(order)  # the newest step first
+    for words in ("Have it fixed", "Close it", "POST /orders?a=1", "KeyError"):
+        assert words in shown
+    page = reverse("incident", args=[incident.pk])
+    refused = ada.post(page, {"reason": " "})
+    assert refused.status_code == 422
+    assert "Give a reason" in refused.content.decode()
+    assert ada.post(page, {"retry": "1"}).status_code == 302
+    assert Incident.objects.get().status == "open"
+    assert ada.post(page, {"reason": "the client was mended"}).status_code == 302
+    incident.refresh_from_db()
+    assert (incident.status, incident.timeline[-1]["text"]) == ("resolved", "the client was mended")
+    assert "Have it fixed" not in text_of(ada, "incident", incident.pk)
+
+
+def test_incidents_of_all_projects_are_listed_for_their_members_alone(ada: Client, project: Project) -> None:
+    operated(project)
+    assert "KeyError in shop/prices.py" in text_of(ada, "incidents")
+    other = Client()
+    other.force_login(make_user("stranger"))
+    assert "Nothing went wrong" in text_of(other, "incidents")
+
+
+def test_an_incident_that_ends_says_how_long_it_took(ada: Client, project: Project) -> None:
+    _, _, incident = operated(project)
+    incidents.step(incident, "Quiet since the fix is live.", status="resolved")
+    assert "Took" in text_of(ada, "incident", incident.pk)
