@@ -16,11 +16,14 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import close_old_connections
 
+from projects.engine.operations import hosts
+from projects.errors import ProjectsError
 from projects.services.operations import traffic
 
 log = logging.getLogger("aiswe.operations")
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Place = tuple[int, Any]  # a deployment and the address of its release
 
 ANSWER_SECONDS = 60.0
 KNOWN_SECONDS = 1.0  # so long an address is not asked for again
@@ -43,7 +46,7 @@ class AppProxy:
         self.application = application
         domain = re.escape(settings.APPS_DOMAIN)
         self.pattern = re.compile(rf"([a-z][a-z0-9-]*)\.([a-z0-9_-]+)\.{domain}(?::\d+)?") if domain else None
-        self.known: dict[tuple[str, str], tuple[float, tuple[int, dict[str, Any]] | None]] = {}
+        self.known: dict[tuple[str, str], tuple[float, Place | None]] = {}
         self.counted: dict[tuple[int, datetime], traffic.TrafficCount] = {}
         self.kept: dict[tuple[int, datetime], int] = {}
         self.writing: asyncio.Task[None] | None = None
@@ -66,12 +69,15 @@ class AppProxy:
         if body is None:
             return await _answer(send, 413, b"The request has more than 10 MB.")
         deployment, address = place
+        try:
+            url = hosts.url_of(address, _target_of(scope))
+        except ProjectsError as refused:
+            return await _answer(send, 400, str(refused).encode())
         began, status, started = time.monotonic(), None, False
         try:
             async with _client(address) as client:
-                request = client.build_request(
-                    scope["method"], _target_of(scope), headers=_headers(scope, address), content=body
-                )
+                headers = _headers(scope, address)
+                request = client.build_request(scope["method"], url, headers=headers, content=body)
                 answer = await client.send(request, stream=True)
                 try:
                     down = "x-aiswe" in answer.headers and answer.status_code == 502
@@ -83,7 +89,7 @@ class AppProxy:
                     await send({"type": "http.response.body", "body": b""})
                 finally:
                     await answer.aclose()
-        except httpx.HTTPError:
+        except (httpx.HTTPError, OSError):
             status = None
             if not started:
                 await _answer(send, 502, b"The application ended without an answer.")
@@ -92,11 +98,11 @@ class AppProxy:
         finally:
             await self._count(deployment, scope, body, status, int((time.monotonic() - began) * 1000))
 
-    async def _place(self, project: str, target: str) -> tuple[int, dict[str, Any]] | None:
+    async def _place(self, project: str, target: str) -> Place | None:
         now = time.monotonic()
         since, place = self.known.get((project, target), (-KNOWN_SECONDS, None))
         if now - since >= KNOWN_SECONDS:
-            place = await _in_database(traffic.live_address)(project, target)
+            place = await _in_database(hosts.live_on)(project, target)
             if len(self.known) > 1000:
                 self.known.clear()
             self.known[project, target] = now, place
@@ -126,13 +132,14 @@ class AppProxy:
             self.writing = asyncio.get_running_loop().create_task(self._write())
 
     async def _write(self) -> None:
-        """Write down what was counted, a moment later and all at once."""
-        await asyncio.sleep(WRITE_SECONDS)
-        counted, self.counted = self.counted, {}
-        try:
-            await _in_database(traffic.record)(counted)
-        except Exception:  # the database is away: these requests are not counted, which is no reason to refuse others
-            log.exception("requests to applications were not counted")
+        """Write down what was counted, a moment later and all at once, and what came meanwhile."""
+        while self.counted:
+            await asyncio.sleep(WRITE_SECONDS)
+            counted, self.counted = self.counted, {}
+            try:
+                await _in_database(traffic.record)(counted)
+            except Exception:  # the database is away: these requests are not counted, and others are still answered
+                log.exception("requests to applications were not counted")
 
 
 def _in_database(call: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
@@ -153,10 +160,9 @@ def _is_local(scope: dict[str, Any]) -> bool:
         return True  # a Unix socket
 
 
-def _client(address: dict[str, Any]) -> httpx.AsyncClient:
-    transport = httpx.AsyncHTTPTransport(uds=address.get("socket") or None, verify=address.get("ca") or True)
-    base = address.get("url") or "http://app"
-    return httpx.AsyncClient(transport=transport, base_url=base, timeout=ANSWER_SECONDS, trust_env=False)
+def _client(address: Any) -> httpx.AsyncClient:
+    transport = httpx.AsyncHTTPTransport(uds=address.socket or None, verify=address.tls())
+    return httpx.AsyncClient(transport=transport, timeout=ANSWER_SECONDS, trust_env=False)
 
 
 def _target_of(scope: dict[str, Any]) -> str:
@@ -165,15 +171,15 @@ def _target_of(scope: dict[str, Any]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _headers(scope: dict[str, Any], address: dict[str, Any]) -> list[tuple[bytes, bytes]]:
-    own = {name.lower().encode() for name in address.get("headers", {})}
+def _headers(scope: dict[str, Any], address: Any) -> list[tuple[bytes, bytes]]:
+    own = {name.lower().encode() for name in address.headers}
     kept = [
         (name, value)
         for name, value in scope["headers"]
         if name.decode("latin-1").lower() not in HOP | {"content-length"} and name.lower() not in own
     ]
     kept += [(b"x-forwarded-proto", b"https" if settings.HTTPS else b"http")]
-    return kept + [(name.encode(), value.encode()) for name, value in address.get("headers", {}).items()]
+    return kept + [(name.encode(), value.encode()) for name, value in address.headers.items()]
 
 
 def _back(answer: httpx.Response) -> list[tuple[bytes, bytes]]:

@@ -54,7 +54,9 @@ class OptionsForm(forms.Form):
         help_text="NAME=value, one a line.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
-    image = forms.CharField(required=False, max_length=300, help_text="For Docker and Kubernetes; else it is built.")
+    image = forms.CharField(
+        required=False, max_length=300, help_text="{commit} stands for the commit: registry.example/shop:{commit}"
+    )
     namespace = forms.CharField(required=False, max_length=63, help_text="Of the Kubernetes cluster.")
     kubeconfig = forms.CharField(required=False, max_length=500, help_text="A file of the server.")
     context = forms.CharField(required=False, max_length=200, help_text="In that file; its current one by default.")

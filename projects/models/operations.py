@@ -69,7 +69,7 @@ class Deployment(models.Model):
     returns_to = models.ForeignKey("self", on_delete=models.SET_NULL, related_name="+", null=True)  # of a rollback
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
     host = models.CharField(max_length=120, blank=True, help_text="The worker whose sandbox it runs in.")
-    address = models.JSONField(default=dict, help_text="sandbox.hosting.base.Address as plain data.")
+    address = models.JSONField(default=dict, help_text="The socket of a sandbox; elsewhere the host tells.")
     log = models.TextField(blank=True, help_text="The end of its output.")
     log_position = models.PositiveBigIntegerField(default=0)
     restarts = models.PositiveIntegerField(default=0)

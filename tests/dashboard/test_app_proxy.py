@@ -188,3 +188,8 @@ def test_another_machine_reaches_no_application_under_localhost(live: Deployment
 
 def test_a_body_without_end_is_refused(live: Deployment) -> None:
     assert Asked(("POST", "/", b"x" * (app_proxy.MOST_BODY + 1))).run()[0][0] == 413
+
+
+def test_a_path_that_climbs_out_is_refused_and_neither_counted_nor_kept(live: Deployment) -> None:
+    assert Asked(("GET", "/a/..%2f..%2fapi", b"")).run()[0][0] == 400
+    assert not BadRequest.objects.exists()

@@ -70,7 +70,11 @@ def test_what_runs_is_shown_with_its_address_its_numbers_and_its_incident(
     ):
         assert words in shown, words
     assert re.search(r"to #1,\s*<code>aaaaaaa", shown)
-    assert text_of(ada, "deployments", project.pk, headers={"HX-Request": "true"}).lstrip().startswith('<div class="stack"')
+    assert (
+        text_of(ada, "deployments", project.pk, headers={"HX-Request": "true"})
+        .lstrip()
+        .startswith('<div class="stack"')
+    )
     for verb, status in (("restart", "live"), ("back", "queued"), ("deploy", "queued"), ("stop", "stopped")):
         assert ada.post(reverse("target-act", args=[target.pk, verb])).status_code == 302
         newest = Deployment.objects.order_by("-number").first()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import threading
-from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import httpx
+from django.conf import settings
+from django.db.models import F
 
+from projects.engine.paths import home
+from projects.errors import BadInput
 from projects.models import Deployment, Target
 from sandbox.hosting.base import Address, Host, HostingError
 from sandbox.hosting.bubblewrap import BubblewrapHost
+from sandbox.hosting.kubernetes import KubernetesHost
 
 ASK_SECONDS = 10.0
 _lock = threading.Lock()
@@ -36,7 +40,23 @@ def _made(target: Target) -> Host:
         host = BubblewrapHost()
         atexit.register(host.close)
         return host
+    if target.kind == Target.Kind.KUBERNETES:
+        told = target.options
+        if not told.get("namespace"):
+            raise HostingError("name the namespace to deploy to; nothing is guessed in a cluster")
+        return KubernetesHost(
+            told["namespace"],
+            installation=installation(),
+            folder=home() / "kubernetes",
+            kubeconfig=told.get("kubeconfig", ""),
+            context=told.get("context", ""),
+        )
     raise HostingError(f"deploying to {target.get_kind_display()} cannot be done by this version")
+
+
+def installation() -> str:
+    """A label that no other installation has: what it marks is ours."""
+    return f"aiswe-{hashlib.sha256(str(settings.SECRET_KEY).encode()).hexdigest()[:16]}"
 
 
 def close() -> None:
@@ -54,20 +74,41 @@ def is_local(target: Target) -> bool:
     return target.kind == Target.Kind.SANDBOX
 
 
-def as_data(address: Address) -> dict[str, Any]:
-    """An address as the database keeps it."""
-    return asdict(address)
+def address_of(row: Deployment) -> Address:
+    """Where the requests of a deployment go. Raises HostingError.
+
+    Only a socket is kept in the database: what lets us in elsewhere is a secret.
+    """
+    if is_local(row.target):
+        return Address(socket=str(row.address.get("socket", "")))
+    return host_of(row.target).address(row.release_name)
 
 
-def ask(address: Mapping[str, Any], method: str, path: str, **more: Any) -> httpx.Response:
-    """One request to a release. Raises httpx.HTTPError."""
-    uds = str(address.get("socket") or "") or None
-    verify: Any = str(address.get("ca") or "") or True
-    transport = httpx.HTTPTransport(uds=uds, verify=verify)
-    base = str(address.get("url") or "http://app")
-    with httpx.Client(transport=transport, base_url=base, timeout=ASK_SECONDS, trust_env=False) as client:
-        headers = {**address.get("headers", {}), **more.pop("headers", {})}
-        return client.request(method, path, headers=headers, **more)
+def live_on(project: str, target: str) -> tuple[int, Address] | None:
+    """What is live on a target, by the slugs of project and target, and where its requests go; None for nothing."""
+    rows = Deployment.objects.select_related("target__project")
+    row = rows.filter(target__project__slug=project, target__name=target, pk=F("target__live")).first()
+    try:
+        return (row.pk, address_of(row)) if row is not None else None
+    except HostingError:
+        return None
+
+
+def url_of(address: Address, path: str) -> str:
+    """The URL of a path on a release. Raises BadInput for one that could lead elsewhere on its server."""
+    try:
+        return address.to(path)
+    except HostingError as refused:
+        raise BadInput(str(refused)) from None
+
+
+def ask(row: Deployment, method: str, path: str, **more: Any) -> httpx.Response:
+    """One request to a deployment. Raises httpx.HTTPError and HostingError."""
+    address = address_of(row)
+    transport = httpx.HTTPTransport(uds=address.socket or None, verify=address.tls())
+    with httpx.Client(transport=transport, timeout=ASK_SECONDS, trust_env=False) as client:
+        headers = {**more.pop("headers", {}), **address.headers}
+        return client.request(method, address.to(path), headers=headers, **more)
 
 
 def answers(row: Deployment) -> tuple[bool, str]:
@@ -77,7 +118,7 @@ def answers(row: Deployment) -> tuple[bool, str]:
     """
     chosen = row.target.options.get("health")
     try:
-        status = ask(row.address, "GET", chosen or "/").status_code
-    except httpx.HTTPError as error:
+        status = ask(row, "GET", chosen or "/").status_code
+    except (httpx.HTTPError, HostingError, OSError) as error:
         return False, f"no answer ({type(error).__name__})"
     return status < (400 if chosen else 500), f"{chosen or '/'} answered {status}"

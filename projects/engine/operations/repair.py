@@ -18,6 +18,7 @@ from projects.services.operations import incidents, releases
 from projects.services.planning.small_work import plan_small
 from projects.services.work import runs
 from projects.services.work.locks import lock_project
+from sandbox.hosting.base import HostingError
 
 Kind, Status = Incident.Kind, Incident.Status
 MOST_FIXES = 2  # of one incident
@@ -176,10 +177,8 @@ def _replay(target: Target, incident: Incident, fix: Deployment) -> None:
     if request is None:
         return incidents.step(incident, f"#{fix.number} is live and is watched.", replayed=True)
     try:
-        answer = hosts.ask(
-            fix.address, request.method, request.path, headers=request.headers, content=request.body.encode()
-        )
-    except httpx.HTTPError as error:
+        answer = hosts.ask(fix, request.method, request.path, headers=request.headers, content=request.body.encode())
+    except (httpx.HTTPError, HostingError, OSError) as error:
         return failed(target, incident, f"the request is still not answered ({type(error).__name__})")
     if answer.status_code >= 500:
         return failed(target, incident, f"the request is still answered with {answer.status_code}")

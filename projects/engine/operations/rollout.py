@@ -127,7 +127,7 @@ def _start(row: Deployment, host: Host) -> None:
             environment=told.get("environment", {}),
             packages=_packages(row, paths) if hosts.is_local(row.target) else None,
             limits=limits_of(project),
-            image=told.get("image", ""),
+            image=told.get("image", "").replace("{commit}", row.commit),
             health=told.get("health", "/"),
         )
     )
@@ -152,11 +152,12 @@ def _await(row: Deployment, host: Host) -> None:
         if row.host != this_worker() and hosts.is_local(row.target):
             return _begin(row, host)  # its worker is gone, and it with it
         return fail(row, host, f"It is gone: {seen.detail or 'nobody knows why'}.")
-    Deployment.objects.filter(pk=row.pk).update(address=hosts.as_data(host.address(row.release_name)))
-    row.refresh_from_db()
+    _keep_address(row, host)
     healthy, answer = hosts.answers(row) if seen.state == "running" else (False, seen.detail)
     if healthy and seen.ready is not False:
         _take_over(row, host)
+    elif seen.stuck:
+        fail(row, host, f"It does not come up: {seen.detail or answer}.")
     elif seen.state == "exited" and seen.restarts >= MOST_RESTARTS:
         fail(row, host, f"Its process ended {seen.restarts + 1} times: {seen.detail}.")
     elif waited > PATIENCE_SECONDS:
@@ -200,9 +201,8 @@ def _look(row: Deployment, host: Host) -> Observed:
         seen = host.look(row.release_name)
     if row.restart_asked:
         host.restart(row.release_name)
-    address = hosts.as_data(host.address(row.release_name))
-    Deployment.objects.filter(pk=row.pk).update(address=address, restart_asked=False)
-    row.refresh_from_db()
+        Deployment.objects.filter(pk=row.pk).update(restart_asked=False)
+    _keep_address(row, host)
     printed = host.logs(row.release_name, row.log_position)
     healthy, answer = hosts.answers(row)
     more = max(0, seen.restarts - row.restarts)
@@ -215,6 +215,13 @@ def _look(row: Deployment, host: Host) -> Observed:
     )
     row.refresh_from_db()
     return Observed(row, seen, printed.text, more, healthy, answer)
+
+
+def _keep_address(row: Deployment, host: Host) -> None:
+    """Let other processes find the socket of a sandbox."""
+    if hosts.is_local(row.target):
+        Deployment.objects.filter(pk=row.pk).update(address={"socket": host.address(row.release_name).socket})
+    row.refresh_from_db()
 
 
 def _worktree(row: Deployment) -> str:

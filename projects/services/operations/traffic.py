@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.secrets.redaction import redact
-from projects.models import BadRequest, Deployment, Target, TrafficMinute
+from projects.models import BadRequest, Deployment, TrafficMinute
 from projects.services.audit.canonical import clean_line, clean_text
 
 # Milliseconds: upper edges of the buckets that latencies are counted in; one more bucket holds what is longer.
@@ -127,13 +127,3 @@ def metrics(deployment: Deployment, *, minutes: int = 15, until: datetime | None
         p95_ms=quantile(buckets, 0.95),
         mean_ms=sum(row.milliseconds for row in rows) / requests if requests else None,
     )
-
-
-def live_address(project: str, target: str) -> tuple[int, dict[str, object]] | None:
-    """Deployment and address of what is live on a target, by the slugs of both; None when nothing is."""
-    row = (
-        Target.objects.filter(project__slug=project, name=target, live__isnull=False)
-        .values_list("live_id", "live__address")
-        .first()
-    )
-    return (int(row[0]), dict(row[1])) if row and row[1] else None

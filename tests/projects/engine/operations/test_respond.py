@@ -100,7 +100,7 @@ def post(target: Target, data: Any, path: str = "/orders") -> int | None:
     assert target.live is not None
     body, began = json.dumps(data).encode(), time.monotonic()
     try:
-        status: int | None = hosts.ask(target.live.address, "POST", path, content=body).status_code
+        status: int | None = hosts.ask(target.live, "POST", path, content=body).status_code
     except httpx.HTTPError:
         status = None
     took = int((time.monotonic() - began) * 1000)

@@ -23,7 +23,7 @@ Status = Deployment.Status
 
 def get(target: Target, path: str = "/") -> Any:
     assert target.live is not None
-    return hosts.ask(target.live.address, "GET", path).json()
+    return hosts.ask(target.live, "GET", path).json()
 
 
 def statuses(target: Target) -> list[str]:
@@ -161,5 +161,5 @@ def test_where_no_approval_is_wanted_an_agent_deploys_to_staging_but_not_to_prod
 def test_orders_are_posted(anna: User) -> None:
     target = deployed(shop(anna), anna)
     assert target.live is not None
-    answer = hosts.ask(target.live.address, "POST", "/orders", content=json.dumps({"price": 3, "count": 2}))
+    answer = hosts.ask(target.live, "POST", "/orders", content=json.dumps({"price": 3, "count": 2}))
     assert answer.json() == {"total": 6}
