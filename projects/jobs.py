@@ -263,7 +263,7 @@ def _back(task: Task, wait: WaitReason | None, detail: str, actor: str, token: i
 
 def _without_sandbox(task: Task, text: str, actor: str, token: int) -> None:
     """Wait for the sandbox or its image; when it could not be had at the last try either, a person has to look."""
-    if progress := sandboxes.tend_image(task.run.project):
+    if progress := sandboxes.awaited_image(task.run.project):
         _back(task, WaitReason.SANDBOX_IMAGE, progress, actor, token)
         return
     before = Transition.objects.filter(kind="task", object_id=task.pk, new=Task.Status.READY).order_by("pk").last()

@@ -41,6 +41,7 @@ PYTHON = PurePosixPath("/opt/venv/bin/python")
 SITE = "/opt/venv/lib/python3.11/site-packages"
 LONGEST_SECONDS = 24 * 3600  # a container of another host older than this belongs to nobody
 NO_ENGINE = "start Docker, or point DOCKER_HOST at an engine, or install bubblewrap"
+NOT_ALLOWED = "sudo usermod -aG docker $USER, then sign in again"
 NO_IMAGE = "build it: aiswe sandbox build"
 ROOT_IMAGE = "end its Dockerfile with USER 1000:1000, or unset AISWE_SANDBOX_IMAGE"
 NO_RUNTIME = "register it with the engine (for gVisor: runsc install), or unset AISWE_DOCKER_RUNTIME"
@@ -111,7 +112,8 @@ def connect(seconds: int = 30) -> docker.DockerClient:
     try:
         return docker.from_env(timeout=seconds)
     except ENGINE_ERRORS as error:
-        raise SandboxUnavailable(f"no Docker engine answers ({str(error)[:160]}); {NO_ENGINE}") from None
+        hint = NOT_ALLOWED if "Permission denied" in str(error) else NO_ENGINE
+        raise SandboxUnavailable(f"no Docker engine answers ({str(error)[:160]}); {hint}") from None
 
 
 def chosen_runtime() -> str:
@@ -152,7 +154,8 @@ class DockerBackend:
         try:
             client = connect(5)
         except SandboxUnavailable as error:
-            return Availability(False, problem=str(error), hint=NO_ENGINE)
+            problem, _, hint = str(error).rpartition("; ")
+            return Availability(False, problem=problem, hint=hint)
         try:
             version = str(client.version().get("Version", ""))
             if problem := runtime_problem(client.info().get("Runtimes") or {}):

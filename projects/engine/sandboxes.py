@@ -9,7 +9,7 @@ import threading
 from django.conf import settings
 
 from projects.models import Baseline, Project
-from sandbox.base import Backend, SandboxError, SandboxLimits
+from sandbox.base import Backend, SandboxError, SandboxLimits, SandboxPreparing
 from sandbox.image_builder import ensure_image
 from sandbox.pool import Fitted, ReadyPool
 from sandbox.registry import BACKENDS, open_backend, reap_all
@@ -84,6 +84,18 @@ def tend_image(project: Project | None = None, *, again: bool = False) -> str:
         return ""
     build = ensure_image(again=again)
     return build.progress if build is not None and build.state == "building" else ""
+
+
+def awaited_image(project: Project) -> str:
+    """How far the image is that the project's sandboxes wait for; "" when another one serves, or nobody makes it."""
+    if progress := tend_image(project):
+        try:
+            open_backend(name_for(project), checked=False)
+        except SandboxPreparing:
+            return progress
+        except SandboxError:
+            pass
+    return ""
 
 
 def tidy() -> dict[str, int]:

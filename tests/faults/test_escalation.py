@@ -175,10 +175,12 @@ def test_while_the_sandbox_image_is_made_the_task_waits_for_it_and_then_goes_on(
         return ImageBuild("box:1", "building", percent=seen.pop(0), step="packing") if seen else None
 
     monkeypatch.setattr(sandboxes, "ensure_image", ensure)
-    backend.broken = SandboxPreparing("5 %")
+    monkeypatch.setattr(sandboxes, "open_backend", _raise(SandboxPreparing("the sandbox image is being made")))
+    backend.broken = SandboxUnavailable("the engine has no image")  # nobody had begun with it yet
     run = still.build("T-01")
     assert still.task().why == "waiting for the sandbox image, 5 % (packing)"
     assert "waiting for the sandbox image, 5 %" in run.why
+    backend.broken = SandboxPreparing("the sandbox image is being made")
     still.sweep()
     still.sweep()
     assert still.task().why == "waiting for the sandbox image, 80 % (packing)"
@@ -186,6 +188,16 @@ def test_while_the_sandbox_image_is_made_the_task_waits_for_it_and_then_goes_on(
     still.sweep()
     assert still.task().status == Task.Status.MERGED
     assert still.task().attempts.count() == 1
+
+
+def test_a_sandbox_that_breaks_while_an_image_is_made_for_later_is_not_blamed_on_the_image(still, monkeypatch):
+    from projects.engine import building, sandboxes
+
+    monkeypatch.setattr(sandboxes, "tend_image", lambda project: "40 % (packing)")
+    monkeypatch.setattr(sandboxes, "open_backend", lambda name, checked: None)  # bubblewrap serves
+    building.open_backend("").broken = SandboxUnavailable("bwrap ended")
+    still.build("T-01")
+    assert still.task().why == "waiting for the sandbox: bwrap ended"
 
 
 def test_an_engine_that_dies_between_two_steps_is_waited_for_too(still, monkeypatch):

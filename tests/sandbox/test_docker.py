@@ -56,3 +56,18 @@ def test_without_a_wish_every_runtime_will_do(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AISWE_DOCKER_RUNTIME", "runsc")
     assert runtime_problem({"runc": {}, "runsc": {}}) == ""
     assert "it has none" in runtime_problem({})
+
+
+@pytest.mark.parametrize(
+    ("error", "way_out"),
+    [("Permission denied", "sudo usermod -aG docker $USER, then sign in again"), ("No such file", docker.NO_ENGINE)],
+)
+def test_an_engine_that_cannot_be_reached_names_the_one_step(
+    monkeypatch: pytest.MonkeyPatch, error: str, way_out: str
+) -> None:
+    def refuse(timeout: int) -> None:
+        raise OSError(error)
+
+    monkeypatch.setattr(docker.docker, "from_env", refuse)
+    found = DockerBackend().availability()
+    assert (found.problem, found.hint) == (f"no Docker engine answers ({error})", way_out)
