@@ -49,7 +49,10 @@ def read(file: Path, folder: Path, context: str = "") -> Address:
     if certificate:
         certificate += b"\n" + _pem(file, user, "client-key")
     authority = _pem(file, cluster, "certificate-authority")
-    parts = urlsplit(server)
+    try:
+        parts = urlsplit(server)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme == "http" and (parts.hostname not in LOOPBACK or token):
         raise HostingError(f"{file}: {server} is not encrypted; only https is used, or kubectl proxy on this machine")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:

@@ -15,7 +15,7 @@ from sandbox.hosting import kubernetes_objects as objects
 from sandbox.hosting.base import Address, HostingError, Log, Release, Seen
 from sandbox.hosting.kubernetes_api import GUIDE, Api, ApiError
 
-LABEL = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 KINDS = {"Deployment": "deployments", "Service": "services", "NetworkPolicy": "networkpolicies"}
 NEEDED = (
     *(("apps", "deployments", verb) for verb in ("get", "list", "create", "patch", "delete")),
@@ -34,6 +34,7 @@ class KubernetesHost:
     """A namespace that the caller has chosen. Without a kubeconfig: of the cluster that this process runs in.
 
     `installation` is a label that no other installation with rights in the namespace has; `folder` keeps certificates.
+    An administrator chooses the kubeconfig: the server that it names is sent what is in the files that it names.
     """
 
     kind = "kubernetes"
@@ -41,8 +42,8 @@ class KubernetesHost:
     def __init__(
         self, namespace: str, *, installation: str, folder: Path, kubeconfig: str = "", context: str = ""
     ) -> None:
-        for what, name in (("namespace", namespace), ("installation", installation)):
-            if not LABEL.fullmatch(name) or len(name) > 57:
+        for what, name, most in (("namespace", namespace, 63), ("installation", installation, 50)):
+            if not NAME.fullmatch(name) or len(name) > most:
                 raise HostingError(f'"{name}" cannot be the name of a {what}: small letters, digits and dashes')
         if namespace.startswith("kube-"):
             raise HostingError(f"namespace {namespace} belongs to the cluster itself; name another one")
@@ -81,8 +82,8 @@ class KubernetesHost:
 
     def start(self, release: Release) -> None:
         """Describe it to the cluster; one of that name that is ours already becomes what is described."""
-        if not LABEL.fullmatch(release.name):
-            raise HostingError(f'"{release.name}" cannot be the name of a Service: small letters, digits and dashes')
+        if not NAME.fullmatch(release.name) or release.name[0].isdigit() or len(release.name) > 63:
+            raise HostingError(f'"{release.name}" cannot be the name of a Service: letters, digits, dashes, at most 63')
         if not release.image:
             raise HostingError(NO_IMAGE)
         with self._api() as api:

@@ -41,9 +41,11 @@ class Api:
 
     def __init__(self, access: Address, namespace: str) -> None:
         self.access, self.namespace = access, namespace
-        self.host = httpx.URL(access.url).netloc.decode()
         try:
+            self.host = httpx.URL(access.url).netloc.decode()
             self._tls = access.tls()
+        except httpx.InvalidURL:
+            raise HostingError("the server of the kubeconfig is not an address") from None
         except OSError as error:
             raise HostingError(f"a certificate of the kubeconfig cannot be used: {brief(error)}") from None
 
@@ -55,12 +57,8 @@ class Api:
     def ask(self, method: str, path: str, body: object = None, **params: str | int) -> dict[str, Any]:
         """One object. Raises ApiError for an error that the API tells, else HostingError."""
         with self.stream(method, path, body, **params) as pieces:
-            raw = b"".join(pieces)
-        try:
-            found = json.loads(raw)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            found = self._json(pieces)
+        if found is None:
             raise self.not_kubernetes()
         return found
 
@@ -85,7 +83,7 @@ class Api:
 
     @contextmanager
     def stream(self, method: str, path: str, body: object = None, **params: str | int) -> Iterator[Iterator[bytes]]:
-        """The pieces of an answer. Raises as ask()."""
+        """The pieces of an answer, for as long as SECONDS. Raises as ask()."""
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {**self.access.headers, "Accept-Encoding": "identity", "Content-Type": kind, "User-Agent": "aiswe"}
         content = None if body is None else json.dumps(body).encode()
@@ -97,19 +95,30 @@ class Api:
             ):
                 pieces = self._pieces(answer)
                 if not answer.is_success:
-                    raise self._refusal(answer.status_code, b"".join(pieces))
+                    raise self._refusal(answer.status_code, self._json(pieces) or {})
                 yield pieces
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             # `from None`: the HTTP library's errors carry the request, and with it the token.
             raise self._away(error) from None
 
     def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
-        ends, size = time.monotonic() + SECONDS, 0
+        ends = time.monotonic() + SECONDS
         for piece in answer.iter_bytes():
-            size += len(piece)
-            if size > MOST_BYTES or time.monotonic() > ends:
-                raise HostingError(f"the answer of the cluster at {self.host} is too large or too slow")
+            if time.monotonic() > ends:
+                raise HostingError(f"an answer of the cluster at {self.host} takes too long; try again later")
             yield piece
+
+    def _json(self, pieces: Iterator[bytes]) -> dict[str, Any] | None:
+        raw = bytearray()
+        for piece in pieces:
+            raw += piece
+            if len(raw) > MOST_BYTES:
+                raise HostingError(f"an answer of the cluster at {self.host} is too large")
+        try:
+            found = json.loads(raw)
+        except (ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
 
     def not_kubernetes(self) -> HostingError:
         """For an answer that no Kubernetes API gives."""
@@ -125,12 +134,8 @@ class Api:
             f"the cluster at {self.host} does not answer {late}; check that it is up and can be reached from here"
         )
 
-    def _refusal(self, status: int, raw: bytes) -> HostingError:
-        try:
-            told = json.loads(raw)
-        except (ValueError, RecursionError):
-            told = None
-        if not isinstance(told, dict) or told.get("kind") != "Status":
+    def _refusal(self, status: int, told: dict[str, Any]) -> HostingError:
+        if told.get("kind") != "Status":
             if status in (401, 403) or status >= 500:
                 return ApiError(f"the cluster at {self.host} answered with HTTP {status}; try again later", status, "")
             return self.not_kubernetes()

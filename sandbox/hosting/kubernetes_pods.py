@@ -38,7 +38,7 @@ def seen(deployment: dict[str, Any], pods: list[dict[str, Any]]) -> Seen:
         failure = told.get("ReplicaFailure", {})
         why = f"no Pod can be made: {brief(failure.get('message'))}" if failure.get("status") == "True" else ""
         return Seen("starting", False, detail=why or "the cluster has not made its Pod yet", stuck=late)
-    pod = max(alive, key=lambda one: str(one["metadata"]["creationTimestamp"]))
+    pod = max(alive, key=_age)
     box: dict[str, Any] = next(iter(pod["status"].get("containerStatuses") or ()), {})
     now, before = box.get("state") or {}, (box.get("lastState") or {}).get("terminated")
     ended = now.get("terminated") or before
@@ -67,6 +67,10 @@ def seen(deployment: dict[str, Any], pods: list[dict[str, Any]]) -> Seen:
     else:
         why = brief(f"its container is not up yet ({reason or 'pending'}) {waits.get('message') or ''}")
     return Seen("starting", False, restarts, code, why, stuck=late)
+
+
+def _age(pod: dict[str, Any]) -> tuple[str, bool]:
+    return str(pod["metadata"]["creationTimestamp"]), "deletionTimestamp" not in pod["metadata"]
 
 
 def _end(ended: dict[str, Any]) -> str:
@@ -98,7 +102,7 @@ def _sources(pods: list[dict[str, Any]]) -> tuple[list[tuple[str, bool, dict[str
     these are all that there ever were.
     """
     sources, complete = list[tuple[str, bool, dict[str, str]]](), True
-    for pod in sorted(pods, key=lambda one: str(one["metadata"]["creationTimestamp"]))[-3:]:
+    for pod in sorted(pods, key=_age)[-3:]:
         box: dict[str, Any] = next(iter(pod["status"].get("containerStatuses") or ()), {})
         state, last = box.get("state") or {}, (box.get("lastState") or {}).get("terminated") or {}
         running = "running" in state

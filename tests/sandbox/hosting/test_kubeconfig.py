@@ -90,6 +90,7 @@ def test_a_context_can_be_named(tmp_path: Path) -> None:
         ({"server": "http://127.0.0.1:8001"}, None, "not encrypted"),
         ({"server": "ftp://cluster.example"}, None, "not an https address"),
         ({"server": ""}, None, "not an https address"),
+        ({"server": "https://[::1"}, None, "not an https address"),
         ({"server": "https://user:secret@cluster.example"}, None, "not an https address"),
         ({}, {"token": ""}, "neither a token nor a client certificate"),
         ({}, {"token": "two\nlines"}, "the token is not one line of text"),
@@ -120,6 +121,12 @@ def test_what_is_not_a_kubeconfig_is_told(tmp_path: Path, text: str) -> None:
         kubeconfig.read(file, tmp_path)
     host = KubernetesHost("staging", installation="ours", folder=tmp_path, kubeconfig=str(file))
     assert str(file) in host.problem()
+
+
+def test_a_server_that_is_not_an_address_is_told(tmp_path: Path) -> None:
+    file = written(tmp_path, {"server": "https://cluster:port"})
+    host = KubernetesHost("1-team", installation="ours", folder=tmp_path, kubeconfig=str(file))
+    assert host.problem() == "the server of the kubeconfig is not an address"
 
 
 def test_a_certificate_that_is_none_is_told(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ def test_output_is_neither_repeated_nor_lost(host: KubernetesHost, api: Kubernet
     log += [(SECOND_0 + 6, b"late\n"), (SECOND_0 + 2 * 10**9, "ünd\0\n".encode()), (SECOND_0 + 3 * 10**9, b"half")]
     second = host.logs(FIRST.name, first.position)
     assert (second.text, second.lost) == ("late\nünd\u2400\n", False)
+    assert host.logs(FIRST.name, SECOND_0 + 6).text == "ünd\u2400\n", "a line before it may have a later time"
     log[-1] = (log[-1][0], b"half a line\n")
     assert host.logs(FIRST.name, second.position).text == "half a line\n"
 
@@ -40,6 +41,16 @@ def test_much_output_comes_in_pages(host: KubernetesHost, api: KubernetesApi) ->
         position, text, pages = page.position, text + page.text, pages + 1
     assert text.encode() == b"".join(lines)
     assert pages == 5
+
+
+def test_a_second_full_of_output_is_read_on_from_where_the_last_page_ended(
+    host: KubernetesHost, api: KubernetesApi
+) -> None:
+    """The API gives lines from a second on: a page late in that second has all before it in front."""
+    up(host, FIRST)
+    log_of(api).extend((SECOND_0 + n, b"z" * 12_000 + b"\n") for n in range(1000))  # more than an answer may have
+    page = host.logs(FIRST.name, SECOND_0 + 997)
+    assert (page.position, len(page.text), page.lost) == (SECOND_0 + 999, 2 * 12_001, False)
 
 
 def test_a_line_that_is_too_long_is_cut_and_said_to_be(host: KubernetesHost, api: KubernetesApi) -> None:
