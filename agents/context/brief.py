@@ -15,6 +15,7 @@ _LOADS = re.compile(r"(?:import|from|export)\b|(?:const|let|var)\s.*\brequire\(|
 _NAMES = re.compile(r"(__all__|[A-Za-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
 _CLASS = re.compile(r"(?:class|interface)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_BEGINS = re.compile(r"(?:async\s+def|def|class|export|function|describe|test|it)\b")
 _FUNCTION = re.compile(r"(?:\s*@[^\n]*\n)*\s*(?:async\s+)?def\b")
 
 
@@ -26,7 +27,7 @@ def summary_of(text: str, *, examples: bool = False) -> str:
     lines, at, found = _documented(text)
     if found is None or len(text) <= SHORT_CHARS:
         return text
-    marks, depth = found[1], lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    marks, depth = found[1], _depth(lines[at])
     rest = [lines[at][found.end() :], *lines[at + 1 :]]
     end = next((number for number, line in enumerate(rest) if marks in line), len(rest) - 1)
     if end + 1 == len(rest):
@@ -41,15 +42,34 @@ def summary_of(text: str, *, examples: bool = False) -> str:
 
 def without_docstring(text: str) -> str:
     """A definition with a mark in place of its docstring, if that is long."""
-    lines, at, found = _documented(text)
-    if found is None:
+    lines, at, end = _docstring(text)
+    if end <= at + 1 or len("\n".join(lines[at:end])) <= SHORT_CHARS:
         return text
-    rest = [lines[at][found.end() :], *lines[at + 1 :]]
-    end = at + next((number for number, line in enumerate(rest) if found[1] in line), 0)
-    if end == at or len("\n".join(lines[at : end + 1])) <= SHORT_CHARS:
-        return text
-    depth = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-    return "\n".join([*lines[:at], f"{depth}{_GAP}", *lines[end + 1 :]])
+    return "\n".join([*lines[:at], f"{_depth(lines[at])}{_GAP}", *lines[end:]])
+
+
+def call_of(text: str) -> str:
+    """How a definition begins and all of its docstring; unchanged without one."""
+    lines, _, end = _docstring(text)
+    return "\n".join([*lines[:end], f"{_depth(lines[end - 1])}{_GAP}"]) if 0 < end < len(lines) else text
+
+
+def docstring_of(text: str) -> str:
+    """The docstring of a definition, with its quotation marks; "" where it has none."""
+    lines, at, end = _docstring(text)
+    return "\n".join(lines[at:end])
+
+
+def first_lines(text: str, chars: int) -> str:
+    """The imports at the top of a file and the first line of its first definition, in about so many characters."""
+    kept = list[str]()
+    for line in text.split("\n"):
+        if sum(map(len, kept)) + len(line) > chars:
+            break
+        kept.append(line)
+        if _BEGINS.match(line):
+            break
+    return "\n".join([*kept, _GAP])
 
 
 def use_of(text: str) -> str:
@@ -68,6 +88,19 @@ def _documented(text: str) -> tuple[list[str], int, re.Match[str] | None]:
     lines = text.split("\n")
     at = _body(lines)
     return lines, at, _DOC.match(lines[at]) if at < len(lines) else None
+
+
+def _docstring(text: str) -> tuple[list[str], int, int]:
+    """The lines of a definition, and the first line of its docstring and the one behind it; both 0 without one."""
+    lines, at, found = _documented(text)
+    if found is None:
+        return lines, 0, 0
+    rest = [lines[at][found.end() :], *lines[at + 1 :]]
+    return lines, at, at + 1 + next((number for number, line in enumerate(rest) if found[1] in line), 0)
+
+
+def _depth(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _body(lines: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ _EVERYWHERE = frozenset(
     "add append clear close copy count extend get index insert items join keys open pop popitem read remove set split"
     " update values write".split()
 )
+_HIDES = frozenset("len int str list print range".split())  # functions that do what Python's own of this name does
 _BEGINS = ("__init__", "constructor")  # the methods in which a class says what it holds
 _IS_CLASS = re.compile(r"\s*(?:export\s+|default\s+|abstract\s+|@.*\n\s*)*class\b")
 _METHOD = re.compile(r"^\s+(?:async\s+)?(?:def\s+(\w+)|(\w+)\s*\([^)]*\)\s*\{)", re.MULTILINE)
@@ -54,14 +55,9 @@ def around(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
 
     At most MOST, and AROUND_CHARS, of these; then what they inherit.
     """
-    telling = {
-        name: found
-        for name, found in _by_name(chunks).items()
-        if len(found) <= SHARED and (name not in _EVERYWHERE or not all(map(_class, found)))
-    }
+    telling = _telling(chunks)
     begins = {f"{_class(chunk)}.{name}" for chunk in first for name in _BEGINS if _class(chunk)}
-    called = [chunk for chunk in chunks if chunk.name in begins]
-    called += [one for chunk in first for call in _calls(chunk) for one in telling.get(call[2], ()) if _fits(one, call)]
+    called = [chunk for chunk in chunks if chunk.name in begins] + called_by(first, chunks)
     names = {_last(chunk) for chunk in first} & telling.keys()
     # Most pieces of a large repository hold none of the names, which is seen sooner than what they call.
     callers = [
@@ -77,6 +73,21 @@ def around(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
     bases = _bases(first)
     inherited = [one for one in chunks if _class(one) in bases and len(one.text) <= MEMBER_CHARS]
     return [*related, *(one for one in inherited if one not in first and one not in related)]
+
+
+def called_by(first: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
+    """What `first` call, in their order; one more than once where several do."""
+    telling = _telling(chunks)
+    return [one for chunk in first for call in _calls(chunk) for one in telling.get(call[2], ()) if _fits(one, call)]
+
+
+def _telling(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
+    """The chunks by names that tell which is meant."""
+    return {
+        name: found
+        for name, found in _by_name(chunks).items()
+        if len(found) <= SHARED and name not in _HIDES and (name not in _EVERYWHERE or not all(map(_class, found)))
+    }
 
 
 def _fits(one: Chunk, call: tuple[str, str, str]) -> bool:

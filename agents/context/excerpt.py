@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from agents.context.brief import SHORT_CHARS, between, lines_about, summary_of
+from agents.context.brief import SHORT_CHARS, between, call_of, docstring_of, lines_about, summary_of
 from agents.context.calls import around, code_words, named
 from agents.context.ranking import parts_of
 from agents.context.retrieval import CHUNK_CHARS, Chunk, Piece, pieces_of, retrieve, terms
@@ -19,7 +19,10 @@ VALUE_CHARS = 160  # of a value that has to do with what is named
 TESTS = 2  # of a long test file that a task adds to, beside short helpers: how they are written
 TESTS_CHARS = 1_500
 
+# What many names begin with, and many tasks.
+_VERBS = frozenset("add get has is make new set".split())
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_SIGN = re.compile(r"`([^`\w\s]{1,3})`")  # a value such as `=`, which names no code
 _MAIN = re.compile(r"^if __name__ ==[^\n]*\n(?P<rest>(?:[ \t]+[^\n]*\n?|\n)+)\Z", re.MULTILINE)
 _TOP_TEXT = re.compile(
     r"\s*(?:#[^\n]*\n|\s)*[rRuU]?(\"{3}|'{3}|/\*+)\s*[^\n]*(?P<rest>\n.*?)(?:\"{3}|'{3}|\*/)", re.DOTALL
@@ -43,7 +46,8 @@ def excerpt(
 
     Where something is named, of a long function the lines that the task speaks of are shown, and of what it only calls
     or `beside` alone names the head, unless it is short or the words speak of it; values are shown that these mention.
-    Of `tests` a few are shown that fit, and short helpers.
+    Of `tests` a few are shown that fit, and short helpers. Without `calls` docstrings are shown that tell of a value
+    which the words quote.
     """
     classes = _classes(symbols)
     shown, chunks, words = dict[Piece, str](), [Chunk(path, piece) for piece in pieces], f"{about}\n{beside}"
@@ -59,14 +63,18 @@ def excerpt(
     else:
         fitting = [] if first else retrieve(words, chunks, limit=FITTING, chars=chars)
     related = around(first, chunks) if calls else []
-    meant, stems = {chunk.piece for chunk in first}, set(terms(words))
-    for chunk in [*first, *related, *everything, *fitting]:
+    # The name of the module itself tells nothing of what it holds.
+    meant, stems = {chunk.piece for chunk in first}, set(terms(words)) - set(terms(path))
+    signed = [] if calls or tests or not first else _signed(words, chunks)
+    for chunk in [*first, *related, *everything, *signed, *fitting]:
         piece = chunk.piece
         whole = "\n".join(lines[piece.line - 1 : piece.end])
         fits = len(whole) <= left and (piece in certain or len(whole) <= 2 * CHUNK_CHARS)  # not a few lines missing
         body = whole if fits else piece.text
         if piece in meant and fits:
             body = lines_about(body, code_words(words) - {_last(chunk)})
+        elif chunk in signed:
+            body = call_of(body)
         elif first and piece not in meant and not spoken(chunk, stems):
             body = summary_of(body)
         if piece not in shown and len(body) <= left:
@@ -98,7 +106,13 @@ def spoken(chunk: Chunk, stems: set[str]) -> bool:
     """Whether the words of a task speak of a definition without its name: "the column widths" of compute_cols_width."""
     found = [part for part in parts_of(_last(chunk)) if len(part) > 2]
     told = [part for part in found if any(stem.startswith(part.rstrip("s")) for stem in stems)]
-    return len(told) >= 2 or (len(told) == len(found) == 1)
+    return len({*told} - _VERBS) >= 2 or (len(told) == len(found) == 1)
+
+
+def _signed(words: str, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Documented definitions whose docstring quotes a value as the words do: what `=` is by default."""
+    signs = [f"{mark}{sign}{mark}" for sign in set(_SIGN.findall(words)) for mark in "'\""]
+    return [one for one in chunks if any(sign in docstring_of(one.text) for sign in signs)] if signs else []
 
 
 def _brief(text: str) -> str:

@@ -8,15 +8,15 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from agents.context.brief import use_of
-from agents.context.calls import around, named
+from agents.context.brief import docstring_of, first_lines, use_of
+from agents.context.calls import around, called_by, named
 from agents.context.documents import sections_of
 from agents.context.excerpt import excerpt
 from agents.context.index import Index, shared
 from agents.context.map import MAP_TOKENS, repository_map
 from agents.context.meaning import Asking, Meaning, Nearness
 from agents.context.ranking import words_of
-from agents.context.retrieval import Chunk, retrieve, shortened
+from agents.context.retrieval import Chunk, retrieve, shortened, terms
 from agents.context.view import View, near_first
 from agents.languages.registry import language, language_of, languages
 from agents.languages.symbols import Symbols
@@ -33,8 +33,10 @@ CHUNKS_CHARS = 6_000  # of it, for pieces of files that are not shown whole
 FITTING, FITTING_BESIDE = 6, 2  # pieces that only share words with a task which names no code; beside code of its own
 LEAST_CHARS = 2_000  # of an own file, however little room there is
 TESTS, TESTS_CHARS = 3, 3_000  # existing tests of a task's files
+BEGINNING_CHARS = 400  # of a test file beside one that is to be new
 STUB_CHARS = 3_000  # of a file that only declares what a module beside it defines
 IMPORTS_TOKENS = 400
+TOLD = 2  # words of a requirement that a docstring says too
 MEANT, KIN = 6, 12  # files that a document names, for a map of these alone; files called like them
 KEPT = 64  # answers remembered in this process: tester and coder of a task, and each new approach, ask the same
 _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".cfg", ".ini")  # besides source files
@@ -130,7 +132,10 @@ def outline(repository: Repository, sha: str, about: str, told: Sequence[str] = 
         drawn = repository_map(symbols, (), words_of(about))
         others = [path for path in sorted(blobs) if f"\n{path}:\n" not in f"\n{drawn}\n"]
         return View(drawn=drawn, left_out=others).text() if drawn else ""
-    words = words_of(about) | {one.name.rpartition(".")[2].lower() for one in (*meant, *around(meant, chunks))}
+    near, stems = around(meant, chunks), set(terms(about))
+    # Of what these call in turn, what says of itself what the requirements speak of.
+    near += [one for one in called_by(near, chunks) if len(stems.intersection(terms(docstring_of(one.text)))) >= TOLD]
+    words = words_of(about) | {one.name.rpartition(".")[2].lower() for one in (*meant, *near)}
     drawn = repository_map({path: symbols[path] for path in paths}, (), words, alone=True)
     modules = {re.split(r"[./]", path)[-2] for path in paths}
     files = [path for path in sorted(blobs) if path not in paths and not _ASIDE.search(path)]
@@ -197,6 +202,7 @@ class _Choice:
         left -= len(imports)
         chunks = [Chunk(path, piece) for path in symbols for piece in index.pieces[path]]
         pieces = self._pieces(chunks, max(0, min(CHUNKS_CHARS, left)))
+        begins = {} if tests or wanted.calls else self._beginning({one.path for one in pieces})
         if any(map(language_of, own)):  # these change: of the others it matters how they are used
             pieces = [replace(one, piece=replace(one.piece, text=use_of(one.text))) for one in pieces]
         # Where there is code to change, or that the task names, one builds on that and not on what a map shows.
@@ -206,7 +212,7 @@ class _Choice:
         on_map = {line[:-1] for line in drawn.splitlines() if line.endswith(":") and not line.startswith(" ")}
         hidden = hidden | (set(order) - on_map - {one.path for one in pieces}) | (self._near.keys() - tests.keys())
         left_out = near_first(sorted(hidden), own)
-        view = View(whole, parts, self._own, tests, imports, {}, pieces, drawn, left_out)
+        view = View(whole, parts, self._own, tests, imports, {}, pieces, drawn, left_out, begins)
         return Shown(view.text(), frozenset(parts), self._asked.found if self._asked is not None else None)
 
     def _tests(self, index: Index, room: int) -> dict[str, str]:
@@ -218,6 +224,19 @@ class _Choice:
                 found[path] = part
                 room -= len(part)
         return found
+
+    def _beginning(self, used: Set[str]) -> dict[str, str]:
+        """How a test file beside a new one begins: of a module that is used, or else the first."""
+        wanted, blobs = self._wanted, self._blobs
+        new = next((path for path in wanted.own if path not in blobs and wanted.is_test(path)), "")
+        if not new or any(map(wanted.is_test, self._own)):
+            return {}
+        folder, _, name = new.rpartition("/")
+        beside = [path for path in blobs if path.rpartition("/")[0] == folder and wanted.is_test(path)]
+        alike = [path for path in beside if path.rpartition(".")[2] == name.rpartition(".")[2]]
+        stems = [re.split(r"[./]", path)[-2] for path in used]
+        near = sorted(alike, key=lambda path: (not any(stem in path for stem in stems), path))[:1]
+        return {path: first_lines(text, BEGINNING_CHARS) for path, text in self._texts(near).items()}
 
     def _pieces(self, chunks: Sequence[Chunk], room: int) -> list[Chunk]:
         """Of other files what the task names, what belongs to code that it names, and what else fits it."""

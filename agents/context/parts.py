@@ -33,6 +33,7 @@ _HEADINGS = {
     "Lessons from earlier repairs in this project:": "lessons",
     "Files that exist already:": "files",
     "Existing tests of these files:": "existing tests",
+    "How a test file here begins:": "existing tests",
     "Tests that fail before any change; only what the task asks for has to pass:": "existing tests",
     "What these files import (signatures):": "imports",
     "Other files:": "other files",

@@ -11,6 +11,7 @@ from agents.prompts.provenance import Material, Source, joined, label
 from agents.replies.licence import without_licence
 
 LISTED = 80  # names of files that are not shown
+BEGINS = "How a test file here begins:"
 BESIDE = 8  # beside a task's own files
 LICENCE_LEFT_OUT = "Licence header left out, it stays in the file:"
 
@@ -20,8 +21,8 @@ class View:
     """Texts by path, in the order in which they are shown.
 
     `own` are a task's files, `parts` pieces of those of them that are too long, of which `texts` are the whole; `tests`
-    are tests of them that exist, `imports` signatures of what they import. Then come `others` whole, `pieces` of more
-    files, a map (`drawn`), and the names of what is `left_out`.
+    are tests of them that exist, `begins` tells how one begins, `imports` are signatures of what they import. Then come
+    `others` whole, `pieces` of more files, a map (`drawn`), and the names of what is `left_out`.
     """
 
     own: Mapping[str, str] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class View:
     pieces: Sequence[Chunk] = ()
     drawn: str = ""
     left_out: Sequence[str] = ()
+    begins: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> Material:
         """All of it under headings."""
@@ -45,6 +47,8 @@ class View:
             blocks += [f"Parts of {path}, a file of {lines} lines; … marks what is not shown:", *_files({path: text})]
         if self.tests:
             blocks += ["Existing tests of these files:", *_files(self.tests)]
+        if self.begins:
+            blocks += [BEGINS, *_files(self.begins)]
         if self.imports:
             blocks += ["What these files import (signatures):", label(self.imports, Source.REPOSITORY)]
         if self.others:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agents.context.brief import SHORT_CHARS, without_docstring
+from agents.context.brief import LONG_LINES, SHORT_CHARS, without_docstring
 from agents.context.calls import SHARED, named
 from agents.context.excerpt import spoken
 from agents.context.retrieval import Chunk, Piece, pieces_of, terms
@@ -20,31 +20,38 @@ from agents.languages.symbols import Grammar, read_symbols
 from agents.prompts.provenance import Material, Source, joined, label
 from agents.workspace.worktree import Change
 
-CHARS = 3_000  # of all that is shown
+CHARS = 3_500  # of all that is shown
 LONG = 1_000  # of one definition; of a longer one the beginning
+HELPER = 800  # of what is called: as short as this it comes before what is longer
+WRAPS = 200  # of a function that does little but call another
+SHOWN_BELOW = "… in the change …"
 _ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
 _WORD = re.compile(r"[A-Za-z_]\w+")
 
 
 def code_called(state: TaskState, ctx: TaskContext, changes: Sequence[Change]) -> Material:
-    """Of the files that a change alters what it leaves and builds on: what the task names, what the code calls,
-    and what that calls.
+    """Of the files that a change alters what it leaves and builds on: of short definitions that it changes the lines
+    that the diff leaves out, what the task names, what the code calls, and what that calls.
     """
     before = base_files(state, ctx, [one.path for one in changes])[0]
     code = [one for one in changes if one.path not in state["candidate"]["tests"]]
     called = {name for one in code for line in _ADDED.findall(one.diff) for name in _CALLED.findall(line)}
+    diffs = {one.path: one.diff for one in code}
     about, left, shown = about_of(state["task"]), CHARS, list[Material]()
     for path, text in state["candidate"]["files"].items():
         grammar = grammar_of(path)
         if grammar is not None and path in before:
-            made = _of_file(path, text, before[path], grammar, (about, called), left)
+            made = _of_file(path, text, before[path], grammar, (about, called), diffs.get(path, ""), left)
             left -= len(made)
             shown.append(label(made, Source.REPOSITORY, f"path={path}"))
     return joined(shown)
 
 
-def _of_file(path: str, text: str, before: str, grammar: Grammar, wanted: tuple[str, set[str]], room: int) -> str:
+def _of_file(
+    path: str, text: str, before: str, grammar: Grammar, wanted: tuple[str, set[str]], diff: str, room: int
+) -> str:
     """What is named or called, and the short values that this mentions, in at most so many characters."""
     symbols, lines, kept = read_symbols(text.encode(), grammar), text.split("\n"), list[Piece]()
     bodies = {one: "\n".join(lines[one.line - 1 : one.end]) for one in pieces_of(text, symbols)}
@@ -52,8 +59,16 @@ def _of_file(path: str, text: str, before: str, grammar: Grammar, wanted: tuple[
     names = [one.name.rpartition(".")[2] for one in chunks]
     telling = {one: name for one, name in zip(chunks, names, strict=True) if names.count(name) <= SHARED}
     stems = set(terms(wanted[0]))
-    calls = sorted((one for one, name in telling.items() if name in wanted[1]), key=lambda one: not spoken(one, stems))
+    calls = [one for one, name in telling.items() if name in wanted[1]]
+    wrapped = {name for one in calls if len(one.text) <= WRAPS for name in _CALLED.findall(bodies[one.piece])}
+    calls += [one for one in telling if telling[one] in wrapped - wanted[1]]
+    sizes = {one: len(without_docstring(bodies[one.piece])) for one in calls}
+    calls.sort(key=lambda one: (sizes[one] > HELPER, sizes[one] if sizes[one] <= HELPER else not spoken(one, stems)))
     deeper = {name for one in calls for name in _CALLED.findall(bodies[one.piece])}
+    for piece, body in bodies.items():
+        if body not in before and (rest := _left_out(body, piece.line, diff)) and len(rest) <= min(LONG, room):
+            kept.append(replace(piece, text=rest))
+            room -= len(rest)
     for chunk in dict.fromkeys(
         [*named(wanted[0], chunks), *calls, *(one for one in telling if telling[one] in deeper)]
     ):
@@ -76,3 +91,18 @@ def _of_file(path: str, text: str, before: str, grammar: Grammar, wanted: tuple[
             said |= set(_WORD.findall(value))
     pieces = sorted(kept, key=lambda piece: piece.line)
     return "\n".join([*values, in_classes(pieces)]) if pieces else ""
+
+
+def _left_out(body: str, first: int, diff: str) -> str:
+    """A changed definition that begins on line `first` without what the diff shows; "" where that is all of it."""
+    seen = {line for start, count in _HUNK.findall(diff) for line in range(int(start), int(start) + int(count or 1))}
+    lines, made = body.split("\n"), list[str]()
+    hidden = [line for number, line in enumerate(lines[1:], first + 1) if number not in seen and line.strip()]
+    if not hidden or len(lines) > LONG_LINES:
+        return ""
+    for number, line in enumerate(lines, first):
+        if number == first or number not in seen:
+            made.append(line)
+        elif made[-1].strip() != SHOWN_BELOW:
+            made.append(f"{line[: len(line) - len(line.lstrip())] or '    '}{SHOWN_BELOW}")
+    return "\n".join(made)

@@ -22,6 +22,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         removable=[],
         tests_go="",
         installed=[],
+        servers=[],
         passages=label(texts.get("passages", ""), Source.DOCUMENT),
         requirements=label(texts.get("requirements", ""), Source.DOCUMENT),
         note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()),

@@ -85,7 +85,8 @@ def existing_files(
     tokens: int = files.STEP_TOKENS,
     wishes: str = "",
     told: Sequence[str] = (),
+    calls: bool = True,
 ) -> files.Shown:
     """What a task with these files, and in these words, is shown."""
-    wanted = files.Wanted(tuple(own), tuple(beside), about, examples, tokens, wishes, tuple(told))
+    wanted = files.Wanted(tuple(own), tuple(beside), about, examples, tokens, wishes, tuple(told), calls)
     return files.existing_files(repository, sha, wanted, meaning)

@@ -292,3 +292,21 @@ def test_the_reviewer_sees_the_unchanged_code_that_a_change_calls(tmp_path):
     )
     assert "RATE = 2\ndef twice(number):\n    return RATE * number\n" in shown
     assert "far" not in shown
+
+
+def test_the_reviewer_sees_of_a_changed_function_what_the_diff_leaves_out_and_what_a_wrapper_calls(tmp_path):
+    body = "".join(f"    number += {n}\n" for n in range(20))
+    there = f"def scaled(number):\n{body}    return number\n\n\ndef edge():\n    return line(1)\n\n\n"
+    there += f"def line(width):\n{body.replace('number', 'width')}    return width\n"
+    more = there.replace("number += 19\n", "number += edge()\n") + "\n\n" + ADD
+    replies = {"tester-tests": code("tests/test_calc.py", TESTS), "coder-code": code("calc.py", more)}
+    bench = Bench(tmp_path, replies | {"reviewer-review": APPROVED}, task(), switched_off=frozenset(["mutation"]))
+    bench.start_with({"calc.py": there})
+    assert bench.run()["verdict"] == "merged"
+    shown = prompts_of(bench, "review")[0].partition("Unchanged code that the change uses:\n")[2]
+    shown = shown.partition("The tests:")[0]
+    assert "def scaled(number):\n    number += 0\n" in shown
+    assert "    number += 15\n    … in the change …" in shown
+    assert "number += 16" not in shown
+    assert "def edge():\n    return line(1)" in shown
+    assert "def line(width):" in shown
