@@ -61,15 +61,15 @@ def docstring_of(text: str) -> str:
 
 
 def first_lines(text: str, chars: int) -> str:
-    """The imports at the top of a file and the first line of its first definition, in about so many characters."""
-    kept = list[str]()
+    """So much of the imports at the top of a file, and the first line of its first definition."""
+    lines, left = list[str](), chars
     for line in text.split("\n"):
-        if sum(map(len, kept)) + len(line) > chars:
-            break
-        kept.append(line)
+        left -= len(line)
         if _BEGINS.match(line):
-            break
-    return "\n".join([*kept, _GAP])
+            return "\n".join([*lines, line, _GAP])
+        if left >= 0:
+            lines.append(line)
+    return "\n".join([*lines, _GAP])
 
 
 def use_of(text: str) -> str:

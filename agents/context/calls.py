@@ -17,7 +17,7 @@ _EVERYWHERE = frozenset(
     "add append clear close copy count extend get index insert items join keys open pop popitem read remove set split"
     " update values write".split()
 )
-_HIDES = frozenset("len int str list print range".split())  # functions that do what Python's own of this name does
+HIDES = frozenset("len int str list print range".split())  # functions that do what Python's own of this name does
 _BEGINS = ("__init__", "constructor")  # the methods in which a class says what it holds
 _IS_CLASS = re.compile(r"\s*(?:export\s+|default\s+|abstract\s+|@.*\n\s*)*class\b")
 _METHOD = re.compile(r"^\s+(?:async\s+)?(?:def\s+(\w+)|(\w+)\s*\([^)]*\)\s*\{)", re.MULTILINE)
@@ -86,7 +86,7 @@ def _telling(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
     return {
         name: found
         for name, found in _by_name(chunks).items()
-        if len(found) <= SHARED and name not in _HIDES and (name not in _EVERYWHERE or not all(map(_class, found)))
+        if len(found) <= SHARED and name not in HIDES and (name not in _EVERYWHERE or not all(map(_class, found)))
     }
 
 

@@ -14,7 +14,7 @@ from agents.replies.licence import without_licence_below
 
 FITTING = 12  # definitions that only share words with a task which names none
 LONG_TEXT = 400  # characters of a text at the top of a file, behind its first line
-LISTED = 6  # names of definitions that follow on each other and are not shown
+LISTED = 3  # names of definitions that follow on each other and are not shown
 VALUE_CHARS = 160  # of a value that has to do with what is named
 TESTS = 2  # of a long test file that a task adds to, beside short helpers: how they are written
 TESTS_CHARS = 1_500

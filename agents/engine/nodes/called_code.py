@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.context.brief import LONG_LINES, SHORT_CHARS, without_docstring
-from agents.context.calls import SHARED, named
+from agents.context.calls import HIDES, SHARED, named
 from agents.context.excerpt import spoken
 from agents.context.retrieval import Chunk, Piece, pieces_of, terms
 from agents.context.view import in_classes
@@ -22,7 +22,7 @@ from agents.workspace.worktree import Change
 
 CHARS = 3_500  # of all that is shown
 LONG = 1_000  # of one definition; of a longer one the beginning
-HELPER = 800  # of what is called: as short as this it comes before what is longer
+HELPER = 400  # of what is called: as short as this it comes first
 WRAPS = 200  # of a function that does little but call another
 SHOWN_BELOW = "… in the change …"
 _ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
@@ -57,13 +57,15 @@ def _of_file(
     bodies = {one: "\n".join(lines[one.line - 1 : one.end]) for one in pieces_of(text, symbols)}
     chunks = [Chunk(path, piece) for piece, body in bodies.items() if body in before]
     names = [one.name.rpartition(".")[2] for one in chunks]
-    telling = {one: name for one, name in zip(chunks, names, strict=True) if names.count(name) <= SHARED}
+    telling = {
+        one: name for one, name in zip(chunks, names, strict=True) if names.count(name) <= SHARED and name not in HIDES
+    }
     stems = set(terms(wanted[0]))
     calls = [one for one, name in telling.items() if name in wanted[1]]
     wrapped = {name for one in calls if len(one.text) <= WRAPS for name in _CALLED.findall(bodies[one.piece])}
-    calls += [one for one in telling if telling[one] in wrapped - wanted[1]]
-    sizes = {one: len(without_docstring(bodies[one.piece])) for one in calls}
-    calls.sort(key=lambda one: (sizes[one] > HELPER, sizes[one] if sizes[one] <= HELPER else not spoken(one, stems)))
+    inner = [one for one in telling if telling[one] in wrapped - wanted[1]]
+    short = [one for one in calls if len(without_docstring(bodies[one.piece])) <= HELPER]
+    calls = list(dict.fromkeys([*short, *inner, *sorted(calls, key=lambda one: not spoken(one, stems))]))
     deeper = {name for one in calls for name in _CALLED.findall(bodies[one.piece])}
     for piece, body in bodies.items():
         if body not in before and (rest := _left_out(body, piece.line, diff)) and len(rest) <= min(LONG, room):

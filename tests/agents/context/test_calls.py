@@ -93,7 +93,7 @@ def test_a_long_list_of_names_that_are_not_shown_is_cut(tmp_path) -> None:
     long = "".join(f"def f{n}(x):\n    return '{'y' * 1_000}'\n\n\n" for n in range(60))
     repository, sha = repository_of(tmp_path, SHOP | {"shop/long.py": long})
     shown = existing_files(repository, sha, ["shop/long.py"], "`f1`").text
-    assert "f6, f7 and 52 more …" in shown
+    assert "f4 and 55 more …" in shown
 
 
 def test_the_nearest_of_several_tests_is_shown_most_of(tmp_path) -> None:
