@@ -32,7 +32,7 @@ from sandbox.base import (
 from sandbox.build_state import read_build
 from sandbox.docker_services import running
 from sandbox.expected_state import PACKAGES_AT, container_problems
-from sandbox.images import ENGINE_ERRORS, HOST, LABEL, OWNER, image_name, image_user, labels, put_files
+from sandbox.images import BUILD, ENGINE_ERRORS, HOST, LABEL, OWNER, image_name, image_user, labels, put_files
 from sandbox.owners import lives
 from sandbox.warm import WarmSandbox, agent_limits, environment
 from sandbox.wire import Channel
@@ -296,11 +296,20 @@ class DockerBackend:
             return name
 
     def reap(self) -> int:
-        """Remove containers whose worker is dead; return how many. Raises SandboxError when no engine answers."""
+        """Remove containers and tried images whose worker is dead; return how many.
+
+        Raises SandboxError when no engine answers.
+        """
         client = connect(10)
         try:
             found = client.api.containers(all=True, filters={"label": f"{LABEL}=1"})
-            return sum(_remove(client, str(container["Id"])) for container in found if _orphaned(container))
+            gone = sum(_remove(client, str(container["Id"])) for container in found if _orphaned(container))
+            for image in client.api.images(all=True, filters={"label": BUILD}):  # of a try that never ended
+                if _orphaned(image):
+                    with contextlib.suppress(*ENGINE_ERRORS):
+                        client.api.remove_image(image["Id"], force=True)
+                        gone += 1
+            return gone
         except ENGINE_ERRORS as error:
             raise SandboxError(f"cannot look for leftover containers: {str(error)[:160]}") from None
         finally:

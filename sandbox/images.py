@@ -38,6 +38,7 @@ LOCKS = HERE.parent / "requirements"
 LOCK, READERS_LOCK = LOCKS / "sandbox.lock.txt", LOCKS / "readers.lock.txt"
 RECIPE = 2  # raise it when what is built here changes
 LABEL, OWNER, HOST = "aiswe.sandbox", "aiswe.owner", "aiswe.host"
+BUILD = "aiswe.build"  # on images and containers of one try of a Dockerfile; an image that is kept never has it
 MODULES_AT, NODE_WANTED, NODE_SECONDS = "/node_modules", 20, 60
 ENGINE_ERRORS = (
     *(docker.errors.DockerException, requests.RequestException, urllib3.exceptions.HTTPError, OSError),

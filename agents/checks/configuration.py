@@ -59,10 +59,15 @@ def parse_problem(kind: str, text: str) -> tuple[int, str] | None:
     return None
 
 
+def is_dockerfile(path: str) -> bool:
+    """True for a file that an image is built from."""
+    return bool(_CONTAINER.search(path)) and not path.endswith(".dockerignore")
+
+
 def configuration_check(path: str) -> Callable[[str, CheckedFile], Found] | None:
     """What checks this file; None when it is neither configuration nor a container file."""
     kinds = {"json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml", "ini": "ini", "cfg": "ini"}
-    if _CONTAINER.search(path):
+    if is_dockerfile(path):
         return check_dockerfile
     kind = kinds.get(path.rpartition(".")[2])
     return None if kind is None or _COMMENTED.search(path) else lambda text, place: _configuration(kind, text, place)

@@ -25,6 +25,7 @@ from agents.memory.base import LessonStore
 from agents.secrets.redaction import redact
 from agents.workspace.repository import Repository
 from sandbox.base import Backend, PackageRefused, PackageSet, Sandbox
+from sandbox.container_build import ContainerReport
 from sandbox.test_setup import TestSetup
 
 C = TypeVar("C", covariant=True)
@@ -137,6 +138,7 @@ class TaskContext(ModelContext):
     knowledge: Knowledge = field(default_factory=Knowledge)  # documentation and meaning, beside the repository
     # Asks for a sub-task by what is missing, its path and why; returns what came of it, raises Waiting until then.
     sub_task: Callable[[str, str, str], str] | None = None
+    try_container: Callable[[Path, str], ContainerReport] | None = None  # a Dockerfile of a folder, on an engine
     needs_review: bool = True
     asks_about_reach: bool = False  # a person says yes to network and subprocesses before a merge (ACA-6)
     guard: Guard | None = None  # a second model that may only tighten the firewall's verdicts

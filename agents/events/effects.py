@@ -78,6 +78,23 @@ class TestsRan(EventKind):
     role: str = "tester"
 
 
+@kind("container.tried", "test", "container", tone_by_outcome=GOOD)
+class ContainerTried(EventKind):
+    """A Dockerfile was built and started; state: ok, failed, not built, no verdict; `tail` of a failure."""
+
+    path: str
+    state: str
+    problem: str
+    health: str
+    user: str
+    ports: Sequence[str]
+    packages: Sequence[str]
+    size_mb: int
+    seconds: float
+    tail: str
+    role: str = "tester"
+
+
 @kind("coverage.result", "test", "coverage", steps="coverage reports")
 class CoverageMeasured(EventKind):
     """Branch coverage in percent, and the lines that no test reaches by file."""

@@ -20,6 +20,7 @@ from projects.services.audit.vocabulary import (
     CoverageMeasured,
     DiagnosisMade,
 )
+from projects.services.delivery.state import tried_containers
 from projects.services.insight import run_state, try_costs, usage
 from projects.services.planning import projects
 from projects.services.work import tasks
@@ -52,6 +53,7 @@ def detail(request: AuthenticatedHttpRequest, task: Task) -> HttpResponse:
         **review_of(request, task, files, "task"),
         "left_out": left_out,
         "coverage": coverage,
+        "containers": tried_containers(Event.objects.filter(task=task)),
         "found": sorted(task.findings.all(), key=lambda f: SEVERITY.get(f.severity.upper(), 5)),
         "rows": log,
         "limits": [(name, words, task.run.project.limits.get(name)) for name, words in LIMITS.items()],

@@ -32,6 +32,7 @@ from projects.models import Run, Task
 from projects.models.project import ASKS_AT_GATES
 from projects.services.insight.lessons import embedder, store
 from projects.services.planning import documents, progress
+from sandbox.container_build import try_container
 from sandbox.registry import open_backend
 
 lessons = store  # the memory of this process
@@ -94,6 +95,7 @@ def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
         runner=runner(),
         backend=fitted(open_backend(name_for(project)), project),
         supply=ProjectSupply(project),
+        try_container=try_container,
         gates=gates,
         canary=canary_of(run),
         guard=guard(),

@@ -210,3 +210,22 @@ def test_its_own_files_say_how_to_start_it(story: Story, files: dict[str, str], 
     told = how_to_start(repository, tree.commit(repository.head(), "Start", "", {}))
     assert told is not None
     assert (told.source, told.lines[0].startswith(first)) == (source, True)
+
+
+@pytest.mark.parametrize(
+    ("state", "chip"), [("ok", "<span>built</span>"), ("not built", "<span>not built</span>"), ("failed", "failed")]
+)
+def test_what_came_of_a_container_is_on_the_page_of_the_task_and_of_the_result(
+    story: Story, client: Client, state: str, chip: str
+) -> None:
+    task = story.done
+    for summary in ("Dockerfile: an older one", "Dockerfile: no <b>engine</b>"):
+        row = {"path": "Dockerfile", "state": state, "tail": "cat: /gone", "problem": "", "health": "", "user": ""}
+        row |= {"ports": [], "packages": [], "size_mb": 0, "seconds": 0}
+        emit(story.run.pk, "container.tried", task_id=task.pk, summary=summary, payload=row)
+    finish(story)
+    for text in (page(client, story), client.get(reverse("task", args=[task.pk])).content.decode()):
+        section = text.partition("Containers" if "Numbers" in text else 'id="tests"')[2]
+        assert "Dockerfile: no &lt;b&gt;engine" in section
+        assert chip in section
+    assert "an older one" not in page(client, story)

@@ -38,7 +38,8 @@ exec BIN/postgres -D "$PGDATA" -k /tmp "$@"
 """
 
 
-def _with_libraries(programs: Iterable[str]) -> set[str]:
+def with_libraries(programs: Iterable[str]) -> set[str]:
+    """These programs and the libraries that they load."""
     found = set(programs)
     for program in programs:
         told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
@@ -60,7 +61,7 @@ def server_image(client: docker.DockerClient, kind: Kind) -> str:
     folders = ["/usr/share/postgresql", "/usr/share/zoneinfo", "/usr/lib/locale/C.utf8"] if kind == "postgresql" else []
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", dereference=True) as tar:
-        for path in sorted(_with_libraries(programs)):
+        for path in sorted(with_libraries(programs)):
             tar.add(os.path.realpath(path), arcname=os.path.normpath(path).lstrip("/"))
         for folder in filter(os.path.isdir, folders):
             tar.add(folder, arcname=folder.lstrip("/"))

@@ -7,18 +7,28 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from agents.events.effects import TestsRan
+from django.db.models import QuerySet
+
+from agents.events.effects import ContainerTried, TestsRan
 from agents.workspace import changes
 from agents.workspace.git import GitError
 from projects.engine.paths import repository_of
 from projects.errors import NotFound
-from projects.models import Project, Requirement, RequirementDocument, Run, Task
+from projects.models import Event, Project, Requirement, RequirementDocument, Run, Task
 from projects.services.delivery.downloads import RESULTS, branches, git_dir_of, result_of
 from projects.services.delivery.start import StartWords, how_to_start
 from projects.services.planning.progress import DONE, LEFT_OUT, NOT_PLANNED, Progress, progress_of
 from projects.services.work import runs
 
-__all__ = ["LEFT_OUT", "RequirementState", "RunResult", "project_state", "requirement_states", "result"]
+__all__ = [
+    "LEFT_OUT",
+    "RequirementState",
+    "RunResult",
+    "project_state",
+    "requirement_states",
+    "result",
+    "tried_containers",
+]
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,7 @@ class RunResult:
     totals: dict[str, Any] = field(default_factory=dict)
     took: timedelta | None = None
     start: StartWords | None = None
+    containers: Sequence[Event] = ()  # what came of building each Dockerfile
 
     @property
     def branch(self) -> str:
@@ -162,7 +173,14 @@ def result(run: Run) -> RunResult:
         totals=runs.totals(run),
         took=run.finished_at - run.started_at if run.finished_at and run.started_at else None,
         start=start,
+        containers=tried_containers(run.events.filter(task__status=Task.Status.MERGED)),
     )
+
+
+def tried_containers(events: QuerySet[Event]) -> list[Event]:
+    """Of each Dockerfile the last time that it was built and started, or was not."""
+    rows = events.filter(type=ContainerTried.type).order_by("seq")
+    return list({str(row.payload.get("path")): row for row in rows}.values())
 
 
 def _before_first(run: Run, tasks: list[Task]) -> str:

@@ -180,6 +180,7 @@ class Bench:
     switched_off: frozenset[str] = frozenset()
     knowledge: Knowledge = field(default_factory=Knowledge)
     test_setup: TestSetup = field(default_factory=TestSetup)
+    try_container: Any = None  # builds and starts a Dockerfile
     sub_task: Any = None  # what comes of a request for one
     across: bool = False  # lessons of other projects are allowed
     at_once: int = 1  # conversations that the model's server takes
@@ -237,6 +238,7 @@ class Bench:
                 knowledge=self.knowledge,
                 test_setup=self.test_setup,
                 sub_task=self.sub_task,
+                try_container=self.try_container,
                 switched_off=self.switched_off,
                 lessons_across_projects=self.across,
             )
