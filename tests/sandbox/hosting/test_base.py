@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 import pytest
 
 from sandbox.hosting.base import Address, HostingError
@@ -51,3 +53,8 @@ def test_a_link_that_the_server_changed_leads_back_to_the_release(path: str, fou
 
 def test_behind_a_socket_any_host_will_do() -> None:
     assert Address(socket="/run/app").to("/x?y") == "http://app/x?y"
+
+
+def test_where_nothing_is_encrypted_no_authority_is_loaded() -> None:
+    assert Address(socket="/run/app").tls().cert_store_stats()["x509_ca"] == 0
+    assert Address(url="https://cluster.example").tls().verify_mode == ssl.CERT_REQUIRED

@@ -13,8 +13,10 @@ import httpx
 import pytest
 import yaml
 
+from agents.checks.check import check_files
 from sandbox.base import SandboxLimits
 from sandbox.hosting import kubernetes_api as product_api
+from sandbox.hosting import kubernetes_objects as objects
 from sandbox.hosting.base import HostingError
 from sandbox.hosting.kubernetes import NEEDED, KubernetesHost
 from tests.sandbox.hosting.authority import Authority
@@ -28,8 +30,8 @@ GUIDE = Path(__file__).parents[3] / "docs/how-to/deploy-kubernetes.md"
 def role() -> list[dict[str, Any]]:
     """The rules of the Role that the guide tells people to make."""
     blocks = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    objects = [one for block in blocks for one in yaml.safe_load_all(block)]
-    return next(one["rules"] for one in objects if one["kind"] == "Role")
+    told = [one for block in blocks for one in yaml.safe_load_all(block)]
+    return next(one["rules"] for one in told if one["kind"] == "Role")
 
 
 # Rolling out.
@@ -57,6 +59,12 @@ def test_what_is_asked_for_is_restricted_limited_and_probed(host: KubernetesHost
     assert box["command"] == ["serve", "$$HOME $$(X)"], "Kubernetes turns $$ into $, and would replace $(X)"
     assert {"name": "MODE", "value": "costs $$(PORT) $$5"} in box["env"]
     assert {"name": "PORT", "value": "8000"} in box["env"]
+
+
+def test_what_is_asked_for_passes_the_checks_that_manifests_of_a_task_have_to_pass() -> None:
+    made = [objects.network_policy("ours"), objects.deployment(FIRST, "ours"), objects.service(FIRST, "ours")]
+    for text in (yaml.safe_dump_all(made), GUIDE.read_text().split("```yaml\n")[1].split("```")[0]):
+        assert check_files({"k8s/app.yaml": text}, {}, ["k8s/app.yaml"], {"k8s/app.yaml": text}.get) == []
 
 
 def test_no_release_runs_before_its_connections_are_cut_off(host: KubernetesHost, api: KubernetesApi) -> None:
