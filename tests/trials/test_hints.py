@@ -17,6 +17,8 @@ HEAD = {
     "approach": 1,
     "files": ["a.py"],
     "long": [],
+    "servers": [],
+    "container_files": {"docker": False, "kubernetes": False},
     "removable": [],
     "note": "",
     "requirements": "",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from agents.checks.compose_services import compose_services
+from agents.checks.configuration import is_dockerfile
 from agents.context import existing_files
 from agents.context.compaction import COMPACT_AT
 from agents.context.files import STEP_TOKENS, Wanted
@@ -26,6 +27,7 @@ from agents.prompts.provenance import Material, Source, as_turn, joined, label, 
 
 FAILING = 6  # tests named in a prompt
 _PAGES = re.compile(r"^docs?/|\.(?:md|markdown|rst|adoc|txt)$", re.IGNORECASE)
+_KUBERNETES = re.compile(r"kubernetes|kustomiz|\bk8s\b", re.IGNORECASE)
 _README = re.compile(r"readme(?:\.\w+)?", re.IGNORECASE)
 
 
@@ -45,6 +47,7 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         tests_go="" if is_coder or any(map(is_test, there)) else tests_folder(state, ctx),
         installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages] if not is_coder else [],
         servers=_servers(state, ctx),
+        container_files=container_files(files if is_coder else (), about),
         removable=removable(state, ctx, [path for path in (*files, *nearest) if is_test(path) != is_coder]),
         note=_note(task),
         lessons=lessons_text(state["memory"]["lessons"]),
@@ -78,6 +81,15 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     long = [path for path, text in own.items() if is_long(text, path) or path in shown.parts]
     labels = {"task": task["key"], "approach": state["counters"]["approach"], "step": step}
     return [system, as_turn("user", message(existing=joined(existing), long=long), **labels)]
+
+
+def container_files(files: Sequence[str], about: str) -> dict[str, bool]:
+    """Which container files a task writes, whose rules its coder is told."""
+    yaml = any(path.endswith((".yaml", ".yml")) for path in files)
+    return {
+        "docker": any(map(is_dockerfile, files)),
+        "kubernetes": yaml and bool(_KUBERNETES.search("\n".join([about, *files]))),
+    }
 
 
 def _servers(state: TaskState, ctx: TaskContext) -> list[str]:

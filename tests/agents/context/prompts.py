@@ -23,6 +23,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
         tests_go="",
         installed=[],
         servers=[],
+        container_files={"docker": False, "kubernetes": False},
         passages=label(texts.get("passages", ""), Source.DOCUMENT),
         requirements=label(texts.get("requirements", ""), Source.DOCUMENT),
         note=Material(" ".join(texts.get("note", "").replace("`", "").split()), ()),

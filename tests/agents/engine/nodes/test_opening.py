@@ -3,6 +3,7 @@
 import pytest
 
 from agents.context.files import STEP_TOKENS
+from agents.engine.nodes.opening import container_files
 from agents.llm.tokens import count_messages
 from sandbox.test_setup import TestSetup
 from tests.agents.context.support import commit
@@ -125,3 +126,18 @@ def test_servers_that_run_while_tests_do_are_named_with_their_addresses(begun):
     )
     assert line in seen["tests"][1]
     assert line in seen["code"][1]
+
+
+def test_who_writes_container_files_is_told_what_they_are_checked_for(tmp_path):
+    assert container_files(["Dockerfile", "compose.yaml"], "Ship it") == {"docker": True, "kubernetes": False}
+    assert container_files(["deploy/app.yaml"], "Manifests for Kubernetes")["kubernetes"]
+    assert not container_files(["settings.yaml"], "Settings")["kubernetes"]
+    written = "The image.\n\n````dockerfile path=Dockerfile\nFROM debian:12\nUSER 1\nHEALTHCHECK NONE\n````\n"
+    bench = Bench(
+        tmp_path, {"coder-code": written, "reviewer-review": APPROVED}, task(kind="infra", files=["Dockerfile"])
+    )
+    commit_to(bench, {"README.md": "# A\n"})
+    bench.run()
+    (prompt,) = [row["blobs"]["prompt"][1] for row in bench.event_log.of("thought") if row["payload"]["step"] == "code"]
+    assert "a HEALTHCHECK, CMD as a JSON list" in prompt
+    assert "Manifests are checked" not in prompt
