@@ -73,7 +73,7 @@ class AppProxy:
             url = hosts.url_of(address, _target_of(scope))
         except ProjectsError as refused:
             return await _answer(send, 400, str(refused).encode())
-        began, status, started = time.monotonic(), None, False
+        began, status, started, down = time.monotonic(), None, False, False
         try:
             async with _client(address) as client:
                 headers = _headers(scope, address)
@@ -89,14 +89,15 @@ class AppProxy:
                     await send({"type": "http.response.body", "body": b""})
                 finally:
                     await answer.aclose()
-        except (httpx.HTTPError, OSError):
-            status = None
+        except (httpx.HTTPError, OSError) as error:
+            status, down = None, isinstance(error, httpx.ConnectError)
             if not started:
                 await _answer(send, 502, b"The application ended without an answer.")
             else:
                 await send({"type": "http.response.body", "body": b""})
         finally:
-            await self._count(deployment, scope, body, status, int((time.monotonic() - began) * 1000))
+            took = int((time.monotonic() - began) * 1000)
+            await self._count(deployment, scope, None if down else body, status, took)
 
     async def _place(self, project: str, target: str) -> Place | None:
         now = time.monotonic()
@@ -109,13 +110,14 @@ class AppProxy:
         return place
 
     async def _count(
-        self, deployment: int, scope: dict[str, Any], body: bytes, status: int | None, milliseconds: int
+        self, deployment: int, scope: dict[str, Any], body: bytes | None, status: int | None, milliseconds: int
     ) -> None:
+        """Count a request, and keep it where a test may have to repeat it: not one that met nobody (no `body`)."""
         minute = datetime.now(UTC).replace(second=0, microsecond=0)
         failed = status is None or status >= 500
         self.counted.setdefault((deployment, minute), traffic.TrafficCount()).add(milliseconds, failed=failed)
         kept = self.kept.get((deployment, minute), 0)
-        if (failed or milliseconds >= SLOW_MS) and kept < BAD_A_MINUTE:
+        if body is not None and (failed or milliseconds >= SLOW_MS) and kept < BAD_A_MINUTE:
             self.kept = {(deployment, minute): kept + 1, **{key: n for key, n in self.kept.items() if key[1] == minute}}
             self.kept[deployment, minute] = kept + 1
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}

@@ -39,6 +39,7 @@ from projects.services.backlog import hours, scheduler
 from projects.services.delivery.attestations import attest_merges
 from projects.services.insight import lessons, mailing, questions
 from projects.services.notices import delivery
+from projects.services.operations import releases
 from projects.services.planning import documents, plans
 from projects.services.work import leases, runs, tasks
 from projects.services.work.locks import lock_run
@@ -149,6 +150,7 @@ def schedule_run(run_id: int) -> None:
     ready = tasks.ready_tasks(run.pk)
     if runs.finish_if_done(run.pk):
         _packed(run)
+        releases.follow(run)
         waits = {"kind": Run.Kind.PLAN, "status": Run.Status.RUNNING, "wait_reason": WaitReason.DEPENDENCY}
         for planning_run in Run.objects.filter(project=run.project, **waits):
             enqueue("projects.jobs.plan_run", planning_run.pk)
@@ -324,10 +326,9 @@ def index_project(project: int, commit: str = "", again: bool = False) -> None:
 
 @shared_task(name="projects.jobs.operate")
 def operate() -> None:
-    """Look after what is deployed; from the first time on this process goes on by itself."""
+    """Look after what is deployed."""
     close_old_connections()
-    if loop.tend_all():
-        loop.keep_on()
+    loop.tend_all()
 
 
 @shared_task(name="projects.jobs.sweep")

@@ -104,7 +104,9 @@ numbered_run = numbered("Run", "run")
 numbered_plan = numbered("Plan", "plan", "`aiswe plan list` lists them.")
 
 
-def tell_worker() -> None:
-    """Wake the running server, or say that none is there to do the work."""
-    if not wake_worker(Home.from_environment()):
-        output.note("No worker is running yet: start `aiswe up`.")
+def tell_worker() -> bool:
+    """Wake the running server, or say that none is there to do the work; whether one is."""
+    if wake_worker(Home.from_environment()):
+        return True
+    output.note("No worker is running yet: start `aiswe up`.")
+    return False

@@ -24,7 +24,7 @@ from projects.models import Deployment, Incident, Project, Target
 from projects.services.operations import incidents, releases, targets, traffic
 from projects.services.operations.traffic import Metrics
 
-MINUTES_SHOWN = 30
+MINUTES_SHOWN = 15
 HISTORY, INCIDENTS = 20, 100
 
 
@@ -141,6 +141,7 @@ def _overview(
         "form": form,
         "head": head,
         "renews": any(card.moves or card.target.live for card in cards),
+        "opened": next((one for card in cards for one in card.open_incidents), None),
         "incidents": Incident.objects.filter(target__project=project).select_related("target")[:10],
     }
     return show(request, "pages/deployments.html", context, part="targets", status=status)

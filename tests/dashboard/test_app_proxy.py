@@ -41,6 +41,12 @@ class Application(BaseHTTPRequestHandler):
         if self.path == "/die":
             self.connection.shutdown(socket.SHUT_RDWR)
             return
+        if self.path == "/down":  # as sandbox.inside.forward says it
+            self.send_response(502)
+            self.send_header("x-aiswe", "down")
+            self.send_header("content-length", "0")
+            self.end_headers()
+            return
         told = [f"{self.command} {self.path}", *(f"{name}: {value}" for name, value in self.headers.items())]
         text = "\n".join(told).encode() + b"\n" + body
         self.send_response(503 if self.path.startswith("/broken") else 200)
@@ -192,4 +198,13 @@ def test_a_body_without_end_is_refused(live: Deployment) -> None:
 
 def test_a_path_that_climbs_out_is_refused_and_neither_counted_nor_kept(live: Deployment) -> None:
     assert Asked(("GET", "/a/..%2f..%2fapi", b"")).run()[0][0] == 400
+    assert not BadRequest.objects.exists()
+
+
+def test_a_request_that_met_nobody_is_counted_and_not_kept(live: Deployment, tmp_path: Path) -> None:
+    ((down, _),) = Asked(("GET", "/down", b"")).run()
+    Deployment.objects.update(address={"socket": str(tmp_path / "gone")})
+    ((gone, _),) = Asked(("GET", "/", b"")).run()
+    assert (down, gone) == (502, 502)
+    assert traffic.metrics(live).errors == 2
     assert not BadRequest.objects.exists()

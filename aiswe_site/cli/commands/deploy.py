@@ -48,9 +48,8 @@ def command(project: Project, target: str, commit: str, verb: str | None, wait: 
         releases.roll_back(place, by=by, reason="by command")
     elif verb is None:
         releases.deploy(place, commit or releases.newest_commit(project), by=by, reason="by command")
-    if verb != "status":
-        django.tell_worker()
-    if wait and verb not in ("status", "restart", "stop"):
+    works = verb != "status" and django.tell_worker()
+    if wait and works and verb not in ("restart", "stop"):
         _watch(place)
     return _told(place)
 

@@ -118,7 +118,9 @@ def answers(row: Deployment) -> tuple[bool, str]:
     """
     chosen = row.target.options.get("health")
     try:
-        status = ask(row, "GET", chosen or "/").status_code
+        answer = ask(row, "GET", chosen or "/")
     except (httpx.HTTPError, HostingError, OSError) as error:
         return False, f"no answer ({type(error).__name__})"
-    return status < (400 if chosen else 500), f"{chosen or '/'} answered {status}"
+    if "x-aiswe" in answer.headers:  # sandbox.inside.forward
+        return False, "nothing listens on its port yet"
+    return answer.status_code < (400 if chosen else 500), f"{chosen or '/'} answered {answer.status_code}"

@@ -19,11 +19,16 @@ _thread: threading.Thread | None = None
 
 
 def tend_all() -> int:
-    """One look at every target that needs it; how many. Two of them at once would only wait for each other."""
+    """One look at every target that needs it; how many. Two of them at once would only wait for each other.
+
+    From the first target on this process goes on by itself.
+    """
     if not _turn.acquire(blocking=False):
         return 0
     try:
         targets = rollout.due()
+        if targets:
+            _keep_on()
         for target in targets:
             try:
                 respond_safely(target, rollout.tend(target))
@@ -34,7 +39,7 @@ def tend_all() -> int:
         _turn.release()
 
 
-def keep_on() -> None:
+def _keep_on() -> None:
     """Have this process look after its targets by itself from now on: only it can see what runs in its sandboxes."""
     global _thread
     with _started:

@@ -69,7 +69,8 @@ def _signs(target: Target, seen: Observed) -> Iterator[Sign]:
         _noted(old)
     if (spike := _spike(target, row, fresh)) is not None:
         yield spike
-    _down[row.pk] = 0 if seen.healthy or seen.seen.state != "running" else _down.get(row.pk, 0) + 1
+    calm = seen.healthy or seen.restarts or seen.seen.state != "running"  # a crash has a sign of its own
+    _down[row.pk] = 0 if calm else _down.get(row.pk, 0) + 1
     if _down[row.pk] >= LOOKS_DOWN:
         yield signs.of_health(seen.answer)
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from agents.workspace.git import GitError
 from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove, NotFound
-from projects.models import Approval, Deployment, Project, Target
+from projects.models import Approval, Deployment, Project, Run, Target
 from projects.models.project import NO_APPROVAL
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
@@ -56,6 +56,15 @@ def deploy(
         else:
             _want(row)
     return row
+
+
+def follow(run: Run) -> None:
+    """What a build has merged goes to the targets that follow; people are asked where the rules want it."""
+    commit = newest_commit(run.project)
+    for target in Target.objects.filter(project=run.project, follows=True, is_production=False):
+        newest = target.deployments.first()
+        if commit and (newest is None or newest.commit != commit):
+            deploy(target, commit, by=None, reason=f"merged by run {run.pk}")
 
 
 def _ask(row: Deployment) -> None:

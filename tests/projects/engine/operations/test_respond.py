@@ -193,12 +193,12 @@ def test_a_crash_loop_goes_back_to_the_version_before(anna: User, tmp_path: Path
     target = until(target, lambda row: row.status == Deployment.Status.LIVE)
     first, second, third = target.deployments.order_by("number")
     assert (second.status, third.commit, target.live) == ("rolled_back", first.commit, third)
-    incident = Incident.objects.get()
+    incident = Incident.objects.get(kind=Kind.CRASH)
     assert "It ended with exit code 9" in incident.title
     assert f"Rolled back to {first.commit[:10]} (#1), because users suffer." in told(incident)
     assert f"It began with #2, which brought {second.commit[:10]} “By hand”." in incident.cause
-    turns(target, lambda: Incident.objects.get().run is not None, driver)
-    turns(target, lambda: "waits for a yes" in told(Incident.objects.get()), driver)  # the plan of the fix
+    turns(target, lambda: Incident.objects.get(kind=Kind.CRASH).run is not None, driver)
+    turns(target, lambda: "waits for a yes" in told(Incident.objects.get(kind=Kind.CRASH)), driver)  # the plan of the fix
 
 
 def test_a_crash_loop_without_an_earlier_version_is_stopped(
@@ -308,3 +308,14 @@ def test_minutes_are_counted(anna: User, tmp_path: Path, driver: Driver) -> None
     target = deployed(project_of(anna, tmp_path), anna)
     assert post(target, {"price": 2}) == 200
     assert TrafficMinute.objects.get().requests == 1
+
+
+def test_what_a_build_merged_goes_to_a_target_that_follows(anna: User, tmp_path: Path, driver: Driver) -> None:
+    target = deployed(project_of(anna, tmp_path), anna)
+    Target.objects.update(follows=True)
+    commit(target.project, {"prices.py": FIXED})
+    run = Run.objects.create(project=target.project, kind=Run.Kind.BUILD, status=Run.Status.FINISHED)
+    releases.follow(run)
+    releases.follow(run)
+    newest = target.deployments.get(number=2)
+    assert (newest.commit, newest.reason) == (releases.newest_commit(target.project), f"merged by run {run.pk}")
