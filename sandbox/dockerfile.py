@@ -27,7 +27,7 @@ class Instruction:
 
 
 @dataclass(frozen=True)
-class Stage:
+class BuildStage:
     """What is between one FROM and the next: `base` with the defaults of the ARGs before it filled in."""
 
     line: int
@@ -74,12 +74,12 @@ def _instruction(line: int, parts: list[str], here: bool) -> Instruction:
     return Instruction(line, word.upper(), rest.strip(), here)
 
 
-def stages(text: str) -> list[Stage]:
+def stages(text: str) -> list[BuildStage]:
     """The stages of a Dockerfile, in their order."""
-    found, defaults = list[Stage](), dict[str, str]()
+    found, defaults = list[BuildStage](), dict[str, str]()
     for one in instructions(text):
         if one.word == "FROM" and (named := _FROM.match(one.rest)):
-            found.append(Stage(one.line, filled(named[1], defaults), (named[2] or "").lower()))
+            found.append(BuildStage(one.line, filled(named[1], defaults), (named[2] or "").lower()))
         elif found:
             found[-1].instructions.append(one)
         elif one.word == "ARG":

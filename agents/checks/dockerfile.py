@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from agents.checks.checked_file import CheckedFile, Found
-from sandbox.dockerfile import Instruction, Stage, copied_from, instructions, stages
+from sandbox.dockerfile import BuildStage, Instruction, copied_from, instructions, stages
 
 INSTRUCTIONS = frozenset(
     "FROM ARG RUN CMD LABEL MAINTAINER EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ONBUILD STOPSIGNAL "
@@ -69,7 +69,7 @@ def check_dockerfile(text: str, place: CheckedFile = _EMPTY) -> Found:
         yield from _of_files(found, place)
 
 
-def _of_stages(found: list[Stage]) -> Found:
+def _of_stages(found: list[BuildStage]) -> Found:
     names = list[str]()
     for number, stage in enumerate(found):
         if stage.base.lower() not in names and not _pinned(stage.base):
@@ -86,7 +86,7 @@ def _of_stages(found: list[Stage]) -> Found:
     yield from _of_last_stage(found)
 
 
-def _of_one_stage(stage: Stage) -> Found:
+def _of_one_stage(stage: BuildStage) -> Found:
     for number, word in (("DL3012", "HEALTHCHECK"), ("DL4003", "CMD"), ("DL4003", "ENTRYPOINT")):
         for again in stage.of(word)[1:]:
             yield _said(number, again.line, word=word)
@@ -101,7 +101,7 @@ def _of_one_stage(stage: Stage) -> Found:
             yield _said("DL3021", copied.line, target=target[:80])
 
 
-def _of_last_stage(found: list[Stage]) -> Found:
+def _of_last_stage(found: list[BuildStage]) -> Found:
     last, users, checks = found[-1], list[Instruction](), list[Instruction]()
     for stage in _lineage(found):
         users = [*stage.of("USER"), *users]
@@ -116,7 +116,7 @@ def _of_last_stage(found: list[Stage]) -> Found:
             yield _said("AC0003", run.line, tool=tool[1])
 
 
-def _lineage(found: list[Stage]) -> Iterator[Stage]:
+def _lineage(found: list[BuildStage]) -> Iterator[BuildStage]:
     """The last stage, then the one that it starts from, and so on."""
     stage, left = found[-1], found[:-1]
     while True:
@@ -143,7 +143,7 @@ def _copies(copied: Instruction) -> tuple[list[str], str]:
     return words[:-1], words[-1] if words else ""
 
 
-def _of_files(found: list[Stage], place: CheckedFile) -> Found:
+def _of_files(found: list[BuildStage], place: CheckedFile) -> Found:
     """What is copied from the repository: the context is its root, or the folder of the Dockerfile."""
     if not place.there:
         return

@@ -28,7 +28,7 @@ _LONG_RUNNING = {"Deployment", "StatefulSet", "DaemonSet"}
 
 
 @dataclass(frozen=True)
-class Document:
+class Manifest:
     """One document of a YAML file, from its line on."""
 
     start: int
@@ -67,7 +67,7 @@ def is_manifest(path: str, text: str) -> bool:
     )
 
 
-def documents(text: str) -> list[Document]:
+def documents(text: str) -> list[Manifest]:
     """The documents of a YAML file; none where reading them is not worth the risk. Raises yaml.YAMLError."""
     if len(text) > MOST_CHARS:
         return []
@@ -78,7 +78,7 @@ def documents(text: str) -> list[Document]:
         while loader.check_node():
             if (node := loader.get_node()) is None:
                 break
-            found.append(Document(node.start_mark.line + 1, _plain(loader.construct_document(node))))
+            found.append(Manifest(node.start_mark.line + 1, _plain(loader.construct_document(node))))
     finally:
         loader.dispose()
     return [one for one in found if one.data is not None]
@@ -123,7 +123,7 @@ def check_manifests(text: str, place: CheckedFile) -> Found:
     """What is wrong in a file of manifests, or in a kustomization."""
     found, lines = documents(text), text.splitlines()
 
-    def line(one: Document, word: object) -> int:
+    def line(one: Manifest, word: object) -> int:
         end = next((other.start for other in found if other.start > one.start), len(lines) + 1)
         spots = range(one.start, end)
         return next(
@@ -143,7 +143,7 @@ def check_manifests(text: str, place: CheckedFile) -> Found:
             yield line(one, word), f"{one.name}: {said}"
 
 
-def _beside(place: CheckedFile) -> Iterator[Document]:
+def _beside(place: CheckedFile) -> Iterator[Manifest]:
     """The objects in the other files of the folder."""
     folder, read = posixpath.dirname(place.path), 0
     for path in sorted(place.there):
@@ -169,7 +169,7 @@ def _kustomization(data: Any, place: CheckedFile) -> Iterator[tuple[str, str]]:
                 yield target, f"the kustomization lists {target[:80]}, which is not in the repository"
 
 
-def pod_of(document: Document) -> Mapping[str, Any]:
+def pod_of(document: Manifest) -> Mapping[str, Any]:
     """The pod template of a workload, or the pod itself; empty for other kinds."""
     data = document.data
     found = (
@@ -184,7 +184,7 @@ def pod_of(document: Document) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _rules(one: Document, beside: list[Document]) -> Iterator[tuple[str, str]]:
+def _rules(one: Manifest, beside: list[Manifest]) -> Iterator[tuple[str, str]]:
     if pod := pod_of(one):
         labels = at(pod, "metadata", "labels") or {}
         wanted = at(one.data, "spec", "selector", "matchLabels")

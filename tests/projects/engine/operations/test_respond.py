@@ -198,7 +198,9 @@ def test_a_crash_loop_goes_back_to_the_version_before(anna: User, tmp_path: Path
     assert f"Rolled back to {first.commit[:10]} (#1), because users suffer." in told(incident)
     assert f"It began with #2, which brought {second.commit[:10]} “By hand”." in incident.cause
     turns(target, lambda: Incident.objects.get(kind=Kind.CRASH).run is not None, driver)
-    turns(target, lambda: "waits for a yes" in told(Incident.objects.get(kind=Kind.CRASH)), driver)  # the plan of the fix
+    turns(
+        target, lambda: "waits for a yes" in told(Incident.objects.get(kind=Kind.CRASH)), driver
+    )  # the plan of the fix
 
 
 def test_a_crash_loop_without_an_earlier_version_is_stopped(
