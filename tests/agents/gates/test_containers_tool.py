@@ -26,6 +26,8 @@ CASES = [
     ("compose.yaml", "    network_mode: host\n", "container-host-namespace"),
     ("compose.yaml", "    cap_add:\n      - SYS_ADMIN\n", "container-extra-capabilities"),
     ("compose.yaml", "    security_opt:\n      - seccomp:unconfined\n", "container-extra-capabilities"),
+    ("compose.yaml", "    security_opt: [systempaths=unconfined]\n", "container-extra-capabilities"),
+    ("compose.yaml", '    security_opt: ["apparmor=${PROFILE:-unconfined}"]\n', "container-extra-capabilities"),
     ("compose.yaml", "    volumes:\n      - /etc:/host\n", "container-mounts-system"),
     ("compose.yaml", "    volumes:\n      - /:/host\n", "container-mounts-system"),
     ("compose.yaml", "    user: root\n", "docker-runs-as-root"),
