@@ -13,9 +13,9 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, cast
 
 import docker
 import docker.errors
@@ -23,6 +23,7 @@ import docker.types
 import docker.utils
 
 from sandbox.base import SandboxUnavailable
+from sandbox.container_report import ContainerReport, State
 from sandbox.docker import chosen_runtime, connect
 from sandbox.dockerfile import Instruction, bases, instructions, stages
 from sandbox.images import BUILD, ENGINE_ERRORS, labels
@@ -38,23 +39,6 @@ _NEEDS_NETWORK = re.compile(
     re.IGNORECASE,
 )
 _NOT_OURS = re.compile(r"(?:^|/)(?:site-packages|dist-packages|node_modules|\.git)/|^(?:usr/(?:lib|share)|var/lib)/")
-State = Literal["ok", "failed", "not built", "no verdict"]
-
-
-@dataclass(frozen=True)
-class ContainerReport:
-    """What came of a try. `output` are the last lines of what failed; it and `texts` are untrusted."""
-
-    state: State
-    problem: str = ""
-    output: str = ""
-    health: str = ""  # what the started container did, in words
-    user: str = ""
-    ports: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
-    size_mb: int = 0
-    seconds: float = 0.0
-    texts: tuple[tuple[str, str], ...] = ()  # what may hold secrets: place and text
 
 
 class _Ended(Exception):

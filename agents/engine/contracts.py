@@ -25,7 +25,7 @@ from agents.memory.base import LessonStore
 from agents.secrets.redaction import redact
 from agents.workspace.repository import Repository
 from sandbox.base import Backend, PackageRefused, PackageSet, Sandbox
-from sandbox.container_build import ContainerReport
+from sandbox.container_report import ContainerReport
 from sandbox.test_setup import TestSetup
 
 C = TypeVar("C", covariant=True)

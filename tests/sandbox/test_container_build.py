@@ -12,7 +12,8 @@ import docker
 import pytest
 
 from sandbox import container_build
-from sandbox.container_build import ContainerReport, try_container
+from sandbox.container_build import try_container
+from sandbox.container_report import ContainerReport
 from sandbox.docker import DockerBackend, connect
 from sandbox.images import BUILD, HOST, OWNER, labels
 from tests.needs import missing

@@ -11,7 +11,7 @@ from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ContainerTried, EffectAnnounced
 from agents.secrets.redaction import redact
 from agents.workspace.repository import Worktree
-from sandbox.container_build import ContainerReport
+from sandbox.container_report import ContainerReport
 
 MOST_TRIED = 3  # Dockerfiles of one task
 

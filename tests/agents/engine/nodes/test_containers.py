@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.container_build import ContainerReport
+from sandbox.container_report import ContainerReport
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, task
 
 pytestmark = pytest.mark.bubblewrap
