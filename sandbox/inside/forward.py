@@ -1,4 +1,6 @@
-"""Runs inside a sandbox: hands requests from a listening socket of the worker on to the application."""
+"""Hands requests on to an application that no network reaches: in its sandbox from a listening socket of the worker,
+beside its container from a port.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import asyncio
 import contextlib
 import socket
 import sys
+from collections.abc import Coroutine
 
 REFUSED = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\nx-aiswe: down\r\n\r\n"
 
@@ -22,10 +25,10 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         writer.close()
 
 
-async def relay(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def relay(host: str, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """One connection; 502 when nobody listens."""
     try:
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+        inner_reader, inner_writer = await asyncio.open_connection(host, port)
     except OSError:
         with contextlib.suppress(OSError, TimeoutError):
             await asyncio.wait_for(reader.read(65536), 1)  # else the client gets a reset and not the answer
@@ -40,13 +43,18 @@ async def relay(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamW
         writer.close()
 
 
-async def forward(listener: int, port: int) -> None:
-    """Until it is killed."""
-    server = await asyncio.start_unix_server(
-        lambda reader, writer: relay(port, reader, writer), sock=socket.socket(fileno=listener)
-    )
+async def forward(listener: str, port: int, host: str = "127.0.0.1") -> None:
+    """Until it is killed. `listener` is a socket's number, or "port": the application's, on all interfaces."""
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Coroutine[None, None, None]:
+        return relay(host, port, reader, writer)
+
+    if listener == "port":
+        server: asyncio.Server = await asyncio.start_server(accept, "0.0.0.0", port)  # noqa: S104 - in a container
+    else:
+        server = await asyncio.start_unix_server(accept, sock=socket.socket(fileno=int(listener)))
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(forward(int(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(forward(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))
