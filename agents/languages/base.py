@@ -224,6 +224,10 @@ class Language(Protocol):
         """
         return [], ""
 
+    def serve_command(self, read: Reader, paths: Collection[str], port: int) -> tuple[str, ...]:
+        """The words that start a program of these files which answers requests on that port; () when none does."""
+        return ()
+
     # Reading what failed
 
     def read_failure(self, test: str, text: str) -> Problem:

@@ -17,6 +17,7 @@ from agents.languages.python.probing import behaviour, calls_of
 from agents.languages.python.pruning import ids_of_tests, without
 from agents.languages.python.pytest_output import is_pytest, read_block, read_pytest
 from agents.languages.python.related import related_tests
+from agents.languages.python.serving import serve_command
 from agents.languages.python.starting import start_commands
 from agents.languages.python.test_config import is_test, steers_tests
 from agents.languages.python.tracebacks import read_python, read_unittest
@@ -73,6 +74,7 @@ class Python(Language):
     related_tests = staticmethod(related_tests)
     steers_tests = staticmethod(steers_tests)
     start_commands = staticmethod(start_commands)
+    serve_command = staticmethod(serve_command)
     test_plugins = staticmethod(test_plugins)
     syntax_error = staticmethod(text.syntax_error)
     compiles = staticmethod(text.compiles)
