@@ -112,8 +112,15 @@ def connect(seconds: int = 30) -> docker.DockerClient:
     try:
         return docker.from_env(timeout=seconds)
     except ENGINE_ERRORS as error:
-        hint = NOT_ALLOWED if "Permission denied" in str(error) else NO_ENGINE
+        hint = NOT_ALLOWED if _holds_refusal(error) else NO_ENGINE
         raise SandboxUnavailable(f"no Docker engine answers ({str(error)[:160]}); {hint}") from None
+
+
+def _holds_refusal(error: BaseException) -> bool:
+    """Whether a PermissionError is behind it: the client's libraries wrap one another's errors."""
+    inner = (*error.args, error.__cause__, error.__context__)
+    found = (one for one in inner if isinstance(one, BaseException) and one is not error)
+    return isinstance(error, PermissionError) or any(map(_holds_refusal, found))
 
 
 def chosen_runtime() -> str:

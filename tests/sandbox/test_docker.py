@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import requests
+from docker.errors import DockerException
 
 from sandbox import docker
 from sandbox.base import SandboxUnavailable
@@ -60,14 +62,20 @@ def test_without_a_wish_every_runtime_will_do(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     ("error", "way_out"),
-    [("Permission denied", "sudo usermod -aG docker $USER, then sign in again"), ("No such file", docker.NO_ENGINE)],
+    [
+        (PermissionError(13, "no"), "sudo usermod -aG docker $USER, then sign in again"),
+        (FileNotFoundError(2, "no"), docker.NO_ENGINE),
+    ],
 )
 def test_an_engine_that_cannot_be_reached_names_the_one_step(
-    monkeypatch: pytest.MonkeyPatch, error: str, way_out: str
+    monkeypatch: pytest.MonkeyPatch, error: OSError, way_out: str
 ) -> None:
     def refuse(timeout: int) -> None:
-        raise OSError(error)
+        try:
+            raise requests.ConnectionError("aborted", error)  # as its libraries wrap it
+        except requests.ConnectionError as wrapped:
+            raise DockerException("no version") from wrapped
 
     monkeypatch.setattr(docker.docker, "from_env", refuse)
     found = DockerBackend().availability()
-    assert (found.problem, found.hint) == (f"no Docker engine answers ({error})", way_out)
+    assert (found.problem, found.hint) == ("no Docker engine answers (no version)", way_out)
