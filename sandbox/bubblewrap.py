@@ -139,7 +139,8 @@ class BubblewrapBackend:
         env = find_python()
         if isinstance(env, str):
             return Availability(False, text, env, MAKE_ENV)
-        trial = ["bwrap", *namespaces(), "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+        # What a sandbox mounts, and not all there is: mounts of others come and go meanwhile.
+        trial = ["bwrap", *namespaces(), *mounts(SandboxLimits(), None, []), "true"]
         try:
             done = subprocess.run(trial, capture_output=True, text=True, timeout=10, check=False, env={})
         except (OSError, subprocess.TimeoutExpired) as error:

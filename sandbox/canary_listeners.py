@@ -10,10 +10,10 @@ import selectors
 import shutil
 import socket
 import struct
-import tempfile
 import threading
-from pathlib import Path
 from typing import Any, Self
+
+from sandbox.paths import socket_folder
 
 SIOCGIFADDR = 0x8915
 GREETING = b"canary"
@@ -39,7 +39,7 @@ class CanaryListeners:
     def __init__(self, *, everywhere: bool = False) -> None:
         self._hits: list[str] = []
         self._selector = selectors.DefaultSelector()
-        self._folder = Path(tempfile.mkdtemp(prefix="aiswe-listener-"))
+        self._folder = socket_folder("aiswe-listener-")
         self._folder.chmod(0o755)
         self.tcp: list[tuple[str, int]] = []
         self.udp: list[tuple[str, int]] = []

@@ -1,7 +1,9 @@
-"""Which paths may be written to or read from a workspace."""
+"""Which paths may be written to or read from a workspace, and folders for sockets."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from sandbox.base import PathRefused
 
 MAX_PATH = 1024
 MAX_PART = 255
+MOST_OF_SOCKET = 70  # bytes of a folder whose sockets still have names
 
 
 def checked_path(path: str) -> str:
@@ -47,3 +50,9 @@ def regular_files(folder: Path) -> Iterable[tuple[str, Path, bool]]:
                 yield f"{entry.name}/{name}", file, runs
         elif entry.is_file():
             yield entry.name, entry, bool(entry.stat().st_mode & 0o100)
+
+
+def socket_folder(prefix: str) -> Path:
+    """A new folder for a Unix socket: below TMPDIR, or below /tmp where the socket's path would have over 107 bytes."""
+    usual = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=usual if len(os.fsencode(usual)) <= MOST_OF_SOCKET else "/tmp"))  # noqa: S108

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import shutil
 import socket
-import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from sandbox.agent import forwarder_source, keeper_source
 from sandbox.base import SandboxError
 from sandbox.bubblewrap import BubblewrapBackend
 from sandbox.hosting.base import Address, HostingError, Log, Release, Seen
+from sandbox.paths import socket_folder
 from sandbox.warm import WarmSandbox
 
 ANSWER_SECONDS = 20.0
@@ -25,11 +24,11 @@ BACKLOG = 64
 class _Up:
     release: Release
     sandbox: WarmSandbox
-    folder: tempfile.TemporaryDirectory[str]
+    folder: Path
 
     @property
     def socket(self) -> str:
-        return str(Path(self.folder.name) / "app")
+        return str(self.folder / "app")
 
 
 class BubblewrapHost:
@@ -49,11 +48,11 @@ class BubblewrapHost:
         if not release.command:
             raise HostingError("no start command is known; name one, for example: uvicorn main:app --port 8000")
         self.stop(release.name)
-        folder = tempfile.TemporaryDirectory(prefix="aiswe-app-")  # its path is short: a socket's may have 107 bytes
+        folder = socket_folder("aiswe-app-")
         up: _Up | None = None
         try:
             with socket.socket(socket.AF_UNIX) as listener:
-                listener.bind(str(Path(folder.name) / "app"))
+                listener.bind(str(folder / "app"))
                 listener.listen(BACKLOG)
                 sandbox = self._backend.open_with(
                     keeper_source(),
@@ -78,7 +77,7 @@ class BubblewrapHost:
         except (SandboxError, OSError) as error:
             if up is not None:
                 up.sandbox.close()
-            folder.cleanup()
+            shutil.rmtree(folder, ignore_errors=True)
             raise HostingError(f"the application's sandbox did not start: {error}") from None
         with self._lock:
             self._up[release.name] = up
@@ -105,9 +104,7 @@ class BubblewrapHost:
             up = self._up.pop(name, None)
         if up is not None:
             up.sandbox.close()
-            with contextlib.suppress(OSError):
-                os.unlink(up.socket)
-            up.folder.cleanup()
+            shutil.rmtree(up.folder, ignore_errors=True)
 
     def address(self, name: str) -> Address:
         up = self._up.get(name)

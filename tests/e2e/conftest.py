@@ -23,8 +23,9 @@ def chromium() -> Iterator[Any]:
     """
     if not CHROMIUM.exists():
         missing(f"no Chromium at {CHROMIUM}; install it or name it in CHROMIUM")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # how fast a page is depends on what else the machine does: no verdict
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield browser

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,3 +101,18 @@ def test_the_filter_knows_each_call_on_each_processor() -> None:
     assert all(len(numbers) == len(set(numbers)) == 38 for numbers in DENIED.values())
     assert len(filter_program("x86_64")) % 8 == 0
     assert filter_program("riscv64") == b""
+
+
+def test_whether_it_works_does_not_depend_on_what_else_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[list[str]] = []
+    run = subprocess.run
+
+    def watched(argv: list[str], *args: Any, **more: Any) -> Any:
+        tried.append(argv)
+        return run(argv, *args, **more)
+
+    monkeypatch.setattr(subprocess, "run", watched)
+    BubblewrapBackend().availability()
+    trial = tried[-1]
+    assert "--tmpfs" in trial
+    assert ["/", "/"] not in [trial[at : at + 2] for at in range(len(trial))]

@@ -159,3 +159,14 @@ def test_after_a_stop_nothing_is_there(host: BubblewrapHost, release: Release) -
 def test_without_a_command_the_way_out_is_named(host: BubblewrapHost, release: Release) -> None:
     with pytest.raises(HostingError, match="no start command is known; name one"):
         host.start(Release("shop-1", release.folder, ()))
+
+
+def test_a_long_folder_for_temporary_files_does_not_stand_in_the_way(
+    host: BubblewrapHost, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    host.start(release)
+    until(lambda: up(host, "shop-1"))
+    assert len(host.address("shop-1").socket) < 108
