@@ -5,5 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONDONTWRITEBYTECODE  # hundreds of processes are started; each would compile everything again
 parallel=(-n 2 --dist loadscope --no-loadscope-reorder)
-if [ $# = 0 ]; then set -- "${parallel[@]}"; elif [ "$*" = fast ]; then set -- "${parallel[@]}" -q -m fast; fi
+if [ $# = 0 ]; then
+    .venv/bin/python -m pytest tests "${parallel[@]}" -m "not networks"
+    # By themselves: a browser aborts what it loads whenever the machine gets another network.
+    exec .venv/bin/python -m pytest tests/sandbox -m networks
+elif [ "$*" = fast ]; then set -- "${parallel[@]}" -q -m fast; fi
 exec .venv/bin/python -m pytest tests "$@"

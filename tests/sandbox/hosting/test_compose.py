@@ -20,7 +20,7 @@ from sandbox.images import image_name
 from sandbox.registry import load_backend
 from tests.needs import missing
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.networks]
 
 APP = """
 import json, os, socket, sys, urllib.parse
