@@ -23,12 +23,12 @@ import docker.types
 import docker.utils
 
 from sandbox.base import SandboxUnavailable
+from sandbox.confinement import MEGABYTE, bounded_log, confined, is_root
 from sandbox.container_report import ContainerReport, State
 from sandbox.docker import chosen_runtime, connect
 from sandbox.dockerfile import Instruction, bases, instructions, stages
-from sandbox.images import BUILD, ENGINE_ERRORS, labels
+from sandbox.images import BUILD, ENGINE_ERRORS, labels, repository_and_tag
 
-MEGABYTE = 1024 * 1024
 BUILD_SECONDS, START_SECONDS, STEADY_SECONDS = 600, 90, 3
 BUILD_MEMORY_MB, MEMORY_MB, PROCESSES, CONTEXT_MB, SAVED_MB = 2048, 512, 256, 200, 600
 SHOWN_LINES, TEXT_BYTES, ALL_TEXT_BYTES = 40, 64_000, 4_000_000
@@ -106,7 +106,7 @@ def _need_bases(client: docker.DockerClient, names: list[str]) -> None:
             raise _Ended(
                 "not built", f"the engine has no image {name[:120]}; pull it, or name a mirror: AISWE_IMAGE_MIRROR"
             )
-        repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "latest")
+        repository, tag = repository_and_tag(name)
         try:
             client.images.pull(f"{mirror}/{repository}", tag=tag)
         except docker.errors.APIError as error:
@@ -248,22 +248,16 @@ def _installed(status: str) -> set[str]:
 def _start(client: docker.DockerClient, image: str, token: str) -> tuple[str, str, State, str]:
     """Start it without network or rights; returns health, output, state and problem."""
     config = cast(Any, client.api).inspect_image(image).get("Config") or {}
-    if str(config.get("User") or "root").partition(":")[0] in ("root", "0"):
+    if is_root(str(config.get("User") or "")):
         return "", "", "failed", "the image runs as root, so it was not started"
     health = config.get("Healthcheck") or {}
     checks = health.get("Test") if (health.get("Test") or ["NONE"])[0] != "NONE" else None
     host = client.api.create_host_config(
+        **confined(MEMORY_MB, PROCESSES),
         network_mode="none",
-        cap_drop=["ALL"],
-        security_opt=["no-new-privileges:true"],
-        ipc_mode="private",
-        mem_limit=MEMORY_MB * MEGABYTE,
-        memswap_limit=MEMORY_MB * MEGABYTE,
         nano_cpus=1_000_000_000,
-        pids_limit=PROCESSES,
-        oom_score_adj=500,
         ulimits=[docker.types.Ulimit(name="fsize", soft=200 * MEGABYTE, hard=200 * MEGABYTE)],
-        log_config=docker.types.LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
+        log_config=bounded_log(),
         restart_policy={"Name": "no"},
     )
     # Asked each second and never given up: the deadline is ours, not one that was chosen for production.

@@ -30,6 +30,7 @@ from sandbox.base import (
     SandboxWish,
 )
 from sandbox.build_state import read_build
+from sandbox.confinement import MEGABYTE, confined, is_root
 from sandbox.docker_services import running
 from sandbox.expected_state import PACKAGES_AT, container_problems
 from sandbox.images import BUILD, ENGINE_ERRORS, HOST, LABEL, OWNER, image_name, image_user, labels, put_files
@@ -171,7 +172,7 @@ class DockerBackend:
             user = image_user(client, name)
             if user is None:
                 return _without_image(version, name)
-            if user.partition(":")[0] in ("", "0", "root"):
+            if is_root(user):
                 return Availability(False, version, f"the image {name} runs as root", ROOT_IMAGE)
             return Availability(True, version)
         except SandboxUnavailable as error:
@@ -248,22 +249,14 @@ class DockerBackend:
         return str(created["Id"])
 
     def _host_options(self, limits: SandboxLimits, volume: str) -> dict[str, Any]:
-        megabyte = 1024 * 1024
-        memory = limits.memory_mb * megabyte
         own = f"uid=1000,gid=1000,nosuid,nodev,nr_inodes={limits.inodes}"
         options: dict[str, Any] = {
+            **confined(limits.memory_mb, limits.processes + 2),
             "network_mode": "none",
             "read_only": True,
             "auto_remove": True,
-            "mem_limit": memory,
-            "memswap_limit": memory,
             "nano_cpus": int(limits.cpus * 1_000_000_000),
-            "pids_limit": limits.processes + 2,
-            "cap_drop": ["ALL"],
-            "security_opt": ["no-new-privileges:true"],
-            "ipc_mode": "private",
-            "shm_size": 64 * megabyte,
-            "oom_score_adj": 500,
+            "shm_size": 64 * MEGABYTE,
             "log_config": docker.types.LogConfig(type="none"),
             "restart_policy": {"Name": "no"},
             "tmpfs": {

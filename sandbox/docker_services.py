@@ -12,18 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import docker
 import docker.errors
-import docker.types
-import requests
 
 from sandbox.agent import joined
 from sandbox.base import SandboxUnavailable
+from sandbox.confinement import bounded_log, confined
+from sandbox.images import ENGINE_ERRORS
 from sandbox.services import FACTS, KINDS, READY_SECONDS, Kind, Service, ServiceFailed
 from sandbox.warm import WarmSandbox
 
-ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError)
-
 SEEDS_AT = "/docker-entrypoint-initdb.d"
-MEGABYTE = 1024 * 1024
 MEMORY_MB, DISK_MB, PROCESSES = 768, 512, 256
 # The user of the server in its image, and where it keeps data.
 HOMES: Mapping[Kind, tuple[str, str]] = {
@@ -65,19 +62,20 @@ def running(
     started: list[str] = []
     found: list[Service] = []
     try:
-        for service in services:
-            if image := image_for(client, service):
-                started.append(_create(client, sandbox.tag, service, image, labels))
-                if service.seeds:
-                    seeds = _archive(sandbox.get(service.seeds))
-                    client.api.put_archive(started[-1], posixpath.dirname(SEEDS_AT), seeds)
-                client.api.start(started[-1])
-                found.append(service)
-        for container, service in zip(started, found, strict=True):
-            _wait(client, container, sandbox, service)
+        try:
+            for service in services:
+                if image := image_for(client, service):
+                    started.append(_create(client, sandbox.tag, service, image, labels))
+                    if service.seeds:
+                        seeds = _archive(sandbox.get(service.seeds))
+                        client.api.put_archive(started[-1], posixpath.dirname(SEEDS_AT), seeds)
+                    client.api.start(started[-1])
+                    found.append(service)
+            for container, service in zip(started, found, strict=True):
+                _wait(client, container, sandbox, service)
+        except ENGINE_ERRORS as error:
+            raise ServiceFailed(f"Docker started no server for the tests: {str(error)[:200]}") from None
         yield found
-    except ENGINE_ERRORS as error:
-        raise ServiceFailed(f"Docker started no server for the tests: {str(error)[:200]}") from None
     finally:
         for container in started:
             with contextlib.suppress(*ENGINE_ERRORS):
@@ -101,16 +99,10 @@ def _wait(client: docker.DockerClient, container: str, sandbox: WarmSandbox, ser
 def _create(client: docker.DockerClient, sandbox: str, service: Service, image: str, labels: Mapping[str, str]) -> str:
     user, data = HOMES[service.kind]
     host = client.api.create_host_config(
+        **confined(MEMORY_MB, PROCESSES),
         network_mode=f"container:{sandbox}",
-        cap_drop=["ALL"],
-        security_opt=["no-new-privileges:true"],
-        ipc_mode="private",
-        mem_limit=MEMORY_MB * MEGABYTE,
-        memswap_limit=MEMORY_MB * MEGABYTE,
-        pids_limit=PROCESSES,
-        oom_score_adj=500,
         tmpfs={data: f"rw,nosuid,nodev,mode=1777,size={DISK_MB}m"},
-        log_config=docker.types.LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
+        log_config=bounded_log(),
         restart_policy={"Name": "no"},
     )
     made = client.api.create_container(

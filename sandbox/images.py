@@ -22,6 +22,7 @@ import docker
 import docker.errors
 import requests
 import urllib3.exceptions
+from docker.utils import parse_repository_tag
 
 from sandbox.base import Ecosystem, SandboxUnavailable
 from sandbox.contained import ImageNotMade, not_made
@@ -80,6 +81,12 @@ def image_present(client: docker.DockerClient, name: str | None = None) -> bool:
     return image_user(client, name or image_name()) is not None
 
 
+def repository_and_tag(name: str) -> tuple[str, str]:
+    """The parts of an image's name as the engine pulls it: a tag, else a digest, else "latest"."""
+    repository, tag = parse_repository_tag(name)
+    return repository, tag or "latest"
+
+
 def labels() -> dict[str, str]:
     """By these a container is known as one of this process, and removed when it has died."""
     return {LABEL: "1", OWNER: me(), HOST: socket.gethostname()}
@@ -111,7 +118,7 @@ def build_image(client: docker.DockerClient, say: Say = silent) -> str:
 
 
 def _pull(client: docker.DockerClient, name: str, say: Say) -> None:
-    repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "latest")
+    repository, tag = repository_and_tag(name)
     failing, hint = f"{name} could not be pulled", f"check the name and the network, or load it from a file: {FILE}"
     layers: dict[str, tuple[int, int]] = {}
     try:

@@ -22,15 +22,14 @@ from urllib.parse import urlsplit
 import docker
 import docker.errors
 import docker.types
-from docker.utils import parse_repository_tag
-from urllib3.exceptions import HTTPError
 
 from sandbox.agent import forwarder_source
 from sandbox.base import SandboxLimits, SandboxUnavailable
+from sandbox.confinement import MEGABYTE, bounded_log, confined, is_root
 from sandbox.docker import PYTHON, DockerBackend, chosen_runtime, connect
 from sandbox.hosting.base import Address, HostingError, Log, Release, Seen
 from sandbox.hosting.compose_state import MOST_SENT, read_log, seen_of, uid_problem
-from sandbox.images import ENGINE_ERRORS, OWNER, image_name
+from sandbox.images import ENGINE_ERRORS, OWNER, image_name, repository_and_tag
 from sandbox.owners import lives, me
 
 APP, RELEASE, PART = "aiswe.app", "aiswe.release", "aiswe.part"  # of which installation, which release, what of it
@@ -38,7 +37,6 @@ USER = "10001:10001"  # where the image names none, or root
 NOWHERE = "192.0.2.1"  # a name server that nobody answers at: the engine's own would ask the world
 BUILD_SECONDS, BUILD_SILENCE, BUILD_MB = 1800.0, 900, 2048
 RELAY = SandboxLimits(cpus=0.5, memory_mb=128, processes=64, disk_mb=1)
-MEGABYTE = 1024 * 1024
 ADD = re.compile(r"^\s*(?:ONBUILD\s+)?ADD\b", re.IGNORECASE | re.MULTILINE)
 NO_DOCKERFILE = "there is no Dockerfile to build: add one, name an image, or deploy to the embedded host"
 
@@ -121,8 +119,7 @@ class ComposeHost:
             client.images.get(image)
         except docker.errors.ImageNotFound:
             job.step = f"fetching {image}"[:300]
-            repository, tag = parse_repository_tag(image)
-            for told in client.api.pull(repository, tag or "latest", stream=True, decode=True):
+            for told in client.api.pull(*repository_and_tag(image), stream=True, decode=True):
                 if "error" in told:
                     raise HostingError(f"the image {image} cannot be had: {str(told['error'])[:300]}") from None
                 if job.cancelled:
@@ -187,8 +184,7 @@ class ComposeHost:
 
     def _start_app(self, client: docker.DockerClient, release: Release, network: str, image: str) -> None:
         user = str(client.images.get(image).attrs["Config"].get("User") or "")
-        name = user.partition(":")[0]
-        if name in ("", "root") or (name.isdecimal() and int(name) == 0):
+        if is_root(user):
             user = USER
         aliased: Any = {network: client.api.create_endpoint_config(aliases=["app"])}
         made = client.api.create_container(
@@ -300,7 +296,7 @@ def _engine(seconds: int = 30) -> Iterator[docker.DockerClient]:
         raise HostingError(str(error)) from None
     try:
         yield client
-    except (*ENGINE_ERRORS, HTTPError, ValueError) as error:  # the latter from answers that are cut off
+    except ENGINE_ERRORS as error:
         raise HostingError(f"the Docker engine does not do it: {str(error)[:300]}") from None
     finally:
         client.close()
@@ -308,20 +304,13 @@ def _engine(seconds: int = 30) -> Iterator[docker.DockerClient]:
 
 def _walls(limits: SandboxLimits) -> dict[str, Any]:
     """What every container of a release is shut in by; it writes below /tmp and in the volumes that its image names."""
-    memory = limits.memory_mb * MEGABYTE
     return {
+        **confined(limits.memory_mb, limits.processes),
         "read_only": True,
-        "mem_limit": memory,
-        "memswap_limit": memory,
         "nano_cpus": int(limits.cpus * 1_000_000_000),
-        "pids_limit": limits.processes,
-        "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges:true"],
-        "ipc_mode": "private",
-        "oom_score_adj": 500,
         "dns": [NOWHERE],
         "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={limits.disk_mb}m"},  # noqa: S108
-        "log_config": docker.types.LogConfig(type="json-file", config={"max-size": "4m", "max-file": "3"}),
+        "log_config": bounded_log(4, 3),
         "ulimits": [
             docker.types.Ulimit(name="core", soft=0, hard=0),
             docker.types.Ulimit(name="nofile", soft=4096, hard=4096),
