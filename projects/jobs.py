@@ -46,7 +46,6 @@ from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
-from sandbox.image_builder import stop_build
 from sandbox.package_index.errors import IndexUnavailable
 
 log = logging.getLogger("aiswe.jobs")
@@ -397,4 +396,6 @@ def tidy_sandboxes() -> None:
 @shared_task(name="projects.jobs.build_sandbox_image")
 def build_sandbox_image(stop: bool = False) -> None:
     """Make the sandbox image again, or stop making it: a person asked."""
+    from sandbox.image_builder import stop_build  # on use: it takes the Docker client along
+
     stop_build() if stop else sandboxes.tend_image(again=True)

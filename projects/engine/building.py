@@ -32,7 +32,6 @@ from projects.models import Run, Task
 from projects.models.project import ASKS_AT_GATES
 from projects.services.insight.lessons import embedder, store
 from projects.services.planning import documents, progress
-from sandbox.container_build import try_container
 from sandbox.registry import open_backend
 
 lessons = store  # the memory of this process
@@ -83,6 +82,8 @@ def compiled_graph() -> Any:
 
 def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
     """What a run of this project works with: its rules, limits, models and sandboxes; `more` are the other fields."""
+    from sandbox.container_build import try_container  # on use: it takes the Docker client along
+
     project, repository = run.project, repository_of(run.project, run)
     return TaskContext(
         project=project.slug,

@@ -10,7 +10,6 @@ from django.conf import settings
 
 from projects.models import Baseline, Project
 from sandbox.base import Backend, SandboxError, SandboxLimits, SandboxPreparing
-from sandbox.image_builder import ensure_image
 from sandbox.pool import Fitted, ReadyPool
 from sandbox.registry import BACKENDS, open_backend, reap_all
 from sandbox.scratch import remove_leftovers
@@ -79,6 +78,8 @@ def tend_image(project: Project | None = None, *, again: bool = False) -> str:
 
     A build that failed or was stopped is repeated only if `again`.
     """
+    from sandbox.image_builder import ensure_image  # on use: it takes the Docker client along
+
     wanted = name_for(project) if project is not None else str(settings.SANDBOX_BACKEND)
     if wanted == "bubblewrap":
         return ""

@@ -166,6 +166,7 @@ def test_a_sandbox_engine_that_is_gone_makes_the_task_wait_and_it_goes_on_when_i
 
 def test_while_the_sandbox_image_is_made_the_task_waits_for_it_and_then_goes_on(still, monkeypatch):
     from projects.engine import building, sandboxes
+    from sandbox import image_builder
     from sandbox.base import SandboxPreparing
     from sandbox.build_state import ImageBuild
 
@@ -174,7 +175,7 @@ def test_while_the_sandbox_image_is_made_the_task_waits_for_it_and_then_goes_on(
     def ensure(again=False):
         return ImageBuild("box:1", "building", percent=seen.pop(0), step="packing") if seen else None
 
-    monkeypatch.setattr(sandboxes, "ensure_image", ensure)
+    monkeypatch.setattr(image_builder, "ensure_image", ensure)
     monkeypatch.setattr(sandboxes, "open_backend", _raise(SandboxPreparing("the sandbox image is being made")))
     backend.broken = SandboxUnavailable("the engine has no image")  # nobody had begun with it yet
     run = still.build("T-01")

@@ -17,8 +17,6 @@ from projects.errors import BadInput
 from projects.models import Deployment, Target
 from sandbox.hosting.base import Address, Host, HostingError
 from sandbox.hosting.bubblewrap import BubblewrapHost
-from sandbox.hosting.compose import ComposeHost
-from sandbox.hosting.kubernetes import KubernetesHost
 
 ASK_SECONDS = 10.0
 _lock = threading.Lock()
@@ -38,6 +36,10 @@ def host_of(target: Target) -> Host:
 
 
 def _made(target: Target) -> Host:
+    # Imported on use: each server would start a tenth of a second later for an engine that it may never ask.
+    from sandbox.hosting.compose import ComposeHost
+    from sandbox.hosting.kubernetes import KubernetesHost
+
     if target.kind == Target.Kind.SANDBOX:
         host = BubblewrapHost()
         atexit.register(host.close)
