@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.apps import AppConfig
 
 from projects.services.insight import health
 
 
-def checks() -> list[health.HealthCheck]:
+def checks(awaited: Collection[str] | None = None) -> list[health.HealthCheck]:
     """The doctor's checks, imported when somebody asks."""
     from aiswe_site import doctor
 
-    return [*doctor.checks()]
+    return [*doctor.checks(awaited)]
 
 
 class SiteConfig(AppConfig):

@@ -1,4 +1,4 @@
-"""The Celery application; jobs live in projects.jobs."""
+"""The Celery application; jobs live in projects.jobs and projects.operations_jobs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ app = Celery("aiswe")
 app.set_default()  # for every thread, so that shared tasks find the broker
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["projects"], related_name="jobs")
+app.autodiscover_tasks(["projects"], related_name="operations_jobs")
 
 
 @app.task(name="aiswe.nothing")

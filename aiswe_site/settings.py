@@ -123,7 +123,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 7200} if REDIS_URL else
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "projects.jobs.sweep", "schedule": config.SWEEP_SECONDS},
     "tidy_sandboxes": {"task": "projects.jobs.tidy_sandboxes", "schedule": 60.0},
-    "operate": {"task": "projects.jobs.operate", "schedule": 5.0},
+    "operate": {"task": "projects.operations_jobs.operate", "schedule": 5.0},
+    "watch_installation": {"task": "projects.operations_jobs.watch_installation", "schedule": 60.0},
     "note_heads": {"task": "projects.jobs.note_heads", "schedule": config.AUDIT_SECONDS},
 }
 

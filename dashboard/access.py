@@ -48,13 +48,18 @@ def around(row: Model) -> dict[str, Model]:
     """A row and the rows it belongs to, by the names that templates use: task, run, project."""
     found = {str(row._meta.model_name): row}
     for name in PATHS[type(row)][0].replace("pk", "").split("__"):
+        if name and getattr(row, name) is None:
+            break  # an incident of the installation has no target
         if name:
             row = found[name] = getattr(row, name)
     return found
 
 
 def visible(model: type[Row], user: User | AnonymousUser) -> QuerySet[Row]:
-    """The rows of `model` in the projects that the person is a member of."""
+    """The rows of `model` in the projects that the person is a member of; administrators see the installation's too."""
     path, related = PATHS[model]
-    rows = model._default_manager.filter(**{f"{path}__in": Project.objects.visible_to(user)})
+    mine = Q(**{f"{path}__in": Project.objects.visible_to(user)})
+    if model is Incident and user.is_superuser:
+        mine |= Q(target=None)
+    rows = model._default_manager.filter(mine)
     return rows.select_related(*related) if related else rows

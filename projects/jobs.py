@@ -25,7 +25,7 @@ from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
 from projects.engine import baseline, building, planning, sandboxes
 from projects.engine.disk_space import NoRoom
 from projects.engine.heartbeat import heartbeat as heartbeat
-from projects.engine.operations import loop
+from projects.engine.operations import installation
 from projects.engine.owners import is_alive, this_worker
 from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
@@ -323,13 +323,6 @@ def index_project(project: int, commit: str = "", again: bool = False) -> None:
             log.warning("%s was not indexed: %s", found.slug, trouble)
 
 
-@shared_task(name="projects.jobs.operate")
-def operate() -> None:
-    """Look after what is deployed."""
-    close_old_connections()
-    loop.tend_all()
-
-
 @shared_task(name="projects.jobs.sweep")
 def sweep() -> None:
     """Find work that nobody does: leases of dead workers, runs that were never woken, what deleted projects left."""
@@ -337,7 +330,8 @@ def sweep() -> None:
     lessons.forget_deleted()
     delivery.sweep(timezone.now())
     mailing.sweep(timezone.now())
-    tasks.release_dead_owners(is_alive)
+    if freed := tasks.release_dead_owners(is_alive):
+        installation.worker_died(freed)
     for task in tasks.expired_leases():
         enqueue("projects.jobs.run_task", task.pk)
     for task in Task.objects.filter(status=Task.Status.NEEDS_YOU, wait_reason=WaitReason.REPOSITORY):

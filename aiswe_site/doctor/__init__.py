@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from aiswe_site.doctor import model, store, tools
 from aiswe_site.doctor.result import CheckResult, DoctorCheck
 
@@ -30,7 +32,7 @@ CHECKS = (
 )
 
 
-def checks() -> list[CheckResult]:
-    """Every check's answer. Needs Django."""
+def checks(awaited: Collection[str] | None = None) -> list[CheckResult]:
+    """Every check's answer; with names, only those that every task needs and the named ones. Needs Django."""
     model.forget()
-    return [check.run() for check in CHECKS]
+    return [check.run() for check in CHECKS if awaited is None or check.needed or check.name in awaited]

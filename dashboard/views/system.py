@@ -23,6 +23,7 @@ from projects.services import backups as store
 from projects.services.accounts.rights import require_administrator
 from projects.services.delivery.downloads import Download
 from projects.services.insight import health, sandbox_image
+from projects.services.operations import incidents
 from projects.services.work import demo
 
 SHORTCUTS = (
@@ -78,6 +79,7 @@ def doctor(request: AuthenticatedHttpRequest) -> HttpResponse:
     red = [check for check in checks if check["ok"] is False]
     facts = {"checks": checks, "red": red, "window": settings.MODEL_WINDOW, "demo": demo.is_offered()}
     facts["build"] = sandbox_image.last_build()
+    facts["incidents"] = incidents.open_for(None) if request.user.is_superuser else []
     return show(request, "pages/system.html", facts | setup_facts())
 
 

@@ -169,3 +169,22 @@ def test_an_incident_that_ends_says_how_long_it_took(ada: Client, project: Proje
     _, _, incident = operated(project)
     incidents.step(incident, "Quiet since the fix is live.", status="resolved")
     assert "Took" in text_of(ada, "incident", incident.pk)
+
+
+def test_incidents_of_the_installation_are_for_administrators(ada: Client, project: Project) -> None:
+    incident, _ = incidents.report(None, kind="product", signature="Disk", title="Disk: <b>full</b>")
+    incidents.step(incident, "Free some space.", status="needs_you")
+    assert ada.get(reverse("incident", args=[incident.pk])).status_code == 404
+    assert "Disk:" not in text_of(ada, "incidents")
+    assert "Disk:" not in text_of(ada, "system")
+    root = Client()
+    root.force_login(make_user("root", superuser=True))
+    for name in ("incidents", "system"):
+        shown = text_of(root, name)
+        assert "Disk: &lt;b&gt;full&lt;/b&gt;" in shown
+        assert "This installation" in shown
+    shown = text_of(root, "incident", incident.pk)
+    assert "Free some space." in shown
+    assert "Have it fixed" not in shown, "no agent works on the product itself"
+    answer = root.post(reverse("incident", args=[incident.pk]), {"reason": "a larger disk"}, follow=True)
+    assert "The incident is closed." in answer.content.decode()

@@ -128,7 +128,9 @@ def test_the_system_page_shows_checks_and_their_way_out(page, monkeypatch: pytes
 
     monkeypatch.setattr(health, "_registered", None)
     health.register(
-        lambda: [{"name": "Ollama", "ok": False, "detail": "nobody answers", "hint": "ollama serve", "seconds": 0.1}]
+        lambda awaited=None: [
+            {"name": "Ollama", "ok": False, "detail": "nobody answers", "hint": "ollama serve", "seconds": 0.1}
+        ]
     )
     text = page("system")
     assert "nobody answers" in text

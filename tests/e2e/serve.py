@@ -38,7 +38,7 @@ def main() -> None:
     queue.send = lambda name, args: None  # nothing runs jobs here
     console_token.bind("127.0.0.1")
     health.register(
-        lambda: [
+        lambda awaited=None: [
             {"name": "Database", "ok": True, "detail": "SQLite, WAL", "hint": "", "seconds": 0.01},
             {"name": "Ollama", "ok": False, "detail": "nobody answers", "hint": "ollama serve", "seconds": 2.0},
             {"name": "Docker", "ok": None, "detail": "not asked for", "hint": "", "seconds": 0.0},

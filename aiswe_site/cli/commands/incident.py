@@ -29,11 +29,11 @@ def _row(incident: Incident) -> dict[str, Any]:
 @django.project_option
 @output.json_option
 def list_(slug: str) -> int:
-    """List incidents, the newest first."""
+    """List incidents, the newest first; those without a project are of this installation."""
     django.start()
     from projects.models import Incident
 
-    rows = Incident.objects.select_related("target__project", "run").exclude(target=None)
+    rows = Incident.objects.select_related("target__project", "run")
     if slug:
         rows = rows.filter(target__project=django.project(slug))
     found = [_row(row) for row in rows[:200]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import TypedDict
+from collections.abc import Collection
+from typing import Protocol, TypedDict
 
 
 class HealthCheck(TypedDict):
@@ -18,7 +18,12 @@ class HealthCheck(TypedDict):
     seconds: float
 
 
-Checks = Callable[[], list[HealthCheck]]
+class Checks(Protocol):
+    """Runs all checks; with names, those that no task can do without and the named ones."""
+
+    def __call__(self, awaited: Collection[str] | None = None) -> list[HealthCheck]: ...
+
+
 _FRESH_SECONDS = 30.0
 _lock = threading.Lock()
 _registered: Checks | None = None
@@ -43,3 +48,8 @@ def run_checks(*, fresh: bool = False) -> list[HealthCheck]:
         if fresh or _last is None or time.monotonic() - _last[0] > _FRESH_SECONDS:
             _last = (time.monotonic(), _registered())
         return _last[1]
+
+
+def needed_checks(awaited: Collection[str]) -> list[HealthCheck]:
+    """The answers, as of now, of the checks that every task needs and of those that are waited for."""
+    return [] if _registered is None else _registered(awaited)

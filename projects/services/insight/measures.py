@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from projects.models import Approval, Attempt, Finding, Project, Task, Usage
+from projects.models import Approval, Attempt, Finding, Incident, Project, Task, Usage
 from projects.services.insight.costs import Bill, Feature
 from projects.wording import dollars, duration_in_minutes, span
 
@@ -53,6 +53,15 @@ class TaskFailure(NamedTuple):
         return (self.passed_at - self.failed_at).total_seconds() if self.passed_at else None
 
 
+class EndedIncident(NamedTuple):
+    """Something that went wrong where a project runs, from its first sign to its resolution."""
+
+    incident: int
+    name: str
+    at: datetime
+    seconds: float
+
+
 class DeliveredFeature(NamedTuple):
     """A requirement of which all tasks are merged, since the last of them was."""
 
@@ -67,6 +76,7 @@ class Case(NamedTuple):
     name: str
     value: str
     counts: bool = True  # for the measure
+    incident: int | None = None  # the incident whose page shows it
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,7 @@ class WeekFacts:
     failures: Sequence[TaskFailure]
     delivered: Sequence[DeliveredFeature]
     speeds: Sequence[tuple[datetime, float]]  # tokens per second of each call
+    incidents: Sequence[EndedIncident] = ()
 
     def between(self, start: datetime, end: datetime) -> WeekFacts:
         """Those of a part of the time. A failure counts when it began."""
@@ -100,6 +111,7 @@ class WeekFacts:
             [one for one in self.failures if start <= one.failed_at < end],
             [one for one in self.delivered if start <= one.at < end],
             [one for one in self.speeds if start <= one[0] < end],
+            [one for one in self.incidents if start <= one.at < end],
         )
 
 
@@ -129,7 +141,20 @@ def facts_of(projects: QuerySet[Project], start: datetime, end: datetime, *, rec
             for at, told, written, seconds in speeds.values_list("at", "tokens_per_s", "completion_tokens", "seconds")
             if told or seconds
         ],
+        [] if recording else _incidents(projects, start, end),
     )
+
+
+def _incidents(projects: QuerySet[Project], start: datetime, end: datetime) -> list[EndedIncident]:
+    rows = Incident.objects.filter(
+        target__project__in=projects, status=Incident.Status.RESOLVED, resolved_at__gte=start, resolved_at__lt=end
+    )
+    columns = ("pk", "title", "first_seen", "resolved_at")
+    return [
+        EndedIncident(pk, title, at, (at - first).total_seconds())
+        for pk, title, first, at in rows.order_by("resolved_at").values_list(*columns)
+        if at is not None
+    ]
 
 
 def _failures(tasks: QuerySet[Task], start: datetime, end: datetime) -> list[TaskFailure]:
@@ -190,18 +215,32 @@ def _rate(key: str, name: str, target: int, cases: Sequence[Case], definition: s
     return Measure(key, name, shown, n, definition, f"over {target} %", met, cases)
 
 
-def _repair_time(failures: Iterable[TaskFailure]) -> Measure:
-    fixed = [(one, one.seconds) for one in failures if one.seconds is not None]
-    times = [seconds for _, seconds in fixed]
+def _median_time(key: str, name: str, definition: str, cases: Sequence[Case], times: Sequence[float]) -> Measure:
+    """The middle of some times to resolution; from ENOUGH cases on it is judged, and a p90 goes with it."""
     n, shown, met = len(times), "–", None
-    definition = "from a task's first failing test run to the next that passes"
     if times:
         median = statistics.median(times)
         shown, met = span(median), median < REPAIR_S if n >= ENOUGH else None
         last = f"slowest {span(max(times))}; a p90 is given from n = {ENOUGH}"
         definition += f"; {f'p90 {span(percentile(times, 0.9))}' if n >= ENOUGH else last}"
+    return Measure(key, name, shown, n, definition, "under 10 min", met, cases, times)
+
+
+def _repair_time(failures: Iterable[TaskFailure]) -> Measure:
+    fixed = [(one, one.seconds) for one in failures if one.seconds is not None]
     cases = [Case(one.task, one.name, span(seconds)) for one, seconds in fixed]
-    return Measure("repair", "Failure to fix, median", shown, n, definition, "under 10 min", met, cases, times)
+    definition = "from a task's first failing test run to the next that passes"
+    return _median_time("repair", "Failure to fix, median", definition, cases, [seconds for _, seconds in fixed])
+
+
+def _incident_time(ended: Sequence[EndedIncident]) -> list[Measure]:
+    """Nothing where nothing went wrong: most projects are not deployed from here."""
+    if not ended:
+        return []
+    cases = [Case(None, one.name, span(one.seconds), incident=one.incident) for one in ended]
+    definition = "from the first sign of an incident of a deployment until it was resolved"
+    times = [one.seconds for one in ended]
+    return [_median_time("incident", "Incident to resolution, median", definition, cases, times)]
 
 
 def _speed(speeds: Sequence[tuple[datetime, float]]) -> Measure:
@@ -279,5 +318,6 @@ def measures_of(facts: WeekFacts, costs: dict[Feature, Bill], names: dict[Featur
         ),
         *_per_feature(facts.delivered, costs, names),
         _repair_time(facts.failures),
+        *_incident_time(facts.incidents),
         _speed(facts.speeds),
     ]

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from projects.models import Notice, NoticeChannel, NoticeKind, NoticePreferences, Project
@@ -41,11 +42,20 @@ def tell(kind: NoticeKind, project: Project, *, key: str, link: str, text: str, 
     people = get_user_model().objects.filter(
         is_active=True, memberships__project=project, memberships__role__in=roles_that_may(verb)
     )
+    _tell(people, {"kind": kind.value, "project": project.name, "text": text, "link": link}, key, project)
+
+
+def tell_administrators(kind: NoticeKind, *, key: str, link: str, text: str) -> None:
+    """Tell those who look after the installation of something that belongs to no project; once for each `key`."""
+    people = get_user_model().objects.filter(is_active=True, is_superuser=True)
+    _tell(people, {"kind": kind.value, "project": "This installation", "text": text, "link": link}, key)
+
+
+def _tell(people: QuerySet[User], item: dict[str, str], key: str, project: Project | None = None) -> None:
     for user in people.select_related("notice_preferences").distinct():
         chosen = getattr(user, "notice_preferences", None)
         channels = chosen.channels if chosen is not None else default_channels()
-        item = {"kind": kind.value, "project": project.name, "text": text, "link": link}
-        put(user, channels.get(kind, ()), item, key=key, project=project, chosen=chosen)
+        put(user, channels.get(item["kind"], ()), item, key=key, project=project, chosen=chosen)
 
 
 def tell_of_report(user: User, *, key: str, link: str, now: datetime) -> None:

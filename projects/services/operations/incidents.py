@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from agents.secrets.redaction import redact
 from projects.errors import IllegalMove
-from projects.models import BadRequest, Deployment, Incident, NoticeKind, Run, Target
-from projects.services.accounts.rights import require
+from projects.models import BadRequest, Deployment, Incident, NoticeKind, Target
+from projects.services.accounts.rights import require, require_administrator
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.sitelog import note
 from projects.services.notices import outbox
@@ -74,10 +74,14 @@ def step(incident: Incident, text: str, *, actor: Any = "operations", status: st
         if status and status != before:
             where = row.target or "this installation"
             note(actor, f"incident.{status}", f"{where}: {row.title}", {"text": clean_line(said, 300)})
-            if status in LOUD and row.target is not None:
+            if status in LOUD:
                 kind = NoticeKind.DECISION if status == Status.NEEDS_YOU else NoticeKind.FAILED
                 link = {"key": f"incident:{row.pk}:{status}", "link": f"/incidents/{row.pk}"}
-                outbox.tell(kind, row.target.project, **link, text=f"incident: {Status(status).label.lower()}")
+                text = f"incident: {Status(status).label.lower()}"
+                if row.target is not None:
+                    outbox.tell(kind, row.target.project, **link, text=text)
+                else:
+                    outbox.tell_administrators(kind, **link, text=text)
     incident.refresh_from_db()
 
 
@@ -85,6 +89,8 @@ def close(incident: Incident, *, by: User, reason: str) -> None:
     """A person ends it. Raises NotAllowed and IllegalMove."""
     if incident.target is not None:
         require(by, incident.target.project, "deploy")
+    else:
+        require_administrator(by, "Closing an incident of this installation")
     if incident.status in Incident.OVER:
         raise IllegalMove("This incident is over already.")
     step(incident, reason or "closed by a person", actor=by, status=Status.RESOLVED)
@@ -100,11 +106,6 @@ def retry(incident: Incident, *, by: User) -> None:
     step(incident, "asked to try again", actor=by, status=Status.OPEN, fixes=0)
 
 
-def open_for(target: Target) -> list[Incident]:
-    """Incidents of a target that are not over, oldest first."""
-    return list(target.incidents.exclude(status__in=Incident.OVER).order_by("pk"))
-
-
-def of_run(run: Run) -> Incident | None:
-    """The incident that a run is to fix."""
-    return Incident.objects.filter(run=run).first()
+def open_for(target: Target | None) -> list[Incident]:
+    """Incidents of a target, or with None of this installation, that are not over, oldest first."""
+    return list(Incident.objects.filter(target=target).exclude(status__in=Incident.OVER).order_by("pk"))

@@ -19,7 +19,7 @@ from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.queue import enqueue
 
 Status = Deployment.Status
-JOB = "projects.jobs.operate"
+JOB = "projects.operations_jobs.operate"
 
 
 def deploy(

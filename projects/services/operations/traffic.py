@@ -103,9 +103,7 @@ class Metrics:
     minutes: int
     requests: int
     errors: int
-    p50_ms: int | None
     p95_ms: int | None
-    mean_ms: float | None
 
     @property
     def error_share(self) -> float | None:
@@ -123,7 +121,5 @@ def metrics(deployment: Deployment, *, minutes: int = 15, until: datetime | None
         minutes=minutes,
         requests=requests,
         errors=sum(row.errors for row in rows),
-        p50_ms=quantile(buckets, 0.5),
         p95_ms=quantile(buckets, 0.95),
-        mean_ms=sum(row.milliseconds for row in rows) / requests if requests else None,
     )

@@ -84,7 +84,7 @@ def replies(code: str = FIXED, tests: str = TESTS) -> dict[str, str]:
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch, anna: User) -> Driver:
     found = Driver(monkeypatch)
-    monkeypatch.setattr("tests.projects.jobs_driver.NAMES", {**NAMES, "projects.jobs.operate": lambda: None})
+    monkeypatch.setattr("tests.projects.jobs_driver.NAMES", {**NAMES, "projects.operations_jobs.operate": lambda: None})
     return found
 
 

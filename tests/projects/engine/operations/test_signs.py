@@ -76,7 +76,7 @@ def test_an_answer_with_an_error_counts_by_its_path() -> None:
 
 
 def metrics(requests: int, p95: int | None) -> Metrics:
-    return Metrics(3, requests, 0, p95, p95, None)
+    return Metrics(3, requests, 0, p95)
 
 
 def test_a_spike_is_long_and_longer_than_usual_and_seen_often_enough() -> None:

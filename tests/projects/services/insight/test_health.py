@@ -20,7 +20,7 @@ def test_without_a_site_there_are_no_checks() -> None:
 def test_answers_are_kept_for_a_moment_and_renewed_on_demand() -> None:
     asked: list[int] = []
 
-    def checks() -> list[health.HealthCheck]:
+    def checks(awaited: object = None) -> list[health.HealthCheck]:
         asked.append(1)
         return [{"name": "disk", "ok": True, "detail": "free", "hint": "", "seconds": 0.0}]
 

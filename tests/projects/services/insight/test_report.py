@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
-from projects.models import Run
+from projects.models import Incident, Run, Target
 from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.weeks import Week
 from tests.projects.services.insight.year import NOW, WEEK, all_projects, set_prices, tell_year
@@ -126,3 +127,19 @@ def test_keys_are_in_the_order_in_which_people_count() -> None:
     from projects.services.insight.report import _in_order
 
     assert sorted(["R10", "R2", "IMP-A", "R1"], key=_in_order) == ["IMP-A", "R1", "R2", "R10"]
+
+
+def test_incidents_that_ended_in_the_week_are_measured_and_lead_to_their_pages(settings, enqueued) -> None:
+    run = tell_year()
+    target = Target.objects.create(project=run.project, name="staging")
+    when = WEEK.start + timedelta(days=2)
+    for minutes, status in ((4, "resolved"), (8, "resolved"), (90, "given_up")):
+        row = Incident.objects.create(target=target, kind="error", signature=f"s{minutes}", title="KeyError")
+        seen = when - timedelta(minutes=minutes)
+        Incident.objects.filter(pk=row.pk).update(first_seen=seen, resolved_at=when, status=status)
+    measures = {one.key: one for one in weekly_report(all_projects(), WEEK, now=NOW).measures}
+    assert (measures["incident"].shown, measures["incident"].n) == ("6 min 00 s", 2)
+    assert "slowest 8 min 00 s" in measures["incident"].definition
+    assert all(case.incident for case in measures["incident"].cases)
+    quiet = weekly_report(all_projects(), Week(2024, 3), now=NOW)
+    assert "incident" not in {one.key for one in quiet.measures}
