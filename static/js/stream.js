@@ -2,7 +2,7 @@
 // The live stream of one run: socket (or poll), gap check, DOM window, follow, inspector.
 import { localTimes } from './shell.js';
 
-const CHUNK = 100, KEEP = 12, POLL = 3000;
+const CHUNK = 100, KEEP = 10, POLL = 3000;
 const el = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const stream = el('stream'), pill = el('live'), counted = el('counted'), lanes = el('lanes');
 const follow = el('follow'), inspector = el('inspector'), work = /** @type {HTMLElement} */ (stream.closest('.work'));
@@ -144,9 +144,10 @@ function trim() {
   const far = (/** @type {HTMLElement} */ c) => Math.abs(c.offsetTop + c.offsetHeight / 2 - middle);
   held.sort((a, b) => far(b) - far(a));
   for (const c of held.slice(0, held.length - KEEP)) {
-    // Only a whole chunk may be emptied: its space is known, and it can be fetched again as it was.
-    const held = c.querySelectorAll('.ev').length;
-    if (Number(c.dataset.n) === tail || held !== CHUNK || c.contains(document.activeElement)) continue;
+    // Only a whole chunk may be emptied: its space is known, and it can be fetched again as it was. The open row stays.
+    const held = c.querySelectorAll('.ev').length, open = Math.floor((here - 1) / CHUNK);
+    if (far(c) < (stream.clientHeight + c.offsetHeight) / 2) break; // in view, as are those that follow: folds can be low
+    if ([tail, open].includes(Number(c.dataset.n)) || held !== CHUNK || c.contains(document.activeElement)) continue;
     const tall = c.querySelectorAll('.tall').length, away = c.querySelectorAll('details:not([open]) > .ev').length;
     reserve(c, c.querySelectorAll('.line').length - away, tall);
     c.replaceChildren();
@@ -400,6 +401,7 @@ el('inspector-close').addEventListener('click', (event) => { event.preventDefaul
 async function jump(/** @type {number} */ seq) {
   if (following) setFollow(false);
   const chunk = all ? chunkAt(Math.floor((seq - 1) / CHUNK)) : null;
+  here = seq; // before its rows come: far from the view, they would be emptied again
   if (chunk) await load(chunk);
   const row = document.getElementById(`e${seq}`);
   if (!row) { location.href = `/runs/${run}/e/${seq}`; return; }
@@ -411,8 +413,7 @@ async function jump(/** @type {number} */ seq) {
 const nextError = /** @type {HTMLAnchorElement|null} */ (document.getElementById('next-error'));
 /** The next or the previous error of the whole run: the server knows it, loaded or not. */
 async function seek(back = false) {
-  const here = document.activeElement?.closest('.ev') || stream.querySelector('.here');
-  const after = here ? seqOf(here) : back ? last + 1 : 0;
+  const after = seqOf(document.activeElement?.closest('.ev')) || here || (back ? last + 1 : 0);
   const answer = await fetch(`/runs/${run}/seek?after=${after}${back ? '&back=1' : ''}`, { headers: { Accept: 'application/json' } }).catch(() => null);
   if (!answer?.ok) return;
   const found = await answer.json();

@@ -96,8 +96,8 @@ def do_delta(run: int, lane: str, id: str, text: str, offset: int = 0) -> dict[s
     return {}
 
 
-def do_big(count: int) -> dict[str, Any]:
-    """A run with many events, inserted at once."""
+def do_big(count: int, failed: int = 0) -> dict[str, Any]:
+    """A run with many events, inserted at once; each `failed`th one failed."""
     from django.utils import timezone
 
     from projects.models import Event, Project, Run
@@ -113,6 +113,7 @@ def do_big(count: int) -> dict[str, Any]:
                 type="thought",
                 role="coder",
                 summary=f"row {n}",
+                outcome="fail" if failed and n % failed == 0 else "",
                 prev_hash="0" * 64,
                 hash="0" * 64,
             )
