@@ -27,6 +27,7 @@ NAMES = {
     "engine": "benchmarks.engine",
     "event_log": "benchmarks.event_log",
     "viewers": "benchmarks.viewers",
+    "browser": "benchmarks.browser",
     "diamond": "benchmarks.diamond",
     "start": "benchmarks.start",
     "replies": "benchmarks.replies",

@@ -221,15 +221,31 @@ def burst(run: int, count: int, writers: int) -> dict[str, Any]:
     return {"began": began, "committed": time.monotonic(), "count": count // writers * writers}
 
 
-def pace(run: int, count: int, rate: float) -> dict[str, Any]:
-    """`count` events, `rate` a second; the moment each was committed."""
-    moments = []
+def pace(run: int, count: int, rate: float, tokens: float = 0.0) -> dict[str, Any]:
+    """`count` events, `rate` a second; the moment each was committed. Meanwhile a model writes `tokens` a second."""
+    moments, over = [], threading.Event()
+    model = threading.Thread(target=_words, args=(run, tokens, over))
+    if tokens:
+        model.start()
     began = time.monotonic()
     for number in range(count):
         time.sleep(max(0.0, began + number / rate - time.monotonic()))
         _emit(run, number)
         moments.append(time.monotonic())
+    over.set()
+    if tokens:
+        model.join()
     return {"moments": moments}
+
+
+def _words(run: int, rate: float, over: threading.Event) -> None:
+    from projects.services.audit.notifications import announce_delta
+
+    words, began, sent, offset = TEXT.split(), time.monotonic(), 0, 0
+    while not over.wait(max(0.0, began + sent / rate - time.monotonic())):
+        word = f"{words[sent % len(words)]} "
+        announce_delta(run, lane="coder", id="m1", offset=offset, text=word)
+        sent, offset = sent + 1, offset + len(word)
 
 
 def create(run: int, count: int) -> dict[str, Any]:

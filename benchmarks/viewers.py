@@ -132,7 +132,8 @@ async def _at_once(port: int, sessions: list[str], run: int) -> list[float]:
         await room.leave()
 
 
-def _page(port: int, session: str, path: str) -> float:
+def read_ms(port: int, session: str, path: str) -> float:
+    """Milliseconds of a page of a person who is signed in, read to its end."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Cookie": f"aiswe_session={session}"})
     began = time.monotonic()
     with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  our own server
@@ -169,12 +170,12 @@ def measure(section: Section, options: Any) -> None:
         site.tell({"do": "big", "run": big, "count": BIG})
         site.hear()
         pages = {
-            "first rows, first time": [_page(port, sessions[0], f"/runs/{big}")],
-            "first rows": [_page(port, sessions[0], f"/runs/{big}") for _ in range(7)],
-            "jump to an event": [_page(port, sessions[0], f"/runs/{big}/e/{n}") for n in range(5_000, 40_000, 5_000)],
-            "a chunk of rows": [_page(port, sessions[0], f"/runs/{big}/c/{n}") for n in range(100, 107)],
-            "search": [_page(port, sessions[0], f"/runs/{big}?q=row+4242") for _ in range(7)],
-            "next error": [_page(port, sessions[0], f"/runs/{big}/seek?after={n}") for n in range(1, 8)],
+            "first rows, first time": [read_ms(port, sessions[0], f"/runs/{big}")],
+            "first rows": [read_ms(port, sessions[0], f"/runs/{big}") for _ in range(7)],
+            "jump to an event": [read_ms(port, sessions[0], f"/runs/{big}/e/{n}") for n in range(5_000, 40_000, 5_000)],
+            "a chunk of rows": [read_ms(port, sessions[0], f"/runs/{big}/c/{n}") for n in range(100, 107)],
+            "search": [read_ms(port, sessions[0], f"/runs/{big}?q=row+4242") for _ in range(7)],
+            "next error": [read_ms(port, sessions[0], f"/runs/{big}/seek?after={n}") for n in range(1, 8)],
         }
     bare = "a bare Channels consumer that is sent each row by group_send, same rate, same process"
     for name, ours, theirs in found:
