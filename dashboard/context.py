@@ -16,6 +16,8 @@ SECTIONS = {
         "deployments",
         "deployment",
         "incident",
+        "incidents",
+        "baseline",
         "target",
         "requirements",
         "requirement",

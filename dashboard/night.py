@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from dashboard.text import shortened
 from projects.services.backlog.forecast import BEHIND, WINDOW, Forecast, Slot, State
 from projects.time_windows import zone
 from projects.wording import dollars, rounded, words
@@ -165,7 +166,9 @@ def strip_of(forecast: Forecast, others: list[tuple[str, Forecast]]) -> Strip:
         span = f"{local(forecast, block.start)} to {local(forecast, block.end)}"
         label = amount("minutes", block.need["minutes"])
         fits = int((width - 10) // 7)
-        return Bar(x(block.start), width, name[:fits] if fits > 2 else "", label if width > 60 else "", css, span)
+        return Bar(
+            x(block.start), width, shortened(name, fits) if fits > 3 else "", label if width > 60 else "", css, span
+        )
 
     bars = [bar(b.item.key, b, "out" if b.out else "blk") for b in forecast.blocks if b.item.minutes]
     away = [bar(name, block, "oth") for name, other in others for block in other.inside if block.item.minutes]

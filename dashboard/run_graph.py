@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from django.utils import timezone
 
 from dashboard.states import look_of_state
-from dashboard.text import one_line
+from dashboard.text import one_line, shortened
 from projects.models import Run, Task
 from projects.services.work.graphs import RunGraph, Sizes, layout
 
@@ -24,7 +24,8 @@ WIDEST, NARROWEST, CARD_HEIGHT = 188, 148, 56
 GAP_X, GAP_Y, LANE, MARGIN = 42, 13, 22, 12
 SHRINK, GROW = 11 / 12, 1.08  # text of 12 px is never below 11
 AROUND = 4  # layers shown on each side of the selected one, under an overview
-LETTER = 6.9  # mean width of one, in a title
+LETTER, BOLD_LETTER = 6.9, 8.2  # mean widths of one, in a title
+PLAIN = ("merged", "skipped", "queued", "cancelled")  # whose titles are not bold
 ROOMY = 170  # cards of this width have room for longer words
 LIST_ORDER = ("needs_you", "escalated", "blocked", "running", "ready", "queued")
 WORKED_ON = ("running", "needs_you", "escalated", "blocked", "ready")
@@ -121,7 +122,8 @@ def _cards(graph: RunGraph, cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
     for key, (x, y) in placed.places.items():
         cell = cells[key]
         cell |= {"x": x, "y": y, "end": x + width - 8, "bar": _share(cell["task"], width)}
-        cell["text"] = _cut(one_line(cell["task"].title, 200), int((width - 20) / LETTER))
+        letter = LETTER if cell["task"].status in PLAIN else BOLD_LETTER
+        cell["text"] = shortened(one_line(cell["task"].title, 200), int((width - 20) / letter))
         cell["meta"] = cell["meta"].replace(" of ", "/") if width >= ROOMY else short_of(cell["meta"])
     chain = set(pairwise(graph.critical))
     status = {task.key: task.status for task in graph.tasks}
@@ -153,10 +155,6 @@ def look_of_edge(source: str, target: str) -> str:
     if target == Task.Status.RUNNING:
         return "live"
     return "done" if source in Task.SETTLED else "wait"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def _share(task: Task, width: int) -> int:

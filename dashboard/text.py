@@ -39,6 +39,11 @@ def one_line(value: object, limit: int = 400) -> str:
     return " ".join(plain(value, limit).split())
 
 
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, with an ellipsis for those that are left out."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def listed(value: Any, limit: int = 50) -> list[Any]:
     """A payload's value as a list, whatever an agent put there."""
     if value in (None, "", {}):

@@ -21,6 +21,8 @@ PAGES = (
     ("Import a repository", "project-import", "git archive folder"),
     ("Approvals", "approvals", "decisions inbox needs you"),
     ("Runs", "runs", "builds"),
+    ("Reports", "reports", "cost features week measures"),
+    ("Incidents", "incidents", "errors deployments operations"),
     ("Memory", "memory", "lessons"),
     ("Audit trail", "audit", "events chain export"),
     ("System", "system", "doctor checks model"),
@@ -30,7 +32,10 @@ PAGES = (
 OF_PROJECT = (
     ("Requirements", "requirements"),
     ("Plan", "plan"),
+    ("Backlog", "backlog"),
+    ("Trace", "trace"),
     ("Files", "files"),
+    ("Deployments", "deployments"),
     ("Ask", "project-ask"),
 )
 

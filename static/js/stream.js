@@ -85,6 +85,7 @@ const makeChunk = (/** @type {number} */ n) => {
   c.className = 'chunk';
   c.dataset.n = String(n);
   stream.append(c);
+  stream.ariaBusy = 'false'; // a feed without a row waits for its first
   near.observe(c);
   return c;
 };

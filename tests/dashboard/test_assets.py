@@ -51,6 +51,7 @@ def test_no_template_holds_what_the_policy_blocks(path: Path) -> None:
     assert not re.search(r"\sstyle\s*=", source)
     assert not re.search(r"\son[a-z]+\s*=", source)
     assert "hx-on" not in source
+    assert not re.search(r'hx-trigger="[^"]*\[', source), "htmx evaluates a trigger's filter"
     assert "js:" not in source
     assert not re.search(r"<script(?![^>]*\ssrc=)", source)
     assert not re.search(r"https?://(?!www\.w3\.org)", source)

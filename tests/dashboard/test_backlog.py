@@ -171,6 +171,13 @@ def test_the_strip_reaches_past_the_window_and_marks_the_cap(project: Project) -
     ]
 
 
+def test_a_key_that_does_not_fit_its_block_is_cut_visibly(project: Project) -> None:
+    windowed(project)
+    queue(project, 30)
+    project.backlog.update(key="CLINIC-118")
+    assert [bar.name for bar in night.strip_of(simulate(project, DAY), []).bars] == ["CLIN…"]
+
+
 def test_other_projects_are_shown_to_those_who_may_see_them(project: Project, client: Client) -> None:
     queue(project, 30)
     mine, foreign = make_project("Reminders", by=project.created_by), make_project("Secret plans")

@@ -20,6 +20,7 @@ def test_without_letters_the_newest_work_and_all_pages_are_offered(story: Story,
     text = page("find")
     assert reverse("run", args=[story.run.pk]) in text
     assert "Import a repository" in text
+    assert f'href="{reverse("incidents")}"' in text
     assert "<h2>Tasks</h2>" not in text
 
 

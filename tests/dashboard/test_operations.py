@@ -92,6 +92,12 @@ def test_a_failed_deployment_says_why_and_what_goes_on(ada: Client, project: Pro
     assert "What ran before goes on." in shown
 
 
+@pytest.mark.parametrize("name", ["incidents", "deployments", "baseline"])
+def test_the_navigation_says_that_the_page_is_one_of_projects(ada: Client, project: Project, name: str) -> None:
+    shown = text_of(ada, name, *([] if name == "incidents" else [project.pk]))
+    assert re.search(r'data-key="p"\s+aria-current="true"', shown)
+
+
 def test_options_are_kept_and_wrong_ones_named(ada: Client, project: Project) -> None:
     target = Target.objects.create(project=project, name="staging")
     page = reverse("target", args=[target.pk])

@@ -56,6 +56,14 @@ def test_the_critical_path_is_the_top_row_and_nothing_else_is_in_it():
     assert len(set(cells.values())) == len(cells), "no two cards share a place"
 
 
+def test_a_title_in_bold_has_room_for_fewer_letters():
+    run = run_of(NEEDS)
+    run.tasks.update(title="Write the module of T-01")
+    to(run.tasks.get(key="T-01"), "ready", "running")
+    texts = {node["task"].key: node["text"] for node in drawn(run)["nodes"]}
+    assert len(texts["T-01"]) < len(texts["T-02"])
+
+
 def test_a_long_edge_passes_cells_that_no_card_has():
     graph = RunGraph(list(stream.tasks_of(run_of(NEEDS)))).grid
     (lanes,) = [way for source, target, way in graph.edges if (source, target) == ("T-02", "T-05")]

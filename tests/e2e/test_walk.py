@@ -1,0 +1,39 @@
+"""Each page that the table of addresses knows is accessible and fits its window, also one that is added later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.server import Site
+from tests.e2e.walk import walk
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A new site for each test: a state is brought about once."""
+    made = Site(tmp_path)
+    try:
+        yield made
+    finally:
+        made.kill()
+
+
+def test_every_page_of_a_busy_site_is_accessible_and_fits_its_window(site: Site, chromium: Any) -> None:
+    pages = site.do("state", state="busy")["pages"]
+    wanted = {"projects", "run", "deployments", "incident", "baseline", "recovery-codes", "sign-in-code", "500"}
+    assert wanted <= pages.keys()
+    assert list(walk(chromium, site, pages, turns=1)) == []
+
+
+@pytest.mark.parametrize(("state", "name"), [("empty", "run"), ("finished", "run-result")])
+def test_a_run_before_its_first_event_and_after_its_last_is_accessible(
+    site: Site, chromium: Any, state: str, name: str
+) -> None:
+    pages = site.do("state", state=state)["pages"]
+    assert list(walk(chromium, site, {name: pages[name]}, turns=2)) == []
