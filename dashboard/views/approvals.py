@@ -15,8 +15,9 @@ from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
 from dashboard.weaknesses import FindingGroup, changed, weaknesses_of
+from projects.engine.operations.changes import Changed, changes_between
 from projects.errors import BadInput, LostRace, StaleVersion
-from projects.models import Approval, Blob, Event, Plan, Run
+from projects.models import Approval, Blob, Deployment, Event, Plan, Run
 from projects.services.audit.vocabulary import FileChanged, Thought
 from projects.services.insight import package_use
 from projects.services.work import approvals
@@ -141,6 +142,21 @@ def _asked_code(approval: Approval) -> dict[str, Any]:
     }
 
 
+def _deployment(approval: Approval) -> dict[str, Any]:
+    """What a deployment would bring to its target: commits and files, since what runs there; {} for other questions."""
+    if approval.kind != Approval.Kind.DEPLOY:
+        return {}
+    row = Deployment.objects.filter(pk=approval.payload.get("deployment")).select_related("target__live").first()
+    if row is None:
+        return {}
+    before = row.target.live
+    return {
+        "row": row,
+        "before": before,
+        "changed": changes_between(approval.project, before.commit, row.commit) if before else Changed(),
+    }
+
+
 def _tests(approval: Approval) -> list[tuple[str, list[diffs.FileDiff]]]:
     """Each existing test that would change, as a diff."""
     rows = [row for row in text.listed(approval.payload.get("changes"), 50) if isinstance(row, dict)]
@@ -177,6 +193,7 @@ def decide(request: AuthenticatedHttpRequest, approval: Approval) -> HttpRespons
         "plan": plan,
         "asked": _asked_code(approval),
         "tests": _tests(approval),
+        "deployment": _deployment(approval),
         "verb": approvals.verb_of(approval),
         "weakness": _weakness_of(approval),
         "package": _package(approval),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from projects.models import Deployment, Incident, Project, Target
-from projects.services.operations import incidents
+from projects.models import Approval, Deployment, Incident, Project, Target
+from projects.services.operations import incidents, releases
 from tests.dashboard.operated import operated
 from tests.factories import make_project, make_user
+from tests.projects.engine.operations.support import commit, shop, version
 
 pytestmark = pytest.mark.django_db
 
@@ -194,3 +196,24 @@ def test_incidents_of_the_installation_are_for_administrators(ada: Client, proje
     assert "Have it fixed" not in shown, "no agent works on the product itself"
     answer = root.post(reverse("incident", args=[incident.pk]), {"reason": "a larger disk"}, follow=True)
     assert "The incident is closed." in answer.content.decode()
+
+
+def test_a_question_about_a_deployment_shows_what_it_would_bring(client: Client, settings: Any, tmp_path: Path) -> None:
+    settings.AISWE_HOME = tmp_path
+    ada = make_user("ada", superuser=True)
+    project = shop(ada)
+    client.force_login(ada)
+    target = Target.objects.create(project=project, name="live", is_production=True)
+
+    def asked() -> str:
+        releases.deploy(target, releases.newest_commit(project), by=ada)
+        return text_of(client, "approval", Approval.objects.latest("pk").pk)
+
+    assert "Nothing runs on live yet" in asked()
+    first = target.deployments.get()
+    Target.objects.filter(pk=target.pk).update(live=first)
+    commit(project, version(2, discounts_py="<b> = 1"))
+    shown = asked()
+    assert "Since #1, which runs now on live" in shown
+    assert "By hand" in shown
+    assert "discounts.py" in shown

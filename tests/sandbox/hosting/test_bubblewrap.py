@@ -65,7 +65,7 @@ def release(tmp_path: Path) -> Release:
 
 def ask(host: BubblewrapHost, name: str, path: str = "/") -> httpx.Response:
     transport = httpx.HTTPTransport(uds=host.address(name).socket)
-    with httpx.Client(transport=transport, base_url="http://app", timeout=30) as client:
+    with httpx.Client(transport=transport, base_url="http://app", timeout=120) as client:
         return client.get(path)
 
 

@@ -116,7 +116,7 @@ def left_of(installation: str) -> list[str]:
 
 
 def ask(host: ComposeHost, path: str = "/", name: str = "shop-1") -> httpx.Response:
-    with httpx.Client(base_url=host.address(name).url, timeout=30, trust_env=False) as client:
+    with httpx.Client(base_url=host.address(name).url, timeout=120, trust_env=False) as client:
         return client.get(path)
 
 
