@@ -7,7 +7,7 @@ import ipaddress
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,9 +29,7 @@ ANSWER_SECONDS = 60.0
 KNOWN_SECONDS = 1.0  # so long an address is not asked for again
 WRITE_SECONDS = 2.0  # between two writings of what was counted
 MOST_BODY = 10 * 1024 * 1024
-KEPT_BODY = 16_000
 BAD_A_MINUTE = 20  # requests that are kept of one deployment
-SLOW_MS = 1000  # such a request is worth repeating too
 # Of one connection, not of a message: https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
 HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
@@ -53,9 +51,10 @@ class AppProxy:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> Any:
         """Hand a request on."""
-        host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1").lower()
-        found = self.pattern.fullmatch(host) if self.pattern and scope["type"] == "http" else None
-        if found is None:
+        if self.pattern is None or scope["type"] != "http":
+            return await self.application(scope, receive, send)
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
+        if (found := self.pattern.fullmatch(host)) is None:
             return await self.application(scope, receive, send)
         if not _is_local(scope):
             return await _answer(send, 403, b"Applications are only reachable from this machine.")
@@ -84,7 +83,7 @@ class AppProxy:
                     status = None if down else answer.status_code
                     await send({"type": "http.response.start", "status": answer.status_code, "headers": _back(answer)})
                     started = True
-                    async for piece in _pieces(answer):
+                    async for piece in answer.aiter_raw(65536):
                         await send({"type": "http.response.body", "body": piece, "more_body": True})
                     await send({"type": "http.response.body", "body": b""})
                 finally:
@@ -117,16 +116,16 @@ class AppProxy:
         failed = status is None or status >= 500
         self.counted.setdefault((deployment, minute), traffic.TrafficCount()).add(milliseconds, failed=failed)
         kept = self.kept.get((deployment, minute), 0)
-        if body is not None and (failed or milliseconds >= SLOW_MS) and kept < BAD_A_MINUTE:
-            self.kept = {(deployment, minute): kept + 1, **{key: n for key, n in self.kept.items() if key[1] == minute}}
-            self.kept[deployment, minute] = kept + 1
+        if body is not None and (failed or milliseconds >= traffic.SLOW_MS) and kept < BAD_A_MINUTE:
+            now = {key: count for key, count in self.kept.items() if key[1] == minute}
+            self.kept = now | {(deployment, minute): kept + 1}
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
             await _in_database(traffic.keep_bad)(
                 deployment,
                 method=scope["method"],
                 path=_target_of(scope),
                 headers=headers,
-                body=body[:KEPT_BODY],
+                body=body[: traffic.MOST_BODY],
                 status=status,
                 ms=milliseconds,
             )
@@ -186,11 +185,6 @@ def _headers(scope: dict[str, Any], address: Any) -> list[tuple[bytes, bytes]]:
 
 def _back(answer: httpx.Response) -> list[tuple[bytes, bytes]]:
     return [(name, value) for name, value in answer.headers.raw if name.decode("latin-1").lower() not in HOP]
-
-
-async def _pieces(answer: httpx.Response) -> AsyncIterator[bytes]:
-    async for piece in answer.aiter_raw(65536):
-        yield piece
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -102,7 +101,6 @@ class TargetView:
     bars: list[float | None]
     back: Deployment | None
     waits: Changed
-    head: str
     form: OptionsForm
     open_incidents: list[Incident] = field(default_factory=list)
 
@@ -157,7 +155,6 @@ def _card(request: AuthenticatedHttpRequest, target: Target, head: str, form: Op
         bars=_bars(live) if live else [],
         back=releases.previous_of(target) if live else None,
         waits=changes_between(target.project, live.commit, head) if live and head else Changed(),
-        head=head,
         form=form or OptionsForm(target),
         open_incidents=incidents.open_for(target),
     )
@@ -165,12 +162,11 @@ def _card(request: AuthenticatedHttpRequest, target: Target, head: str, form: Op
 
 def address_of(request: AuthenticatedHttpRequest, target: Target) -> str:
     """Where people open it; "" where applications are not served."""
-    if not settings.APPS_DOMAIN:
+    if not target.host_name:
         return ""
     port = request.get_port()
     usual = "443" if request.is_secure() else "80"
-    place = f"{target.name}.{target.project.slug}.{settings.APPS_DOMAIN}"
-    return f"{request.scheme}://{place}{'' if port == usual else f':{port}'}/"
+    return f"{request.scheme}://{target.host_name}{'' if port == usual else f':{port}'}/"
 
 
 def _bars(row: Deployment) -> list[float | None]:
@@ -274,7 +270,6 @@ def incident(request: AuthenticatedHttpRequest, row: Incident) -> HttpResponse:
             incidents.close(row, by=request.user, reason=request.POST["reason"][:1000])
             messages.success(request, "The incident is closed.")
         return redirect("incident", row.pk)
-    fix = row.fix
     timeline = [{**step, "at": parse_datetime(step["at"])} for step in reversed(row.timeline)]
-    context = {"incident": row, "fix": fix, "timeline": timeline, "renews": row.status not in Incident.OVER}
+    context = {"incident": row, "timeline": timeline, "renews": row.status not in Incident.OVER}
     return show(request, "pages/incident.html", context, part="incident")

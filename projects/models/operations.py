@@ -42,6 +42,11 @@ class Target(models.Model):
     def __str__(self) -> str:
         return f"{self.name} of {self.project}"
 
+    @property
+    def host_name(self) -> str:
+        """The host that requests to it name; "" where applications are not served."""
+        return f"{self.name}.{self.project.slug}.{settings.APPS_DOMAIN}" if settings.APPS_DOMAIN else ""
+
 
 class Deployment(models.Model):
     """One commit on one target."""

@@ -92,21 +92,19 @@ def _watch(target: Target) -> None:
 
 
 def _told(target: Target) -> int:
-    from django.conf import settings
-
     target.refresh_from_db()
     row, live = target.deployments.first(), target.live
-    place = f"{target.name}.{target.project.slug}.{settings.APPS_DOMAIN}" if settings.APPS_DOMAIN else ""
     document = {
         "target": target.name,
-        "host": place,
+        "host": target.host_name,
         "live": output.fields(live, "number commit healthy restarts memory_mb live_at") if live else None,
         "newest": output.fields(row, "number commit status step reason") if row else None,
     }
     words = []
     if live is not None:
         health = "healthy" if live.healthy else "its health check fails"
-        words.append(f"#{live.number} ({live.commit[:10]}) is live on {target.name}, {health}. Host name: {place}")
+        runs = f"#{live.number} ({live.commit[:10]}) is live on {target.name}, {health}."
+        words.append(f"{runs} Host name: {target.host_name}")
     if row is not None and row != live:
         words.append(
             f"#{row.number} ({row.commit[:10]}) {row.get_status_display().lower()}. {row.step or row.reason}".strip()

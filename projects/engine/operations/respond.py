@@ -80,7 +80,7 @@ def _noted(requests: list[BadRequest]) -> None:
 
 
 def _spike(target: Target, row: Deployment, fresh: QuerySet[BadRequest]) -> Sign | None:
-    slow = [one for one in fresh if one.milliseconds >= signs.SLOW_MS and one.status is not None and one.status < 500]
+    slow = [one for one in fresh if one.milliseconds >= traffic.SLOW_MS and one.status is not None and one.status < 500]
     if not slow:
         return None
     found = signs.of_latency(traffic.metrics(row, minutes=RECENT_MINUTES), _usual(target, row), slow)

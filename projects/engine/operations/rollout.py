@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
@@ -196,7 +197,7 @@ def _look(row: Deployment, host: Host) -> Observed:
     """See how a live deployment fares; one that went with its worker is started again."""
     seen = host.look(row.release_name)
     if seen.state == "gone":
-        Deployment.objects.filter(pk=row.pk).update(host=this_worker(), log_position=0, restarts=0)
+        _keep(row, host=this_worker(), log_position=0, restarts=0)
         _start(row, host)
         seen = host.look(row.release_name)
     if row.restart_asked:
@@ -206,22 +207,25 @@ def _look(row: Deployment, host: Host) -> Observed:
     printed = host.logs(row.release_name, row.log_position)
     healthy, answer = hosts.answers(row)
     more = max(0, seen.restarts - row.restarts)
-    Deployment.objects.filter(pk=row.pk).update(
-        log=(row.log + printed.text)[-KEPT_LOG:],
-        log_position=printed.position,
-        restarts=seen.restarts,
-        healthy=healthy,
-        memory_mb=seen.memory_mb,
-    )
-    row.refresh_from_db()
+    shown: dict[str, Any] = {"restarts": seen.restarts, "healthy": healthy, "memory_mb": seen.memory_mb}
+    if printed.text or printed.position != row.log_position:  # else nothing of up to KEPT_LOG is written again
+        shown |= {"log": (row.log + printed.text)[-KEPT_LOG:], "log_position": printed.position}
+    _keep(row, **shown)
     return Observed(row, seen, printed.text, more, healthy, answer)
 
 
 def _keep_address(row: Deployment, host: Host) -> None:
     """Let other processes find the socket of a sandbox."""
     if hosts.is_local(row.target):
-        Deployment.objects.filter(pk=row.pk).update(address={"socket": host.address(row.release_name).socket})
-    row.refresh_from_db()
+        _keep(row, address={"socket": host.address(row.release_name).socket})
+
+
+def _keep(row: Deployment, **shown: Any) -> None:
+    """Write down what is new; a look every few seconds mostly finds what the one before found."""
+    fresh = {name: value for name, value in shown.items() if getattr(row, name) != value}
+    if fresh:
+        Deployment.objects.filter(pk=row.pk).update(**fresh)
+        vars(row).update(fresh)
 
 
 def _worktree(row: Deployment) -> str:

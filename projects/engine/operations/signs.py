@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from agents.languages.problems import Problem, is_library
 from agents.repair.traces import read_problems
 from projects.models import BadRequest, Incident
-from projects.services.operations.traffic import Metrics
+from projects.services.operations.traffic import SLOW_MS, Metrics
 
 Kind = Incident.Kind
 _BEGIN = "Traceback (most recent call last):"
 ENOUGH_REQUESTS = 10  # below that a share or a quantile says nothing
-SLOW_MS, SLOWER = 1000, 4.0  # a spike is at least so long, and so many times what was usual
+SLOWER = 4.0  # a spike is at least SLOW_MS long, and so many times what was usual
 MOST_FRAMES, MOST_MESSAGE = 12, 300
 # Causes outside of the code: no change of it cures them.
 _OUTSIDE = (

@@ -18,6 +18,7 @@ EDGES = (5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000)
 KEPT_DAYS = 14
 MOST_BAD = 200  # of one deployment; the oldest go first
 MOST_BODY = 16_000
+SLOW_MS = 1000  # such a request is worth repeating, too
 # What a test repeats of a request; cookies and authorization stay out of it.
 HEADERS = ("accept", "accept-language", "content-type", "range", "user-agent", "x-requested-with")
 

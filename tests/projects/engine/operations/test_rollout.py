@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from projects.engine.operations import hosts, rollout
 from projects.engine.paths import ensure_repository
@@ -163,3 +165,12 @@ def test_orders_are_posted(anna: User) -> None:
     assert target.live is not None
     answer = hosts.ask(target.live, "POST", "/orders", content=json.dumps({"price": 3, "count": 2}))
     assert answer.json() == {"total": 6}
+
+
+def test_a_look_that_shows_nothing_new_writes_no_log(anna: User) -> None:
+    target = deployed(shop(anna), anna)
+    rollout.tend(target)
+    with CaptureQueriesContext(connection) as asked:
+        rollout.tend(target)
+    written = [one["sql"] for one in asked.captured_queries if one["sql"].startswith('UPDATE "projects_deployment"')]
+    assert not [sql for sql in written if '"log"' in sql or '"address"' in sql]
