@@ -83,6 +83,7 @@ def test_the_baseline_page_shows_what_was_found_and_escapes_it(anna: Client) -> 
     for words in ("3 passed, 1 failed", "1 fail already", "test_&lt;b&gt;", "&lt;script&gt;", "1 pass only sometimes"):
         assert words in shown, words
     assert "<img" not in shown
+    assert "<dt>Limits</dt>" not in shown, "no limit is known of it"
     assert anna.post(reverse("baseline-accept", args=[project.pk])).status_code == 302
     assert Baseline.objects.get().status == "accepted"
 

@@ -14,6 +14,7 @@ from dashboard.states import STATES
 from dashboard.stream import Filter, events_of
 from tests.dashboard.story import Story
 from tests.dashboard.story_events import ROWS
+from tests.factories import bare_run
 
 pytestmark = pytest.mark.django_db
 
@@ -84,3 +85,9 @@ def test_a_search_without_a_match_says_so_and_leads_back(owner: Client, story: S
     address = reverse("run", args=[story.run.pk])
     assert "No event matches." in owner.get(f"{address}?q=nowhere-to-be-found").content.decode()
     assert "No event matches." not in owner.get(f"{address}?q=dict").content.decode()
+
+
+def test_a_run_without_events_says_so(owner: Client, story: Story) -> None:
+    says = "Nothing has happened in this run yet."
+    assert says in owner.get(reverse("run", args=[bare_run(story.project).pk])).content.decode()
+    assert says not in owner.get(reverse("run", args=[story.run.pk])).content.decode()

@@ -133,6 +133,11 @@ def test_a_target_that_exists_or_is_production_is_refused_in_words(ada: Client, 
     assert "is for administrators" in real.content.decode()
 
 
+def test_the_requests_of_a_minute_have_their_names_on_a_phone(ada: Client, project: Project) -> None:
+    shown = text_of(ada, "deployment", operated(project)[1].pk)
+    assert re.findall(r'data-label="(Requests|Errors|Mean ms)"', shown)[:3] == ["Requests", "Errors", "Mean ms"]
+
+
 def test_a_deployment_shows_its_log_and_its_requests_escaped(ada: Client, project: Project) -> None:
     _, live, _ = operated(project)
     Deployment.objects.filter(pk=live.pk).update(log="<script>alert(1)</script>\n")
