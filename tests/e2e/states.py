@@ -157,7 +157,28 @@ def busy(person: Any) -> dict[str, Any]:
         "plan-draft-circle": f"/plans/{drafts['busy']}/draft",
         "file": f"/p/{story.project.pk}/files/main/app/todos.py",
     }
-    return numbers(story, baseline="unusable") | {"plan": second.pk, "more": more}
+    told = numbers(story, baseline="unusable")
+    more |= operations(person, told["target"])
+    return told | {"plan": second.pk, "more": more}
+
+
+def operations(person: Any, target: int) -> dict[str, str]:
+    """A question about a deployment, and an incident of the installation."""
+    from projects.models import Approval, Incident, Target
+    from projects.services.operations import incidents, releases
+
+    live = Target.objects.get(pk=target)
+    live.is_production = True
+    live.save()
+    releases.deploy(live, releases.newest_commit(live.project), by=person, reason="merged by run 1")
+    asked = Approval.objects.filter(kind=Approval.Kind.DEPLOY).latest("pk")
+    cause = "0.4 GB free for /srv/aiswe; 2 GB are required"
+    incident, _ = incidents.report(
+        None, kind=Incident.Kind.PRODUCT, signature="Disk", title=f"Disk: {cause}, and 3 wait for it", cause=cause
+    )
+    said = "Leftovers of dead workers were removed. The largest in /srv/aiswe: repositories 31.2 GB, chroma 2.0 GB."
+    incidents.step(incident, f"{said} What a person can do: Free some space.", status=Incident.Status.NEEDS_YOU)
+    return {"approval-deploy": f"/approvals/{asked.pk}", "incident-installation": f"/incidents/{incident.pk}"}
 
 
 def finished(person: Any) -> dict[str, Any]:
