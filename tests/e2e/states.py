@@ -25,6 +25,7 @@ VIEWS = (
     ("plan-variants", "plan", "?variants=1"),
     ("reports-by-week", "reports", "?by=week"),
     ("report-quiet", "report-weekly", "?week=2020-W05"),
+    ("run-errors", "run", "?preset=errors"),
     ("run-time", "run", "?view=time"),
     ("run-list", "run", "?view=list"),
     ("run-past", "run", "?at=15"),
@@ -145,10 +146,11 @@ def busy(person: Any) -> dict[str, Any]:
     scenes.do_keeping()
     gate = ask_gate(tell(person, "Clinic"))
     more = {f"approval-{kind}": f"/approvals/{one.pk}" for kind, one in asked.items()}
+    replayed = f"/runs/{scenes.do_replay(story.run.pk)['replay']}"
+    more |= {"replay": replayed, "replay-past": f"{replayed}?at=15", "replay-list": f"{replayed}?view=list"}
     more |= {
         "run-work": f"/runs/{work}",
         "run-work-time": f"/runs/{work}?view=time",
-        "replay": f"/runs/{scenes.do_replay(story.run.pk)['replay']}",
         "task-stuck": f"/tasks/{story.stuck.pk}",
         "gate-asks": f"/tasks/{gate.task_id}/gate",
         "backlog-full": f"/p/{tickets}/backlog",

@@ -28,7 +28,7 @@ def test_every_page_of_a_busy_site_is_accessible_and_fits_its_window(site: Site,
     pages = site.do("state", state="busy")["pages"]
     wanted = {"projects", "run", "deployments", "incident", "baseline", "recovery-codes", "sign-in-code", "500"}
     assert wanted <= pages.keys()
-    assert list(walk(chromium, site, pages, turns=1)) == []
+    assert list(walk(chromium, site, pages, turns=2)) == []
 
 
 @pytest.mark.parametrize(("state", "name"), [("empty", "run"), ("finished", "run-result")])

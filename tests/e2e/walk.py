@@ -18,7 +18,7 @@ from tests.e2e.server import Site
 
 STATES = ("empty", "busy", "finished")
 HEIGHTS = {1440: 900, 390: 844}
-TALLEST = 4_000
+TALLEST, NARROWEST = 4_000, 320
 # In an order that shows every second page wide and every second one light, when each is opened once.
 WAYS = ((1440, "light"), (390, "dark"), (1440, "dark"), (390, "light"))
 
@@ -39,8 +39,7 @@ def walk(
             said = complaints_of(window)
             if "path" in page:  # a page that comes as text has no server behind it that would answer its scripts
                 said += heard
-            if window.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                said.append("wider than the window")
+            said += _overflow(window, width)
             yield from (f"{name} {width} {theme}: {one}" for one in said)
             heard.clear()
     for window in windows:
@@ -51,9 +50,14 @@ def _window(browser: Any, width: int, theme: str, heard: list[str]) -> Any:
     """A window of this width, narrow ones for fingers; what it complains of is added to `heard`."""
     size = {"width": width, "height": HEIGHTS[width]}
     window = browser.new_context(viewport=size, color_scheme=theme, has_touch=width < 1000).new_page()
-    window.on("console", lambda said: heard.append(said.text) if said.type in ("error", "warning") else None)
+    window.on("console", lambda said: heard.append(said.text) if _is_ours(said) else None)
     window.on("pageerror", lambda error: heard.append(str(error)))
     return window
+
+
+def _is_ours(said: Any) -> bool:
+    """An error or warning that the page is to blame for, rather than a load that the browser broke off."""
+    return said.type in ("error", "warning") and "net::" not in said.text
 
 
 def _open(window: Any, url: str, page: dict[str, str], theme: str) -> None:
@@ -65,6 +69,17 @@ def _open(window: Any, url: str, page: dict[str, str], theme: str) -> None:
     if "html" in page:
         window.route("**/as-text", lambda route: route.fulfill(body=page["html"], content_type="text/html"))
     window.goto(url + page.get("path", "/as-text"))
+
+
+def _overflow(window: Any, width: int) -> list[str]:
+    """Whether a page scrolls sideways, also where it is narrower than any phone (WCAG 2.2, 1.4.10)."""
+    found = []
+    for narrow in (width, NARROWEST) if width < 1000 else (width,):
+        window.set_viewport_size({"width": narrow, "height": HEIGHTS[width]})
+        if window.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"wider than {narrow} px")
+    window.set_viewport_size({"width": width, "height": HEIGHTS[width]})
+    return found
 
 
 def _picture(window: Any, width: int, path: Path) -> None:
