@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.server import Site
 from tests.e2e.walk import walk
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture
