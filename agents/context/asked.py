@@ -23,14 +23,18 @@ def requirement_name(requirement: Mapping[str, Any]) -> str:
 def said_once(requirements: Iterable[Mapping[str, Any]], passages: str) -> tuple[str, str]:
     """The requirements as lines, and what the document says of them besides.
 
-    A table or example that a requirement's text tells in one line stands below it in its own lines instead, and what
-    the texts say already is left out of the passages.
+    A table or example that a requirement's text tells in one line stands below it in its own lines instead; one that it
+    has in lines already stays where it is. What the texts say is left out of the passages.
     """
     rows = list(requirements)
     texts, examples = [str(row["text"]) for row in rows], [list[str]() for _ in rows]
+    own = [f"\n{text}\n" for text in texts if "\n" in text]  # in lines as they were written: an incident, a ticket
     rest = list[list[str]]()
     for run in _runs(passages):
-        taken = False
+        block, taken = "\n".join(run), False
+        if block.strip() and any(f"\n{block}\n" in text for text in own):
+            rest.append([_GAP])
+            continue
         for number, text in enumerate(texts):
             if (cut := _without(text, run)) is not None:
                 texts[number], taken = cut, True

@@ -44,7 +44,7 @@ DIFF_CHARS = 8_000  # of a change that a reviewer refused
 ASKING = {"first": "code", "repair": "repair", "fresh": "fresh"}  # strategies that may ask for a sub-task: their nodes
 IN_DOUBT, DISAGREES = "the test", "the objection"  # what the coder holds to be wrong, in the place of a path
 _WRONG_TEST = re.compile(
-    r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake|invalid|asks for what"
+    r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake|invalid|asks for (?:what|more)"
     r"|do(?:es)? not (?:say|ask|follow))",
     re.IGNORECASE,
 )

@@ -19,11 +19,13 @@ from agents.engine.nodes.libraries import OFFERED_TOKENS, offered
 from agents.engine.nodes.missing import may_ask
 from agents.engine.nodes.removals import base_files, removable, tests_folder, tests_of, told_paths
 from agents.engine.state import TaskState
+from agents.languages.problems import is_library
 from agents.languages.registry import language_of_task
 from agents.llm.base import Message
 from agents.llm.tokens import count_messages
 from agents.personas import Persona
 from agents.prompts.provenance import Material, Source, as_turn, joined, label, render
+from agents.repair.traces import read_problems
 
 FAILING = 6  # tests named in a prompt
 _PAGES = re.compile(r"^docs?/|\.(?:md|markdown|rst|adoc|txt)$", re.IGNORECASE)
@@ -61,13 +63,15 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         room_beside(ctx, persona, [system, as_turn("user", message(existing="", long=list(own)))])
         - OFFERED_TOKENS * is_coder
     )
-    tests = [] if is_coder else [path for path in nearest if path not in state["candidate"]["tests"]]
+    passed = frames_of(task)
+    entry = [path for path in passed if not is_test(path)][:1]
+    tests = [] if is_coder else nearest_tests(state, ctx, [*files, *entry])
     asked = [state["sub_task"]["path"]] if state.get("sub_task") else []
     wanted = Wanted(
         own=(*files, *asked, *_readme(state, ctx)),
-        tests=tuple(tests),
+        tests=tuple(path for path in tests if path not in state["candidate"]["tests"]),
         about=f"{task['title']}\n{task.get('description', '')}",
-        wishes=f"{task.get('expects', '')}\n{wishes_of(task)}",
+        wishes="\n".join([task.get("expects", ""), wishes_of(task), *(f"`{one}`" for one in passed.values())]),
         examples=task.get("passages", ""),
         tokens=left,
         told=tuple(told_paths(ctx)),
@@ -115,6 +119,15 @@ def about_of(task: Mapping[str, Any]) -> str:
 def wishes_of(task: Mapping[str, Any]) -> str:
     """The texts of the requirements that a task serves."""
     return "\n".join(str(requirement.get("text", "")) for requirement in task.get("requirements", []))
+
+
+def frames_of(task: Mapping[str, Any]) -> dict[str, str]:
+    """The files that a traceback in a requirement leads through, each with its functions: where a test has to begin."""
+    found = dict[str, str]()
+    for frame in (frame for problem in read_problems(wishes_of(task)) for frame in problem.frames):
+        if not is_library(frame.file) and frame.function.isidentifier():
+            found[frame.file] = f"{found.get(frame.file, '')} {frame.function}".strip()
+    return found
 
 
 def _failing(ctx: TaskContext, paths: Collection[str], about: str) -> Material:

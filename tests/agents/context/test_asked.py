@@ -50,3 +50,11 @@ def test_code_in_a_fence_is_not_taken_for_sentences_of_a_requirement():
     asked, left = said_once(rows, passages)
     assert left == passages
     assert asked == "- R1: Call it as: run the thing now"
+
+
+def test_a_requirement_of_several_lines_keeps_its_examples_where_they_stand():
+    text = "Answer POST /t.\n\nThe request:\n\n```text\nPOST /t now\n```\n\nIt said:\n\n```text\nKeyError: 'a' b\n```"
+    assert said_once([{"key": "R1", "text": text, "acceptance": ["It works."]}], text) == (
+        f"- R1: {text}\n  - It works.",
+        "",
+    )

@@ -45,6 +45,35 @@ def test_the_tester_sees_existing_tests_of_the_tasks_modules_and_the_coder_its_o
     assert "def test_zero" not in seen["code"][1]
 
 
+TRACED = """Answer GET / without an error of the server.
+
+```text
+Traceback (most recent call last):
+  File "shop/web.py", line 2, in answer_request
+  File "shop/deep.py", line 2, in counted
+ZeroDivisionError: division by zero
+```"""
+
+
+def test_of_a_traceback_the_tester_sees_where_it_began_and_how_that_is_tested(begun):
+    filler = {
+        f"far/more_{n}.py": "".join(f"def f{n}_{m}(x):\n    return {[m] * 60}\n\n\n" for m in range(40))
+        for n in range(9)
+    }
+    files = filler | {
+        "shop/web.py": "from shop.deep import counted\n\n\ndef answer_request(text):\n    return counted(text)\n",
+        "shop/deep.py": "def counted(text):\n    return 1 / len(text)\n",
+        "tests/test_web.py": "from shop import web\n\n\ndef test_asked():\n    assert web.answer_request('a') == 1\n",
+    }
+    asked = [{"key": "R1", "text": TRACED}]
+    first = begun(files, files=["calc.py", "shop/deep.py"], description="Nothing is counted.", requirements=asked)[
+        "tests"
+    ][1]
+    assert "def answer_request(text):" in first
+    assert "web.answer_request('a')" in first
+    assert "def f" not in first
+
+
 def test_a_task_about_documentation_sees_the_page_that_the_repository_begins_with(begun):
     files = {"calc.py": "ZERO = 0\n", "README.md": "# Sums\n\nAs it is.\n", "docs/use.md": "# Use\n"}
     assert "As it is." in begun(files, files=["docs/use.md", "calc.py"])["code"][1]

@@ -82,6 +82,15 @@ def test_the_tester_is_shown_the_file_in_use_where_it_is_not_what_it_sent(resent
     assert "test_difference" not in shown
 
 
+def test_a_test_blamed_in_the_words_of_the_prompt_goes_to_the_tester(resent):
+    good, wrong = resent.replies["coder-code"], resent.replies["coder-code"].replace("a + b", "a * b")
+    blames = DIAGNOSIS.format(cause="test_sum asks for more than the requirement")
+    judged = "Verdict: code\nReason: 2 + 3 is 5"
+    resent.replies |= {"coder-code": wrong, "coder-repair": blames, "tester-adjudicate": judged, "coder-code-a2": good}
+    assert resent.run()["verdict"] == "merged"
+    assert not resent.event_log.of("error")
+
+
 def test_a_fence_without_a_path_is_the_only_file_of_the_task_in_its_language(bench):
     bench.task["files"] = ["calc.py", "calc.pyi", "README.md", "tests/test_calc.py"]
     bare = {name: text.replace(" path=calc.py", "") for name, text in bench.replies.items()}
