@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agents.workspace.git import GitError, out
@@ -44,3 +44,13 @@ def changes_between(project: Project, old: str, new: str) -> Changed:
         return Changed()
     commits = [row.split("\0", 1) for row in rows if "\0" in row]
     return Changed(tuple((sha, subject) for sha, subject in commits), tuple(filter(None, paths)))
+
+
+def diff_of(project: Project, old: str, new: str, paths: Sequence[str]) -> str:
+    """What changed in these files; "" where the repository cannot tell."""
+    if not (paths and _COMMIT.fullmatch(old) and _COMMIT.fullmatch(new)):
+        return ""
+    try:
+        return out(repository_of(project).git_dir, "diff", "-U1", old, new, "--", *paths)
+    except GitError:
+        return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import httpx
@@ -10,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from projects.engine.operations import hosts
+from projects.engine.operations.changes import Changed, changes_between, diff_of
 from projects.engine.paths import repository_of
 from projects.errors import ProjectsError
 from projects.models import BadRequest, Deployment, Incident, Plan, Run, Target, Task
@@ -23,7 +25,8 @@ from sandbox.hosting.base import HostingError
 Kind, Status = Incident.Kind, Incident.Status
 MOST_FIXES = 2  # of one incident
 QUIET = timedelta(minutes=5)  # with the fix live and the signature not seen again
-MOST_BODY, MOST_EVIDENCE = 1500, 3000
+MOST_BODY, MOST_EVIDENCE, MOST_DIFF = 1500, 3000, 1500
+NO_HELP = "The fix did not help: "
 
 
 def begin(target: Target, incident: Incident) -> None:
@@ -72,10 +75,32 @@ def _wish(target: Target, incident: Incident) -> str:
         parts += ["The request:", _fenced(_request(request))]
     if incident.evidence:
         parts += ["What the program printed:", _fenced(incident.evidence[-MOST_EVIDENCE:])]
-    if incident.fixes:
-        last = next((row["text"] for row in reversed(incident.timeline) if "fix" in row["text"].lower()), "")
-        parts.append(f"An earlier fix did not help: {last}")
+    parts += _tried(target, incident)
     return "\n\n".join(parts)
+
+
+def _tried(target: Target, incident: Incident) -> list[str]:
+    """What the last fix changed and what came of it; it was taken back where it ran, not in the code."""
+    failures = [row["text"] for row in incident.timeline if row["text"].startswith(NO_HELP)]
+    if not failures:
+        return []
+    told = [f"An earlier fix did not help: {failures[-1].removeprefix(NO_HELP)}"]
+    row = target.deployments.filter(reason__startswith=_why(incident)).order_by("-number").first()
+    before = target.deployments.filter(number__lt=row.number).order_by("-number").first() if row else None
+    if row is not None and before is not None:
+        changed = changes_between(target.project, before.commit, row.commit)
+        if diff := diff_of(target.project, before.commit, row.commit, _code(changed)):
+            told += [f"It brought {changed}. The code still has it:", _fenced(diff[:MOST_DIFF])]
+    return told
+
+
+def _code(changed: Changed) -> list[str]:
+    return [path for path in changed.paths if not re.search(r"(?:^|[/_.])tests?[/_.]", path)]
+
+
+def _why(incident: Incident) -> str:
+    """What the deployments of its fixes say why they were made."""
+    return f"Fix of incident {incident.pk}: "
 
 
 def _acceptance(incident: Incident) -> list[str]:
@@ -145,7 +170,7 @@ def _merged(target: Target, incident: Incident, run: Run) -> None:
     if not merged.exists():
         return _needs(incident, f"Run {run.pk} merged nothing.")
     commit = repository_of(target.project).head()
-    row = releases.deploy(target, commit, by=None, reason=f"Fix of incident {incident.pk}: {incident.title}")
+    row = releases.deploy(target, commit, by=None, reason=f"{_why(incident)}{incident.title}")
     waits = " once a person says yes" if row.status == Deployment.Status.ASKED else ""
     said = f"Merged by run {run.pk}; {commit[:10]} is deployed as #{row.number}{waits}."
     return incidents.step(incident, said, status=Status.WATCHING, fix=row)
@@ -191,7 +216,7 @@ def _replay(target: Target, incident: Incident, fix: Deployment) -> None:
 
 def failed(target: Target, incident: Incident, why: str) -> None:
     """A fix that did not help is taken back, and another one is tried, or none."""
-    fix, told = incident.fix, f"The fix did not help: {why}."
+    fix, told = incident.fix, f"{NO_HELP}{why}."
     if fix is not None and fix.status == Deployment.Status.LIVE and target.live_id == fix.pk:
         try:
             back = releases.roll_back(target, by=None, reason=f"incident {incident.pk}: {why}")

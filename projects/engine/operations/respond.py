@@ -134,6 +134,8 @@ def _cause(target: Target, row: Deployment, sign: Sign, before: Deployment | Non
     told = f"It began with #{row.number}, which brought {changed or 'changes that git does not tell'}."
     if suspects := changed.suspects(sign.files):
         told += f" It comes from {', '.join(suspects[:3])}, which changed with it."
+    elif sign.files and changed.paths:
+        return f"First seen with #{row.number}; nothing that changed with it ({changed}) is in the traceback."
     elif sign.kind == Kind.SLOW and changed.paths:
         told += f" What changed: {', '.join(changed.paths[:5])}."
     return told

@@ -33,12 +33,16 @@ def report(
     cause: str = "",
     request: BadRequest | None = None,
 ) -> tuple[Incident, bool]:
-    """The open incident with this signature, counted once more, or a new one; True when it is new."""
+    """The open incident with this signature, counted once more, or a new one; True when it is new.
+
+    One that was given up after fixes is counted too until a version comes that was not there then: a row of its own
+    would have as many fixes tried again.
+    """
     with transaction.atomic():
         if target is not None:
             Target.objects.select_for_update(no_key=True).get(pk=target.pk)
         rows = Incident.objects.filter(target=target, signature=signature).exclude(status__in=Incident.OVER)
-        found = rows.first()
+        found = rows.first() or _given_up(deployment, signature)
         if found is not None:
             Incident.objects.filter(pk=found.pk).update(count=F("count") + 1, last_seen=timezone.now())
             found.refresh_from_db()
@@ -55,6 +59,18 @@ def report(
         )
         note("operations", "incident.opened", f"{target or 'this installation'}: {found.title}", {"kind": kind})
     return found, True
+
+
+def _given_up(deployment: Deployment | None, signature: str) -> Incident | None:
+    """The incident with this signature, if fixes of it were given up when the version that has it was there already."""
+    if deployment is None:
+        return None
+    rows = Incident.objects.filter(target=deployment.target_id, signature=signature).order_by("-pk")
+    last = rows.first()
+    if last is None or last.status != Status.GIVEN_UP or not last.fixes or last.resolved_at is None:
+        return None
+    same = Deployment.objects.filter(target=deployment.target_id, commit=deployment.commit)
+    return last if same.filter(created_at__lte=last.resolved_at).exists() else None
 
 
 def step(incident: Incident, text: str, *, actor: Any = "operations", status: str = "", **changes: Any) -> None:

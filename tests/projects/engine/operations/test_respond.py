@@ -17,7 +17,7 @@ from django.utils import timezone
 from projects.engine.operations import hosts, repair, respond, rollout
 from projects.models import BadRequest, Deployment, Incident, Project, Requirement, Run, Target, TrafficMinute
 from projects.models.project import Autonomy
-from projects.services.operations import releases, traffic
+from projects.services.operations import incidents, releases, traffic
 from projects.services.operations.traffic import TrafficCount
 from tests.projects.engine.operations.support import SHOP, commit, deployed, shop, until, version
 from tests.projects.jobs_driver import APPROVED, NAMES, REAL_JOBS, Driver, reply, write_scenario
@@ -180,6 +180,28 @@ def test_a_fix_that_does_not_help_is_taken_back_and_given_up_loudly(
     target.refresh_from_db()
     first, second, third = target.deployments.order_by("number")
     assert (second.status, third.commit, target.live) == ("rolled_back", first.commit, third)
+    assert post(target, {"count": 2}) is None
+    turns(target, lambda: Incident.objects.get(pk=incident.pk).count > 1)
+    assert Incident.objects.get().status == Status.GIVEN_UP  # counted, and not begun anew
+    incidents.retry(incident, by=anna)
+    turns(target, lambda: Requirement.objects.count() == 2, driver)
+    said = Requirement.objects.order_by("pk")[1].text
+    assert "An earlier fix did not help: the request is still not answered" in said
+    assert f"It brought {second.commit[:10]} “Price of an order”. The code still has it:" in said
+    assert "+SEEN = True" in said
+    assert "test_prices" not in said
+
+
+def test_an_error_in_code_that_did_not_change_is_not_laid_to_the_last_change(anna: User, tmp_path: Path) -> None:
+    project = project_of(anna, tmp_path, autonomy=Autonomy.PLAN_AND_GATES)
+    target = deployed(project, anna)
+    second = commit(project, {"notes.py": "NOTES = []\n"})
+    releases.deploy(target, second, by=anna)
+    target = until(target, lambda row: row.status == Deployment.Status.LIVE)
+    assert post(target, {"count": 2}) is None
+    turns(target, lambda: Incident.objects.exists())
+    untouched = f"First seen with #2; nothing that changed with it ({second[:10]} “By hand”) is in the traceback."
+    assert Incident.objects.get().cause == untouched
 
 
 def test_a_crash_loop_goes_back_to_the_version_before(anna: User, tmp_path: Path, driver: Driver) -> None:
