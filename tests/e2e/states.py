@@ -148,6 +148,7 @@ def busy(person: Any) -> dict[str, Any]:
     more = {f"approval-{kind}": f"/approvals/{one.pk}" for kind, one in asked.items()}
     replayed = f"/runs/{scenes.do_replay(story.run.pk)['replay']}"
     more |= {"replay": replayed, "replay-past": f"{replayed}?at=15", "replay-list": f"{replayed}?view=list"}
+    more |= {"replay-time": f"{replayed}?view=time", "replay-event": f"{replayed}/e/6"}
     more |= {
         "run-work": f"/runs/{work}",
         "run-work-time": f"/runs/{work}?view=time",
@@ -155,6 +156,7 @@ def busy(person: Any) -> dict[str, Any]:
         "gate-asks": f"/tasks/{gate.task_id}/gate",
         "backlog-full": f"/p/{tickets}/backlog",
         "plan-waits": f"/p/{second.project_id}/plan",
+        "plan-drafts": f"/p/{drafts['project']}/plan",
         "plan-draft-stale": f"/plans/{drafts['stale']}/draft",
         "plan-draft-circle": f"/plans/{drafts['busy']}/draft",
         "file": f"/p/{story.project.pk}/files/main/app/todos.py",

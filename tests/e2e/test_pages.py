@@ -47,6 +47,17 @@ def test_axe_finds_nothing_in_any_kind_of_event(story: dict[str, Any], window: C
         page.context.close()
 
 
+def test_lessons_of_every_state_are_shown_and_fit_the_narrowest_screen(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    site.do("lessons")
+    page = window("/memory")
+    expect(page.locator(".lesson")).to_have_count(4)
+    assert complaints_of(page) == []
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_the_weekly_report_prints_on_one_page(story: dict[str, Any], window: Callable[..., Any]) -> None:
     page = window("/reports/weekly")
     printed = page.pdf(prefer_css_page_size=True)

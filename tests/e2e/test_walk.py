@@ -31,9 +31,12 @@ def test_every_page_of_a_busy_site_is_accessible_and_fits_its_window(site: Site,
     assert list(walk(chromium, site, pages, turns=2)) == []
 
 
-@pytest.mark.parametrize(("state", "name"), [("empty", "run"), ("finished", "run-result")])
-def test_a_run_before_its_first_event_and_after_its_last_is_accessible(
-    site: Site, chromium: Any, state: str, name: str
+@pytest.mark.parametrize(
+    ("state", "names"),
+    [("empty", ["run", "trace", "files", "plan"]), ("finished", ["run-result", "trace", "project", "plan"])],
+)
+def test_pages_are_accessible_before_the_first_event_and_after_the_last(
+    site: Site, chromium: Any, state: str, names: list[str]
 ) -> None:
     pages = site.do("state", state=state)["pages"]
-    assert list(walk(chromium, site, {name: pages[name]}, turns=2)) == []
+    assert list(walk(chromium, site, {name: pages[name] for name in names}, turns=2)) == []
