@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.browser_page import Held, browser_path, caught_up, chromium, held, jumped, live, opened, searched
 from benchmarks.event_log import free_port, wait_for_pages
-from benchmarks.figures import CannotMeasure, Figure, Section, Spread
+from benchmarks.figures import CannotMeasure, Figure, Section, Spread, quantile
 from benchmarks.processes import Talking, scratch
 from benchmarks.viewers import BIG, Room, read_ms
 
@@ -198,11 +197,11 @@ def figures(found: Found) -> list[Figure]:
                 Spread.of(times, "ms"),
                 Spread.of(found.plain[name], "ms") if name in found.plain else None,
                 against if name in found.plain else "",
-                note=f"p99 {_rank(times, 0.99):.0f} ms" if to_dom else "",
+                note=f"p99 {quantile(times, 0.99):.0f} ms" if to_dom else "",
             )
         )
     for name, (frames, blank) in found.frames.items():
-        note = f"{blank / len(frames):.1%} of {len(frames)} frames without a row, p99 {_rank(frames, 0.99):.0f} ms"
+        note = f"{blank / len(frames):.1%} of {len(frames)} frames without a row, p99 {quantile(frames, 0.99):.0f} ms"
         idle = Spread.of(found.idle, "ms")
         made.append(
             Figure(
@@ -220,7 +219,3 @@ def figures(found: Found) -> list[Figure]:
         ]
     made.append(Figure(f"{BIG:,} events: most elements while scrolling", Spread.of([found.most], "")))
     return made
-
-
-def _rank(samples: list[float], share: float) -> float:
-    return sorted(samples)[max(0, math.ceil(share * len(samples)) - 1)]

@@ -59,7 +59,7 @@ window.probe = (() => {
   async function scroll(speed, seconds) {
     const part = stream(), room = part.getBoundingClientRect(), frames = [];
     let blank = 0, most = 0, at = part.scrollTop, before = await frame();
-    const from = at, end = before + 1000 * seconds;
+    const end = before + 1000 * seconds;
     while (before < end) {
       const now = await frame();
       frames.push(now - before);
@@ -69,7 +69,7 @@ window.probe = (() => {
       if (!rowAt(room.left + 200, room.top + room.height / 2)) blank++;
       if (frames.length % 20 === 0) most = Math.max(most, elements());
     }
-    return { frames, blank, most, distance: Math.abs(part.scrollTop - from) };
+    return { frames, blank, most };
   }
 
   /** Time between frames where nothing happens. */

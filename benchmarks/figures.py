@@ -13,6 +13,11 @@ class CannotMeasure(Exception):
     """Something that the measurement needs is missing or broke; the text names it and is safe to show."""
 
 
+def quantile(samples: Sequence[float], share: float) -> float:
+    """The sample that this share of them does not exceed, by nearest rank: a value that really occurred."""
+    return sorted(samples)[max(0, math.ceil(share * len(samples)) - 1)]
+
+
 @dataclass(frozen=True)
 class Spread:
     """Samples of one quantity, in `unit`."""
@@ -27,9 +32,7 @@ class Spread:
         """Raises CannotMeasure for no samples at all."""
         if not samples:
             raise CannotMeasure(f"no samples (in {unit}) came about")
-        ordered = sorted(samples)
-        at = max(0, math.ceil(0.95 * len(ordered)) - 1)  # nearest rank: a value that really occurred
-        return cls(len(ordered), statistics.median(ordered), ordered[at], unit)
+        return cls(len(samples), statistics.median(samples), quantile(samples, 0.95), unit)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, rounded to what was measured."""

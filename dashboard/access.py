@@ -48,10 +48,10 @@ def around(row: Model) -> dict[str, Model]:
     """A row and the rows it belongs to, by the names that templates use: task, run, project."""
     found = {str(row._meta.model_name): row}
     for name in PATHS[type(row)][0].replace("pk", "").split("__"):
-        if name and getattr(row, name) is None:
-            break  # an incident of the installation has no target
-        if name:
-            row = found[name] = getattr(row, name)
+        above = getattr(row, name) if name else None
+        if above is None:
+            break  # a project itself; or an incident of the installation, which has no target
+        row = found[name] = above
     return found
 
 

@@ -45,6 +45,11 @@ def language_of(path: str) -> Language | None:
     return next((one for one in languages() if path.endswith(one.suffixes)), None)
 
 
+def is_test(path: str) -> bool:
+    """Whether one of the languages takes the file for a test."""
+    return any(one.is_test(path) for one in languages())
+
+
 def language_labelled(label: str) -> Language | None:
     """The language that a fence's label names."""
     return next((one for one in languages() if label in one.labels), None)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from agents.languages.registry import languages
+from agents.languages.registry import is_test
 from agents.workspace.git import git
 
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
@@ -31,11 +31,11 @@ def tests_added(git_dir: Path, commits: Iterable[str]) -> dict[str, int]:
     found = dict.fromkeys(wanted, 0)
     for told in git(git_dir, *argv, text=given).stdout.split("\x1e")[1:]:
         sha, _, rest = told.partition("\n")
-        is_test = False
+        in_test = False
         for line in rest.split("\n"):
             if line.startswith("+++ "):
                 path = line[4:].strip('"').removeprefix("b/")
-                is_test = any(one.is_test(path) for one in languages())
-            elif is_test and _TEST.match(line):
+                in_test = is_test(path)
+            elif in_test and _TEST.match(line):
                 found[sha] = found.get(sha, 0) + 1
     return found

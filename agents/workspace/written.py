@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from agents.languages.registry import languages
+from agents.languages.registry import is_test
 from agents.workspace.blame import lines_of
 from agents.workspace.git import EMPTY_TREE, GitError, git
 
@@ -101,9 +101,9 @@ def _written(git_dir: Path, base: str, head: str) -> WrittenLines:
                 spans[commit].append(LineSpan(path, first, last))
             else:
                 before += last - first + 1
-        is_test = any(one.is_test(path) for one in languages())
+        in_test = is_test(path)
         for number, (commit, name) in enumerate(lines, 1):
-            if name and commit and is_test:
+            if name and commit and in_test:
                 tests[commit].append(TestPlace(path, number, name))
     return WrittenLines(head, dict(spans), dict(tests), before)
 

@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection, transaction
 from agents.memory import minilm
 from agents.memory.embedders import HASHING, MINILM, embedding_in
 from aiswe_site.doctor.result import CheckVerdict
+from projects.engine.disk_space import size_of
 
 PAGES_NEED = ("css/base.css", "css/tokens.css", "favicon.svg")
 
@@ -82,8 +83,7 @@ def memory() -> CheckVerdict:
         probe.unlink()
     except OSError as error:
         return CheckVerdict(False, f"{folder} cannot be written: {error.strerror}", "Check the owner of the folder.")
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    return CheckVerdict(True, f"{folder}: {size:.1f} MB; {vectors}")
+    return CheckVerdict(True, f"{folder}: {size_of(folder) / 1e6:.1f} MB; {vectors}")
 
 
 def static_files() -> CheckVerdict:

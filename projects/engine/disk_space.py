@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
+from pathlib import Path
 
 from django.conf import settings
 
@@ -23,3 +25,12 @@ def need_room() -> None:
             f"{free:,} MB are free for {home()}, and {reserve:,} MB are kept for the audit trail: free some space, or "
             "set AISWE_DISK_RESERVE_MB"
         )
+
+
+def size_of(place: Path) -> int:
+    """Bytes of a file, or of all files in a folder; what vanishes meanwhile counts nothing."""
+    total = 0
+    for one in place.rglob("*") if place.is_dir() else [place]:
+        with suppress(OSError):
+            total += one.stat().st_size if one.is_file() else 0
+    return total

@@ -65,11 +65,11 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
     )
     passed = frames_of(task)
     entry = [path for path in passed if not is_test(path)][:1]
-    tests = [] if is_coder else nearest_tests(state, ctx, [*files, *entry])
+    tests = nearest_tests(state, ctx, [*files, *entry]) if entry else nearest
     asked = [state["sub_task"]["path"]] if state.get("sub_task") else []
     wanted = Wanted(
         own=(*files, *asked, *_readme(state, ctx)),
-        tests=tuple(path for path in tests if path not in state["candidate"]["tests"]),
+        tests=() if is_coder else tuple(path for path in tests if path not in state["candidate"]["tests"]),
         about=f"{task['title']}\n{task.get('description', '')}",
         wishes="\n".join([task.get("expects", ""), wishes_of(task), *(f"`{one}`" for one in passed.values())]),
         examples=task.get("passages", ""),

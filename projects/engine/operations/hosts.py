@@ -36,10 +36,6 @@ def host_of(target: Target) -> Host:
 
 
 def _made(target: Target) -> Host:
-    # Imported on use: each server would start a tenth of a second later for an engine that it may never ask.
-    from sandbox.hosting.compose import ComposeHost
-    from sandbox.hosting.kubernetes import KubernetesHost
-
     if target.kind == Target.Kind.SANDBOX:
         host = BubblewrapHost()
         atexit.register(host.close)
@@ -48,6 +44,8 @@ def _made(target: Target) -> Host:
         told = target.options
         if not told.get("namespace"):
             raise HostingError("name the namespace to deploy to; nothing is guessed in a cluster")
+        from sandbox.hosting.kubernetes import KubernetesHost  # on use, as Compose below: slow to load
+
         return KubernetesHost(
             told["namespace"],
             installation=installation(),
@@ -55,6 +53,8 @@ def _made(target: Target) -> Host:
             kubeconfig=told.get("kubeconfig", ""),
             context=told.get("context", ""),
         )
+    from sandbox.hosting.compose import ComposeHost
+
     return ComposeHost(installation(), os.environ.get("AISWE_BUILD_NETWORK", "none") or "none")
 
 

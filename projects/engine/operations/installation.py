@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
+from itertools import chain
 
-from django.conf import settings
 from django.utils import timezone
 
 from agents.engine.waiting import WaitReason
 from projects.engine import sandboxes
+from projects.engine.disk_space import size_of
+from projects.engine.paths import home
 from projects.models import Incident, Run, Task
 from projects.services.insight import health
 from projects.services.operations import incidents
@@ -86,13 +87,12 @@ def faults() -> list[Fault]:
 def _waiting() -> tuple[Counter[str], dict[str, str]]:
     """How many tasks and plans wait for what a check looks at, by its name, and what one of them says about it."""
     count, why = Counter[str](), dict[str, str]()
-    for model in (Task, Run):
-        rows = model._default_manager.filter(wait_reason__in=CHECKED)
-        rows = rows.exclude(**{"status__in" if model is Run else "run__status__in": Run.OVER})
-        for reason, detail in rows.values_list("wait_reason", "why_detail"):
-            name = CHECKED[WaitReason(reason)]
-            count[name] += 1
-            why.setdefault(name, detail)
+    going = Task.objects.exclude(run__status__in=Run.OVER), Run.objects.exclude(status__in=Run.OVER)
+    rows = (row.filter(wait_reason__in=CHECKED).values_list("wait_reason", "why_detail") for row in going)
+    for reason, detail in chain.from_iterable(rows):
+        name = CHECKED[WaitReason(reason)]
+        count[name] += 1
+        why.setdefault(name, detail)
     return count, why
 
 
@@ -123,21 +123,10 @@ def _mend_sandbox() -> str:
 def _mend_disk() -> str:
     """Remove what dead workers left, and tell what takes the room."""
     sandboxes.tidy()
-    home = Path(settings.AISWE_HOME)
-    sizes = sorted(((_size(one), one.name) for one in home.iterdir()), reverse=True)[:LARGEST] if home.is_dir() else []
+    there = home().iterdir() if home().is_dir() else ()
+    sizes = sorted(((size_of(one), one.name) for one in there), reverse=True)[:LARGEST]
     told = ", ".join(f"{name} {size / 1e9:.1f} GB" for size, name in sizes)
-    return f"Leftovers of dead workers were removed. The largest in {home}: {told}."
-
-
-def _size(place: Path) -> int:
-    """Bytes below a path; what vanishes meanwhile counts nothing."""
-    total = 0
-    for one in place.rglob("*") if place.is_dir() else [place]:
-        try:
-            total += one.lstat().st_size
-        except OSError:
-            continue
-    return total
+    return f"Leftovers of dead workers were removed. The largest in {home()}: {told}."
 
 
 MENDING: dict[str, Callable[[], str]] = {"Sandbox": _mend_sandbox, "Disk": _mend_disk}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
-from django.db import close_old_connections, connection
+from django.db import close_old_connections
 
-from projects.engine.operations import hosts, rollout
+from projects.engine.operations import rollout
 from projects.engine.operations.respond import respond_safely
 
 log = logging.getLogger("aiswe.operations")
 EVERY_SECONDS = 3.0
 _turn = threading.Lock()
 _started = threading.Lock()
-_stop = threading.Event()
 _thread: threading.Thread | None = None
 
 
@@ -44,24 +44,15 @@ def _keep_on() -> None:
     global _thread
     with _started:
         if _thread is None or not _thread.is_alive():
-            _stop.clear()
             _thread = threading.Thread(target=_run, name="operations", daemon=True)
             _thread.start()
 
 
 def _run() -> None:
-    while not _stop.wait(EVERY_SECONDS):
+    while True:
+        time.sleep(EVERY_SECONDS)
         close_old_connections()
         try:
             tend_all()
         except Exception:  # the database is away, for instance: the next turn may find it again
             log.exception("operations rest until the next turn")
-    connection.close()
-
-
-def stop() -> None:
-    """End the thread, and what runs in sandboxes of this process."""
-    _stop.set()
-    if _thread is not None:
-        _thread.join(10)
-    hosts.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 
 import httpx
@@ -10,8 +9,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from agents.languages.registry import is_test
 from projects.engine.operations import hosts
-from projects.engine.operations.changes import Changed, changes_between, diff_of
+from projects.engine.operations.changes import changes_between, diff_of
 from projects.engine.paths import repository_of
 from projects.errors import ProjectsError
 from projects.models import BadRequest, Deployment, Incident, Plan, Run, Target, Task
@@ -89,13 +89,10 @@ def _tried(target: Target, incident: Incident) -> list[str]:
     before = target.deployments.filter(number__lt=row.number).order_by("-number").first() if row else None
     if row is not None and before is not None:
         changed = changes_between(target.project, before.commit, row.commit)
-        if diff := diff_of(target.project, before.commit, row.commit, _code(changed)):
+        code = [path for path in changed.paths if not is_test(path)]
+        if diff := diff_of(target.project, before.commit, row.commit, code):
             told += [f"It brought {changed}. The code still has it:", _fenced(diff[:MOST_DIFF])]
     return told
-
-
-def _code(changed: Changed) -> list[str]:
-    return [path for path in changed.paths if not re.search(r"(?:^|[/_.])tests?[/_.]", path)]
 
 
 def _why(incident: Incident) -> str:

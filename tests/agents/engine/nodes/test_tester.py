@@ -70,12 +70,16 @@ def test_a_test_that_only_got_another_name_does_not_live_twice_and_the_merge_is_
     assert notice["summary"].startswith("tests/test_calc.py: merged: new tests were added; tests that exist stay")
 
 
+def blamed(bench, cause):
+    """Run a task whose coder blames a test in these words, while its own code is wrong."""
+    good, wrong = bench.replies["coder-code"], bench.replies["coder-code"].replace("a + b", "a * b")
+    blames, judged = DIAGNOSIS.format(cause=cause), "Verdict: code\nReason: 2 + 3 is 5"
+    bench.replies |= {"coder-code": wrong, "coder-repair": blames, "tester-adjudicate": judged, "coder-code-a2": good}
+    return bench.run()
+
+
 def test_the_tester_is_shown_the_file_in_use_where_it_is_not_what_it_sent(resent):
-    good, wrong = resent.replies["coder-code"], resent.replies["coder-code"].replace("a + b", "a * b")
-    blames = DIAGNOSIS.format(cause="test_sum is wrong: FR-01 wants a product")
-    judged = "Verdict: code\nReason: 2 + 3 is 5"
-    resent.replies |= {"coder-code": wrong, "coder-repair": blames, "tester-adjudicate": judged, "coder-code-a2": good}
-    assert resent.run()["verdict"] == "merged"
+    assert blamed(resent, "test_sum is wrong: FR-01 wants a product")["verdict"] == "merged"
     (prompt,) = prompts_of(resent, "adjudicate")
     shown = prompt.partition("\nThe test files as they are now:\n")[2]
     assert "… not shown: test_sub, test_sum …" in shown
@@ -83,11 +87,7 @@ def test_the_tester_is_shown_the_file_in_use_where_it_is_not_what_it_sent(resent
 
 
 def test_a_test_blamed_in_the_words_of_the_prompt_goes_to_the_tester(resent):
-    good, wrong = resent.replies["coder-code"], resent.replies["coder-code"].replace("a + b", "a * b")
-    blames = DIAGNOSIS.format(cause="test_sum asks for more than the requirement")
-    judged = "Verdict: code\nReason: 2 + 3 is 5"
-    resent.replies |= {"coder-code": wrong, "coder-repair": blames, "tester-adjudicate": judged, "coder-code-a2": good}
-    assert resent.run()["verdict"] == "merged"
+    assert blamed(resent, "test_sum asks for more than the requirement")["verdict"] == "merged"
     assert not resent.event_log.of("error")
 
 
