@@ -50,5 +50,5 @@ notices: install ## write THIRD_PARTY_NOTICES: every package with its licence an
 	@.venv/bin/python scripts/licences.py notices THIRD_PARTY_NOTICES
 
 clean:           ## remove the environments and caches; never your data (.aiswe)
-	rm -rf .venv .venv-semgrep .venv-sandbox .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-artifacts
+	rm -rf .venv .venv-semgrep .venv-sandbox .venv-sandbox-node .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-artifacts
 	find . -name __pycache__ -type d -not -path './.aiswe/*' -prune -exec rm -rf {} +

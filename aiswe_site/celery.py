@@ -1,4 +1,4 @@
-"""The Celery application; jobs live in projects.jobs and projects.operations_jobs."""
+"""The Celery application; jobs live in projects.jobs and the modules beside it that end in _jobs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ app.set_default()  # for every thread, so that shared tasks find the broker
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["projects"], related_name="jobs")
 app.autodiscover_tasks(["projects"], related_name="operations_jobs")
+app.autodiscover_tasks(["projects"], related_name="chat_jobs")
+app.autodiscover_tasks(["projects"], related_name="build_jobs")
+app.autodiscover_tasks(["projects"], related_name="forge_jobs")
 
 
 @app.task(name="aiswe.nothing")

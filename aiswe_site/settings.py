@@ -125,6 +125,7 @@ CELERY_BEAT_SCHEDULE = {
     "tidy_sandboxes": {"task": "projects.jobs.tidy_sandboxes", "schedule": 60.0},
     "operate": {"task": "projects.operations_jobs.operate", "schedule": 5.0},
     "watch_installation": {"task": "projects.operations_jobs.watch_installation", "schedule": 60.0},
+    "tend_forges": {"task": "projects.forge_jobs.tend", "schedule": config.SWEEP_SECONDS},
     "note_heads": {"task": "projects.jobs.note_heads", "schedule": config.AUDIT_SECONDS},
 }
 
@@ -223,6 +224,7 @@ MODEL_TIMEOUTS = {  # agents.llm.base.Timeouts
 }
 MODEL_PARALLEL = config.MODEL_PARALLEL
 MODELS_FILE = config.MODELS_FILE or str(AISWE_HOME / "models.toml")
+AGENTS_FILE = config.AGENTS_FILE or str(AISWE_HOME / "agents.toml")
 MODEL_OF = {  # by persona, in order of preference; "" = what the file or AISWE_MODEL says
     "planner": config.MODEL_PLANNER,
     "tester": config.MODEL_TESTER,
@@ -242,6 +244,11 @@ IMPORT_SECONDS = config.IMPORT_SECONDS
 GIT_HOSTS = config.GIT_HOSTS
 GIT_TOKENS = config.GIT_TOKENS
 GIT_SSH_KEY = config.GIT_SSH_KEY
+JIRA_TOKENS = config.JIRA_TOKENS
+SEARCH = config.SEARCH
+SEARCH_KEY = config.SEARCH_KEY
+SEARCH_ENGINE = config.SEARCH_ENGINE
+SEARCH_URL = config.SEARCH_URL
 SANDBOX_READY = config.SANDBOX_READY
 DISK_RESERVE_MB = config.DISK_RESERVE_MB
 WORKER_CONCURRENCY = config.WORKERS

@@ -31,5 +31,6 @@ urlpatterns = [
     path("admin/login/", accounts.back_office_door, name="back-office-door"),
     path("admin/password_change/", account.overview, name="back-office-password"),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("aiswe_site.api.urls")),
     path("", include("dashboard.urls")),
 ]

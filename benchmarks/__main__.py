@@ -2,7 +2,7 @@
 
 `python -m benchmarks trials --help` is about whole tasks (benchmarks/trials.py), `… extraction --help` about the
 extraction of requirements (benchmarks/extraction_corpus.py), `… questions --help` about finding code
-(benchmarks/asking.py).
+(benchmarks/asking.py), `… review --help` about faults hidden in real changes (benchmarks/reviewing.py).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ NAMES = {
     "start": "benchmarks.start",
     "replies": "benchmarks.replies",
     "prefix": "benchmarks.prefix",
+    "chat": "benchmarks.chatting",
 }
 
 
@@ -40,6 +41,7 @@ COMMANDS = {
     "trials": "benchmarks.trials",
     "extraction": "benchmarks.extraction_corpus",
     "questions": "benchmarks.asking",
+    "review": "benchmarks.reviewing",
 }
 
 

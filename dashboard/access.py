@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Count, F, Model, Q, QuerySet
 
 from projects.models import (
     Approval,
@@ -40,8 +40,10 @@ PATHS: dict[type[Model], tuple[str, tuple[str, ...]]] = {
 
 
 def counted(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """Runs with how many tasks they have and how many of those are merged: a list says which left some out."""
-    return runs.annotate(done=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED)), all=Count("tasks"))
+    """Runs with how many tasks they have and how many of those are merged, and the title of a chat."""
+    return runs.annotate(
+        title=F("chat__title"), done=Count("tasks", filter=Q(tasks__status=Task.Status.MERGED)), all=Count("tasks")
+    )
 
 
 def around(row: Model) -> dict[str, Model]:

@@ -13,12 +13,14 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
+from projects.engine import outside
 from projects.models import Requirement
 from projects.models.project import Autonomy, Role
 from projects.services.accounts.api_tokens import LONGEST, SCOPES
 from projects.services.planning import reading
 from projects.services.planning.documents import ADDS, REPLACES
 from projects.services.planning.projects import LIMITS, MAX_RULES, SANDBOXES
+from projects.services.planning.starting import built_in_recipes
 
 RETRIES = LIMITS["max_retries"]
 MAX_DOCUMENT = 5 * 1024 * 1024  # bytes
@@ -84,7 +86,7 @@ class DocumentForm(forms.Form):
         required=False,
         label="Upload a document",
         widget=forms.ClearableFileInput(attrs={"accept": ",".join((*reading.ENDINGS, *reading.TYPES))}),
-        help_text=f"{reading.ACCEPTED}, up to 5 MB. Mermaid diagrams are read; images are not.",
+        help_text=f"{reading.ACCEPTED}, up to 5 MB. Mermaid and PlantUML diagrams are read; images are not.",
     )
     text = forms.CharField(
         required=False,
@@ -95,23 +97,38 @@ class DocumentForm(forms.Form):
         ),
     )
 
+    ticket = forms.CharField(
+        required=False,
+        max_length=500,
+        label="Or the address of a ticket",
+        widget=forms.TextInput(
+            attrs={"inputmode": "url", "placeholder": "https://example.atlassian.net/browse/SHOP-12"}
+        ),
+        help_text="Of Jira Cloud or a forge: text, criteria and documents are read, with the server’s account there.",
+    )
+
     def clean(self) -> dict[str, Any]:
         """Exactly one of them is given."""
         data = super().clean() or {}
-        upload, text = data.get("file"), (data.get("text") or "").strip()
-        if not upload and not text:
-            raise ValidationError("Choose a file or paste the text of your requirements.")
-        if upload and text:
-            raise ValidationError("Give either a file or pasted text, not both.")
+        upload = data.get("file")
+        given = [bool(upload), bool((data.get("text") or "").strip()), bool(data.get("ticket"))]
+        if not any(given):
+            raise ValidationError(
+                "Choose a file, paste the text of your requirements, or give the address of a ticket."
+            )
+        if sum(given) > 1:
+            raise ValidationError("Give one of them: a file, pasted text, or the address of a ticket.")
         if upload and upload.size > MAX_DOCUMENT:
             raise ValidationError(f"The file has {upload.size:,} bytes; at most {MAX_DOCUMENT:,} are read. Split it.")
         return data
 
     def document(self) -> tuple[bytes, str]:
-        """What to read: bytes and a file name."""
+        """What to read: bytes and a file name; of a ticket no bytes, and its address."""
         upload: UploadedFile | None = self.cleaned_data.get("file")
         if upload:
             return upload.read(), upload.name or "upload.md"
+        if self.cleaned_data["ticket"]:
+            return b"", self.cleaned_data["ticket"]
         return self.cleaned_data["text"].encode("utf-8", "replace"), "pasted.md"
 
 
@@ -132,6 +149,10 @@ class AutonomyForm(forms.Form):
     )
 
 
+def _agents() -> list[tuple[str, str]]:
+    return [("", "The product's own coder"), *((name, name) for name in outside.names())]
+
+
 class SettingsForm(AutonomyForm):
     """The settings of a project that its page shows, by the names of its columns."""
 
@@ -139,6 +160,12 @@ class SettingsForm(AutonomyForm):
         choices=[(name, name) for name in SANDBOXES],
         label="Sandbox",
         help_text="Where its code runs; auto is Docker when it is ready, else bubblewrap.",
+    )
+    coder_agent = forms.ChoiceField(
+        choices=_agents,
+        required=False,
+        label="Code is written by",
+        help_text="Another agent works on a copy in a sandbox; tests, gates and reviews are the same.",
     )
     push_remote = forms.CharField(
         required=False,
@@ -170,11 +197,22 @@ class NextDocumentForm(DocumentForm):
     )
 
 
+def _recipes() -> list[tuple[str, str]]:
+    told = [(one.name, f"{one.title}: {one.summary[:1].lower()}{one.summary[1:]}") for one in built_in_recipes()]
+    return [("", "Nothing: the planner chooses all files"), *told]
+
+
 class ProjectForm(AutonomyForm, DocumentForm):
     """A new project with its first document."""
 
     name = forms.CharField(max_length=120, help_text="What is being built, e.g. “Todo API”.")
-    field_order = ["name", "file", "text", "autonomy", "max_retries"]
+    recipe = forms.ChoiceField(
+        choices=_recipes,
+        required=False,
+        label="Start from",
+        help_text="A recipe is a first commit that runs, with tests, rules and hints for the planner.",
+    )
+    field_order = ["name", "recipe", "file", "text", "ticket", "autonomy", "max_retries"]
 
 
 class ImportForm(forms.Form):

@@ -57,7 +57,10 @@ def rows_of(user: User, report: WeeklyReport) -> list[ProjectRow]:
     asks = Count("approvals", filter=Q(approvals__status=Approval.Status.PENDING), distinct=True)
     builds = Max("runs", filter=Q(runs__kind=Run.Kind.BUILD))
     rows = access.visible(Project, user).annotate(
-        asks=asks, newest_run=Max("runs"), newest_build=builds, newest_plan=Max("plans")
+        asks=asks,
+        newest_run=Max("runs", filter=~Q(runs__kind=Run.Kind.CHAT)),
+        newest_build=builds,
+        newest_plan=Max("plans"),
     )
     projects = list(rows.order_by("-pk")[:MOST])
     runs = access.counted(Run.objects.all()).in_bulk([p.newest_run for p in projects if p.newest_run])

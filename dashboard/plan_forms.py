@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 
+from projects.engine import outside
+
 Choices = list[tuple[str, str]]
 
 
@@ -25,6 +27,12 @@ class TaskForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["requirements"] = _picks("Requirements", requirements)
         self.fields["needs"] = _picks("Needs: tasks that come first", needs)
+        if others := outside.names():
+            self.fields["agent"] = forms.ChoiceField(
+                label="Code is written by",
+                required=False,
+                choices=[("coder", "As the project says"), *((name, name) for name in others)],
+            )
 
 
 class SplitForm(forms.Form):

@@ -19,6 +19,7 @@ RISK = (
     Approval.Kind.PACKAGE,
     Approval.Kind.PUSH,
     Approval.Kind.DEPLOY,
+    Approval.Kind.CHAT,
     Approval.Kind.BASE_MOVED,
     Approval.Kind.SETTINGS,
     Approval.Kind.REMOVAL,
@@ -53,6 +54,8 @@ def address_of(approval: Approval) -> str:
             return reverse("gate", args=[approval.task_id])
         if approval.kind == Approval.Kind.ESCALATION:
             return reverse("task", args=[approval.task_id])
+    if approval.kind == Approval.Kind.CHAT and approval.status == Approval.Status.PENDING:
+        return f"{reverse('run', args=[approval.run_id])}#question"
     return reverse("approval", args=[approval.pk])
 
 

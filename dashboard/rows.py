@@ -26,7 +26,7 @@ ONE_LINE = 72  # characters that fit beside name and tags; longer words get a hi
 MOST_WORDS = 700  # characters: more than three lines never show
 FOLDED_WORDS = 3  # things a folded row names
 RUNS_KEPT = 256
-_CODE = re.compile(r"^(?:```|~~~|<{7}|-{3} |\+{3} |diff --git )", re.MULTILINE)
+_CODE = re.compile(r"^(?:```|~~~|<{7}|<{2,3}[A-Z]{4,7}:|-{3} |\+{3} |diff --git )", re.MULTILINE)
 _LINE_MARKS = re.compile(r"^(?:#{1,6}\s+(?P<head>.*)|[-*+]\s+(?P<item>.*))$")
 _UNFOLDED = frozenset({"fail", "denied", "contained", "escalated", "conflict", "needs_you", "blocked", "cancelled"})
 

@@ -65,6 +65,8 @@ STATES: dict[str, Look] = {
     "refused": Look("failed", "refused", "err"),
     "healthy": Look("passed", "healthy", "ok"),
     "unhealthy": Look("failed", "health check fails", "err"),
+    "your_turn": Look("human", "your turn", "info"),
+    "ended": Look("passed", "ended", "muted"),
     "open": Look("flag", "open", "err"),
     "fixing": Look("running", "being fixed", "run"),
     "watching": Look("running", "watched", "info"),

@@ -1,6 +1,6 @@
 """Addresses of the dashboard."""
 
-from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.urls import URLPattern, URLResolver, path, re_path
 
 from dashboard.views import (
     account,
@@ -9,11 +9,13 @@ from dashboard.views import (
     ask,
     audit,
     backlog,
+    chats,
     code,
     comments,
     drafts,
     files,
     find,
+    forges,
     gates,
     imports,
     ledger,
@@ -56,6 +58,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<int:pk>/baseline", imports.baseline, name="baseline"),
     path("p/<int:pk>/baseline/accept", imports.accept, name="baseline-accept"),
     path("p/<int:pk>/", projects.detail, name="project"),
+    path("p/<int:pk>/chats", chats.new, name="chat-new"),
+    path("p/<int:pk>/forge", projects.forge, name="project-forge"),
     path("p/<int:pk>/settings", projects.settings, name="project-settings"),
     path("p/<int:pk>/archive", projects.archive, name="project-archive"),
     path("p/<int:pk>/delete", projects.delete, name="project-delete"),
@@ -63,6 +67,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<int:pk>/members/remove", projects.remove_member, name="project-member-remove"),
     path("p/<int:pk>/backlog", backlog.overview, name="backlog"),
     path("p/<int:pk>/backlog/add", backlog.add, name="backlog-add"),
+    path("p/<int:pk>/backlog/import", backlog.take_in, name="backlog-import"),
+    path("p/<int:pk>/backlog/fix", backlog.fix, name="backlog-fix"),
     path("p/<int:pk>/backlog/items", backlog.change, name="backlog-items"),
     path("p/<int:pk>/backlog/hours", backlog.set_hours, name="backlog-hours"),
     path("p/<int:pk>/backlog/tonight", backlog.tonight, name="backlog-tonight"),
@@ -84,6 +90,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<int:pk>/files", files.index, name="files"),
     path("p/<int:pk>/files/<path:where>", files.browse, name="project-files"),
     path("p/<int:pk>/raw/<path:where>", files.raw, name="project-raw"),
+    path("hooks/forge/<str:key>", forges.webhook, name="forge-webhook"),
     path("p/<int:pk>/repository.git/info/refs", code.refs, name="git-refs"),
     path("p/<int:pk>/repository.git/git-upload-pack", code.upload_pack, name="git-upload-pack"),
     path("documents/<int:pk>/original", requirements.original, name="document-original"),
@@ -113,6 +120,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^runs/(?P<pk>\d{1,18})/(?P<verb>pause|resume|stop)$", runs.control, name="run-control"),
     path("runs/<int:pk>/result", runs.result, name="run-result"),
     path("runs/<int:pk>/push", runs.push, name="run-push"),
+    path("runs/<int:pk>/request", runs.ask_to_merge, name="run-request"),
+    path("runs/<int:pk>/request/look", runs.look_at_request, name="run-request-look"),
+    path("runs/<int:pk>/ticket", runs.tell_ticket, name="run-ticket"),
     path("runs/<int:pk>/take-in", runs.take_in, name="run-take-in"),
     path("runs/replay", runs.replay, name="run-replay"),
     path("runs/<int:pk>/export", runs.export, name="run-export"),
@@ -120,7 +130,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<int:pk>/next", runs.following, name="run-next"),
     path("runs/<int:pk>/tokens", ledger.of_run, name="run-tokens"),
     path("runs/<int:pk>/tokens/<int:seq>", ledger.one, name="call"),
-    path("runs/<int:pk>/say", runs.say, name="run-say"),
+    path("runs/<int:pk>/say", chats.say, name="run-say"),
+    path("runs/<int:pk>/turns", chats.turns, name="run-turns"),
+    path("runs/<int:pk>/answer/<int:question>", chats.answer, name="chat-answer"),
     path("tasks/<int:pk>", tasks.detail, name="task"),
     path("tasks/<int:pk>/tokens", ledger.of_task, name="task-tokens"),
     path("tasks/<int:pk>/patch", code.patch, name="task-patch"),
@@ -159,5 +171,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("system/backups", system.backups, name="backups"),
     path("system/backups/<str:name>", system.backup, name="backup"),
     path("demo", system.start_demo, name="demo"),
-    path("api/v1/", include("dashboard.api.urls")),
 ]

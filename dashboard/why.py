@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard.queue import address_of
 from dashboard.run_graph import tries_of
 from dashboard.text import one_line
-from projects.models import Approval, Event, RequirementDocument, Run, Task
+from projects.models import Approval, Chat, Event, RequirementDocument, Run, Task
 from projects.models.project import Role
 from projects.models.waiting import is_scheduled, phrase
 from projects.services.accounts import rights
@@ -56,6 +56,8 @@ def why_of(run: Run, tasks: Sequence[Task]) -> Why:
 
 
 def _why_of(run: Run, tasks: Sequence[Task]) -> Why:
+    if run.kind == Run.Kind.CHAT:
+        return _of_chat(run)
     if run.status in (Run.Status.QUEUED, Run.Status.RUNNING) and is_scheduled(run.wait_reason):
         who = f"{those_who_may('backlog.edit')} can change window and caps"
         at = reverse("backlog", args=[run.project_id])
@@ -80,6 +82,21 @@ def _why_of(run: Run, tasks: Sequence[Task]) -> Why:
     if work := _work(run, tasks):
         return Why(work, _ready(run, tasks))
     return _resting(run, tasks)
+
+
+def _of_chat(run: Run) -> Why:
+    """Whose turn it is in a conversation."""
+    if run.status in Run.OVER:
+        return Why("The chat is over", run.why_detail, run.finished_at)
+    if run.status == Run.Status.NEEDS_YOU:
+        asked = [] if hasattr(run, "shown_at") else list(run.approvals.filter(status="pending").order_by("pk"))
+        who = f"{those_who_may('run.control')} can answer"
+        at = address_of(asked[0]) if asked else ""
+        return Why(f"The model asks: {run.why_detail}", "", run.why_since, who, at, "Answer", needs=True)
+    if run.status == Run.Status.RUNNING:
+        place = Chat.objects.filter(run=run.pk).values_list("place", flat=True).first() or Chat.DASHBOARD
+        return Why("The model is at work" if place == Chat.DASHBOARD else f"The chat is open in {place}")
+    return Why("Your turn", run.why_detail, run.why_since if run.why_detail else None)
 
 
 def _over(run: Run, tasks: Sequence[Task]) -> Why:
@@ -150,6 +167,8 @@ def _run_waits(run: Run) -> Why:
 def _planning(run: Run) -> str:
     if run.kind == Run.Kind.TESTS:
         return "The tester writes tests for a module"
+    if run.kind == Run.Kind.REVIEW:
+        return "The reviewer reads a change"
     document = run.document
     if document is None:
         return "The planner is at work"

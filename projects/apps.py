@@ -19,4 +19,7 @@ class ProjectsConfig(AppConfig):
     def ready(self) -> None:
         """Configure redaction with the secrets of this installation; check the data before they are migrated."""
         pre_migrate.connect(refuse_old_data, sender=self)
-        redaction.configure({**redaction.secrets_in(os.environ), "session-key": settings.SECRET_KEY})
+        own = {"session-key": settings.SECRET_KEY, "search-key": settings.SEARCH_KEY}
+        rows = [*settings.GIT_TOKENS, *settings.JIRA_TOKENS]  # host=token, host=user:token
+        own |= {f"token-{number}": row.rpartition("=")[2].rpartition(":")[2] for number, row in enumerate(rows, 1)}
+        redaction.configure({**redaction.secrets_in(os.environ), **own})

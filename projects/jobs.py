@@ -41,7 +41,7 @@ from projects.services.insight import lessons, mailing, questions
 from projects.services.notices import delivery
 from projects.services.operations import releases
 from projects.services.planning import documents, plans
-from projects.services.work import leases, runs, tasks
+from projects.services.work import chats, leases, runs, tasks
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
 from projects.services.work.queue import enqueue
@@ -94,7 +94,7 @@ def _plan(run: Run, actor: str, token: int) -> None:
             return
         move_run(run, Run.Status.NEEDS_YOU, wait=waiting.reason, reason=waiting.detail, actor=actor)
         # The answer may have come between the question and this line.
-        if run.document and run.document.status == RequirementDocument.Status.CONFIRMED:
+        if plans.is_confirmed(run):
             enqueue("projects.jobs.plan_run", run.pk)
         return
     except AWAY as error:
@@ -343,8 +343,10 @@ def sweep() -> None:
     for run in Run.objects.filter(status__in=waiting).select_related("document"):
         if run.kind == Run.Kind.BUILD:
             enqueue("projects.jobs.schedule_run", run.pk)
-        elif run.status != Run.Status.NEEDS_YOU or (run.document and run.document.status == "confirmed"):
+        elif run.kind == Run.Kind.PLAN and (run.status != Run.Status.NEEDS_YOU or plans.is_confirmed(run)):
             enqueue("projects.jobs.plan_run", run.pk)
+    for chat in chats.waiting_turns():
+        enqueue(chats.JOB, chat.pk)
 
 
 @shared_task(name="projects.jobs.deliver_notice")

@@ -35,6 +35,11 @@ def keeper_source() -> str:
     return joined(*PARTS, "keeper")
 
 
+def companion_source() -> str:
+    """The agent that can also keep a program which talks with the worker."""
+    return joined(*PARTS, "companion")
+
+
 def forwarder_source() -> str:
     """What the keeper starts to hand requests on."""
     return joined("forward")

@@ -85,6 +85,16 @@ class Availability:
     preparing: str = ""  # it works by itself soon: how far that is
 
 
+@dataclass(frozen=True)
+class ListedFile:
+    """What lies in a workspace under a path: a regular file with its size and sha256, or something else."""
+
+    regular: bool
+    program: bool = False
+    size: int = 0
+    sha256: str = ""
+
+
 class Sandbox(Protocol):
     """One ephemeral sandbox: made for one task, kept warm while the task lasts, then gone with all it held."""
 
@@ -109,6 +119,9 @@ class Sandbox(Protocol):
 
     def get(self, paths: Sequence[str]) -> dict[str, bytes]:
         """Read regular files back; a missing path is left out; raises PathRefused for an escape."""
+
+    def listing(self) -> dict[str, ListedFile]:
+        """All that lies in /workspace but folders, by path; links are not followed."""
 
     def warm_up(self) -> None:
         """Load the test tools ahead of their first use, without waiting for it."""
@@ -141,7 +154,6 @@ class SandboxWish(TypedDict, total=False):
     limits: SandboxLimits  # else the backend's
     packages: PackageSet | None
     label: str  # shown to people who look at what runs
-    ecosystem: Ecosystem  # else Python
 
 
 class Backend(Protocol):

@@ -110,9 +110,11 @@ class _Wanted:
     node_modules: Path | None
     program: str = ""  # of process 1, else the agent
     inherited: tuple[int, ...] = ()  # open files that it gets
+    folders: tuple[Path, ...] = ()  # of the host, shown read-only at their own path
 
     def host_paths(self) -> list[tuple[Path, str]]:
-        return host_paths(self.env, self.node_modules)
+        own = host_paths(self.env, self.node_modules)
+        return own + [(folder, str(folder)) for folder in self.folders if str(folder) not in dict(own).values()]
 
     def shown(self) -> tuple[str, ...]:
         """Where something of the host, or made for this sandbox, can be read."""
@@ -154,16 +156,21 @@ class BubblewrapBackend:
         """Make a fresh sandbox; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
         return self.open_with("", (), **wanted)
 
-    def open_with(self, program: str, inherited: Sequence[int], **wanted: Unpack[SandboxWish]) -> WarmSandbox:
-        """A sandbox whose process 1 is `program` and has these open files; otherwise like open()."""
+    def open_with(
+        self, program: str, inherited: Sequence[int], folders: Sequence[Path] = (), **wanted: Unpack[SandboxWish]
+    ) -> WarmSandbox:
+        """A sandbox whose process 1 is `program` and has these open files; otherwise like open().
+
+        `folders` of the host can be read in it.
+        """
         limits = wanted.get("limits", SandboxLimits())
         env = find_python()
         if isinstance(env, str):
             raise SandboxUnavailable(f"{env}; {MAKE_ENV}")
         if shutil.which("bwrap") is None:
             raise SandboxUnavailable(f"bubblewrap (bwrap) is not installed; {INSTALL}")
-        modules = find_node_modules() if wanted.get("ecosystem") == "node" else None
-        parts = _Wanted(env, limits, wanted.get("packages"), modules, program, tuple(inherited))
+        packages, modules = wanted.get("packages"), find_node_modules()
+        parts = _Wanted(env, limits, packages, modules, program, tuple(inherited), tuple(folders))
         group = make_group(f"{me()}-{next(_numbers)}", limits)
         sandbox = self._open(parts, group)
         if sandbox is None:

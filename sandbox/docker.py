@@ -33,7 +33,18 @@ from sandbox.build_state import read_build
 from sandbox.confinement import MEGABYTE, confined, is_root
 from sandbox.docker_services import running
 from sandbox.expected_state import PACKAGES_AT, container_problems
-from sandbox.images import BUILD, ENGINE_ERRORS, HOST, LABEL, OWNER, image_name, image_user, labels, put_files
+from sandbox.images import (
+    BUILD,
+    ENGINE_ERRORS,
+    HOST,
+    LABEL,
+    OWNER,
+    image_name,
+    image_to_use,
+    image_user,
+    labels,
+    put_files,
+)
 from sandbox.owners import lives
 from sandbox.warm import WarmSandbox, agent_limits, environment
 from sandbox.wire import Channel
@@ -185,7 +196,8 @@ class DockerBackend:
     def open(self, **wanted: Unpack[SandboxWish]) -> WarmSandbox:
         """Make a fresh container; raises SandboxUnavailable, and SandboxUnsafe before anything of it runs."""
         limits, packages = wanted.get("limits", SandboxLimits()), wanted.get("packages")
-        client, name = self._client(), image_name(wanted.get("ecosystem", "python"))
+        client = self._client()
+        name = image_to_use(client)
         container = ""
         try:
             volume = self._packages_volume(client, name, packages) if packages is not None and packages.names else ""

@@ -6,6 +6,7 @@ packages where no registry answers. The tag is a hash of all that it is made fro
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -79,6 +80,18 @@ def image_user(client: docker.DockerClient, name: str) -> str | None:
 def image_present(client: docker.DockerClient, name: str | None = None) -> bool:
     """Whether the engine has the image."""
     return image_user(client, name or image_name()) is not None
+
+
+def image_to_use(client: docker.DockerClient) -> str:
+    """The image with the tools for Node where the engine has it, which holds all that the other has; else the other.
+
+    An image that a person chose for Python is used as it is, unless one for Node was chosen too.
+    """
+    if os.environ.get(VARIABLES["node"]) or not os.environ.get(VARIABLES["python"]):
+        with contextlib.suppress(SandboxUnavailable, *ENGINE_ERRORS):
+            if image_present(client, name := image_name("node")):
+                return name
+    return image_name()
 
 
 def repository_and_tag(name: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE_JSON = Path(__file__).resolve().parent / "image" / "package.json"
 PACKAGE_LOCK = PACKAGE_JSON.with_name("package-lock.json")
 SECONDS = 600
+STAMP = ".lock-node"  # beside the folder: the hash of the lock it was filled from
 # The network's settings and npm's own cache; nothing else of this process's environment.
 KEPT = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
 
@@ -39,6 +41,18 @@ def find_node_modules() -> Path | None:
     """
     folder = modules_folder()
     return folder if folder.is_dir() else None
+
+
+def is_current(folder: Path) -> bool:
+    """Whether the folder holds what the lock says now."""
+    try:
+        return folder.is_dir() and folder.with_name(STAMP).read_text(encoding="utf-8") == _stamp()
+    except OSError:
+        return False
+
+
+def _stamp() -> str:
+    return hashlib.sha256(PACKAGE_LOCK.read_bytes()).hexdigest()
 
 
 def run_tool(words: Sequence[str], seconds: float, failing: str, **options: Any) -> None:
@@ -69,11 +83,14 @@ def install(target: Path) -> Path:
         run_tool(words, SECONDS, "npm could not fetch the packages for Node", cwd=scratch, env=environment)
         shutil.rmtree(target, ignore_errors=True)
         (Path(scratch) / "node_modules").rename(target)
+    target.with_name(STAMP).write_text(_stamp(), encoding="utf-8")
     return target
 
 
 def main() -> int:
-    """Fill the folder that bubblewrap sandboxes show."""
+    """Fill the folder that bubblewrap sandboxes show, unless it holds the locked packages already."""
+    if is_current(modules_folder()):
+        return 0
     try:
         print(install(modules_folder()))  # noqa: T201
     except SandboxUnavailable as error:

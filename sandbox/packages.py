@@ -25,8 +25,18 @@ from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.package_index.facts import Facts
 from sandbox.package_index.index import npm_registry, python_index
 from sandbox.package_index.locks import Lock, requirements_lock
-from sandbox.package_index.names import NPM, NameVerdict, base_packages, is_npm, judge, npm_parts, without_comment
+from sandbox.package_index.names import (
+    NPM,
+    Judgement,
+    NameVerdict,
+    base_packages,
+    is_npm,
+    judge,
+    npm_parts,
+    without_comment,
+)
 from sandbox.package_index.pip import Wheel, download_wheels, unlisted_of
+from sandbox.package_index.resolving import Resolution, resolve_python
 
 MAX_PACKAGES = 60
 SCRATCH, LEFT_SECONDS = "fetch-", 24 * 3600.0
@@ -107,6 +117,29 @@ class PackageSupply:
             locks["package-lock.json"] = choice.lock
         kept = {name: value for name, value in known.items() if name in hashes or name in chosen}
         return PackageSet(place, tuple(names), kept, locks)
+
+    def resolve(self, requirements: Sequence[str], runtime: str = "") -> Resolution:
+        """Whether these requirements fit together, for all versions of Python that `runtime` names; nothing is fetched.
+
+        Raises PackageRefused for a line that is no name of an index with versions, and IndexUnavailable.
+        """
+        lines = [line if is_npm(line) else without_comment(line) for line in requirements]
+        for line in lines:
+            # What the sandbox has already does not matter: nothing is put into it.
+            if (verdict := judge(line, self._lists, self._approved, {})).judgement is Judgement.REFUSED:
+                raise PackageRefused(verdict.name, verdict.reason)
+        modules = [line for line in lines if is_npm(line)]
+        self._cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self._cache) as folder:
+            if not modules:
+                return resolve_python(lines, runtime, self._allowed_index(PYTHON, {}), Path(folder))
+            try:
+                choice = npm.choose(modules, self._allowed_index(NODE, {}), Path(folder))
+            except PackageUnlisted:
+                raise
+            except PackageRefused as refused:
+                return Resolution("npm", said=str(refused))
+            return Resolution("npm", tuple(sorted(f"{one.name}=={one.version}" for one in choice.modules)))
 
     def _wanted(self, requirements: Sequence[str]) -> list[str]:
         wanted = []

@@ -13,7 +13,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Self, Unpack
 
-from sandbox.base import Availability, Backend, Ecosystem, PackageSet, Sandbox, SandboxError, SandboxLimits, SandboxWish
+from sandbox.base import Availability, Backend, PackageSet, Sandbox, SandboxError, SandboxLimits, SandboxWish
+from sandbox.node_env import find_node_modules
 
 MAX_AGE_SECONDS = 600.0  # an idle worker holds no memory for ever
 WARM_SECONDS = 60.0
@@ -27,7 +28,7 @@ class PoolKey:
 
     limits: SandboxLimits
     folder: str
-    ecosystem: Ecosystem
+    node_modules: str = ""  # where the tools of Node are, which may be installed meanwhile
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class ReadyPool:
     def _wanted(self, wanted: SandboxWish) -> PoolKey:
         packages = wanted.get("packages")
         folder = str(packages.folder) if packages is not None and packages.names else ""
-        kind = PoolKey(wanted.get("limits", SandboxLimits()), folder, wanted.get("ecosystem", "python"))
+        kind = PoolKey(wanted.get("limits", SandboxLimits()), folder, str(find_node_modules() or ""))
         with self._lock:
             self._packages[kind] = packages
             self._ready.setdefault(kind, [])
@@ -101,9 +102,7 @@ class ReadyPool:
         while (kind := self._orders.get()) is not None:
             while self._lacks(kind):
                 try:
-                    made = self._backend.open(
-                        limits=kind.limits, packages=self._packages.get(kind), label="ready", ecosystem=kind.ecosystem
-                    )
+                    made = self._backend.open(limits=kind.limits, packages=self._packages.get(kind), label="ready")
                     made.warm_up()
                     if not _answers(made, WARM_SECONDS):  # the answer comes when its tools are loaded
                         break

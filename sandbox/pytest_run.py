@@ -6,28 +6,16 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from sandbox.agent import joined
-from sandbox.base import ExecResult, Sandbox, SandboxError
-from sandbox.services import START_SECONDS, RunsBeside, ServiceFailed, environment_of
+from sandbox.base import ExecResult, Sandbox
 from sandbox.test_report import Covered, Failure, Hang, TestReport, of_run, without_result
+from sandbox.test_script import run_test_script
 from sandbox.test_setup import TestSetup
 
-PARTS = ("services", "pytest_checks", "pytest_report")
+PARTS = ("report", "services", "pytest_checks", "pytest_report")
 PROBED = ["first", "last"]  # when the checks of the run itself are made
-
-
-@runtime_checkable
-class RunsScripts(Protocol):
-    """A sandbox that can fork a Python with the test tools imported (see WarmSandbox)."""
-
-    def run_script(
-        self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""
-    ) -> ExecResult:
-        """Run Python source; what it writes to its report comes back with the result."""
 
 
 def run_pytest(
@@ -54,25 +42,15 @@ def run_pytest(
         **{
             name: getattr(setup, name)
             for name in (
-                *("python_path", "plugins", "environment", "metadata", "modules", "test_seconds"),
+                *("python_path", "plugins", "metadata", "modules", "test_seconds"),
                 *("configuration", "configuration_text"),
             )
         },
         "coverage_of": [*coverage_of],
     }
-    request["environment"] = {**environment_of(setup.services), **setup.environment}
-    if not isinstance(sandbox, RunsScripts):
-        raise SandboxError(f"the {sandbox.backend} sandbox cannot run test scripts")
-    try:
-        with sandbox.beside(setup.services) if isinstance(sandbox, RunsBeside) else nullcontext(()) as beside:
-            request["services"] = [service.to_start() for service in setup.services if service not in beside]
-            limit += START_SECONDS * len(setup.services)
-            done = sandbox.run_script(joined(*PARTS), seconds=limit, stdin=json.dumps(request).encode())
-    except ServiceFailed as failed:
-        return TestReport(problem=str(failed) if failed.own else "", void="" if failed.own else str(failed))
-    report = read_report(done, token)
-    shown = [f"{service.facts.name} ({service.image or service.facts.image})" for service in beside]
-    return replace(report, services=(*shown, *report.services)) if shown else report
+    return run_test_script(
+        sandbox, joined(*PARTS), request, setup, lambda done: read_report(done, token), seconds=limit
+    )
 
 
 def read_report(done: ExecResult, token: str) -> TestReport:

@@ -20,6 +20,7 @@ class TestSetup:
     __test__ = False  # its name begins like a test class
 
     python_path: tuple[str, ...] = ()  # folders that the tests import from, beside the workspace
+    runner: str = ""  # the test runner, where the language has several; "" for what the files say
     arguments: tuple[str, ...] = ()  # of the test runner: which folders, which options
     plugins: tuple[str, ...] = ()  # of the test runner, by module name
     configuration: str = ""  # the file that configures the runner; without one it is looked for at the root
@@ -35,3 +36,9 @@ class TestSetup:
     known_messages: Mapping[str, str] = field(default_factory=dict)  # of the known failures, where there is one
     flickering: frozenset[str] = frozenset()
     passing: frozenset[str] = frozenset()
+    language: str = ""  # by its name; "" where every language's tests are run with this setup
+    others: Mapping[str, TestSetup] = field(default_factory=dict)  # of further languages, by name
+
+    def of(self, language: str) -> TestSetup | None:
+        """The setup for the tests of a language; None when nobody knows how they are run here."""
+        return self if self.language in ("", language) else self.others.get(language)

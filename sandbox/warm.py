@@ -10,7 +10,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path, PurePath
 from typing import Any, Self
 
-from sandbox.base import ExecResult, PackageSet, PathRefused, SandboxError, SandboxLimits, SandboxUnavailable
+from sandbox.base import (
+    ExecResult,
+    ListedFile,
+    PackageSet,
+    PathRefused,
+    SandboxError,
+    SandboxLimits,
+    SandboxUnavailable,
+)
 from sandbox.paths import checked_folder, checked_path, regular_files
 from sandbox.services import Service
 from sandbox.wire import Channel
@@ -255,6 +263,10 @@ class WarmSandbox:
                 found[wanted[path]] = data[at : at + size]
             at += size
         return found
+
+    def listing(self) -> dict[str, ListedFile]:
+        answer, _ = self._ask({"do": "list"}, b"", FILES_SECONDS, 0)
+        return {str(path): ListedFile(*facts) for path, *facts in answer["files"]}
 
     def close(self) -> None:
         self._give_up("the sandbox is closed.")

@@ -1,9 +1,10 @@
-"""Write the schemas of container files in agents/checks/schemas from the packages that carry them.
+"""Write the schemas in agents/checks/schemas from the packages that carry them.
 
-    .venv/bin/python scripts/container_schemas.py compose-spec.json LICENSE.compose-spec
+    .venv/bin/python scripts/container_schemas.py FOLDER
 
-Kubernetes' come from the models of the locked `kubernetes` client. The compose specification's are given as files: the
-package check-jsonschema ships them in builtin_schemas/vendor. Descriptions are left out of both.
+FOLDER is check_jsonschema/builtin_schemas/vendor of the package check-jsonschema: it ships the schemas of compose
+files, GitHub workflows and GitLab's CI with their licences. Kubernetes' come from the models of the locked `kubernetes`
+client. Descriptions are left out of all.
 """
 
 from __future__ import annotations
@@ -80,23 +81,44 @@ def kubernetes() -> dict[str, Any]:
     }
 
 
+# What each schema is called here, its source, and the file of its licence.
+VENDORED = {
+    "compose": ("compose-spec", "compose-spec/compose-spec, Apache-2.0", "LICENSE.compose-spec"),
+    "github_workflow": ("github-workflows", "SchemaStore/schemastore, Apache-2.0", "LICENSE.schemastore"),
+    "gitlab_ci": ("gitlab-ci", "gitlab-org/gitlab, MIT", "LICENSE.gitlab"),
+}
+LICENCES = {"compose": "LICENSE", "github_workflow": "LICENSE.schemastore", "gitlab_ci": "LICENSE.gitlab"}
+# Patterns that take exponential time on some texts, and equal ones that do not.
+SLOW = {
+    r"^(.+\/)+(.+)\.(ya?ml)(@.+)?$": r"^.+\/.+\.(ya?ml)(@.+)?$",
+    "^\\$\\{\\{(.|[\r\n])*\\}\\}$": r"^\$\{\{[\s\S]*\}\}$",
+    "^.*\\$\\{\\{(.|[\r\n])*\\}\\}.*$": r"\$\{\{[\s\S]*\}\}",
+}
+TEXTS = ("description", "markdownDescription")
+
+
 def without_texts(node: Any) -> Any:
-    """The schema without its descriptions; a property may be called so."""
+    """The schema without its descriptions and slow patterns; a property may be called description."""
     if isinstance(node, dict):
-        return {key: without_texts(one) for key, one in node.items() if key != "description" or isinstance(one, dict)}
-    return [without_texts(one) for one in node] if isinstance(node, list) else node
+        kept = {key: value for key, value in node.items() if key not in TEXTS or isinstance(value, dict)}
+        return {key: without_texts(value) for key, value in kept.items()}
+    if isinstance(node, list):
+        return [without_texts(one) for one in node]
+    return SLOW.get(node, node) if isinstance(node, str) else node
 
 
 def main(arguments: list[str]) -> int:
-    """Write the schemas and the licence."""
-    compose, licence = map(Path, arguments)
+    """Write the schemas and their licences."""
+    (vendor,) = map(Path, arguments)
     TARGET.mkdir(exist_ok=True)
-    spec = {"$comment": "compose-spec/compose-spec, Apache-2.0; descriptions left out"}
-    spec |= without_texts(json.loads(compose.read_text()))
-    for name, schema in (("kubernetes", kubernetes()), ("compose", spec)):
+    schemas = {"kubernetes": kubernetes()}
+    for name, (file, source, licence) in VENDORED.items():
+        found = without_texts(json.loads((vendor / f"{file}.json").read_text()))
+        schemas[name] = {**found, "$comment": f"{source}; descriptions left out"}
+        (TARGET / LICENCES[name]).write_text((vendor / "licenses" / licence).read_text())
+    for name, schema in schemas.items():
         text = json.dumps(schema, separators=(",", ":"), sort_keys=True)
         (TARGET / f"{name}.json").write_text(text.replace('},"', '},\n"') + "\n")
-    (TARGET / "LICENSE").write_text(licence.read_text())
     return 0
 
 

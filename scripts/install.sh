@@ -19,6 +19,13 @@ fill_env .venv requirements/base.lock.txt
 fill_env .venv-semgrep requirements/semgrep.lock.txt
 fill_env .venv-sandbox requirements/sandbox.lock.txt
 TARGET=.venv-sandbox/readers fill_env .venv-sandbox requirements/readers.lock.txt
+# The test runners and compilers of projects for Node. Python projects do without.
+if command -v npm >/dev/null; then
+    .venv/bin/python -m sandbox.node_env >&2 ||
+        say "The tools for Node were not fetched: projects in JavaScript cannot be tested. make install tries it again."
+else
+    say "npm was not found: projects in JavaScript cannot be tested. Install Node 20 with npm, then run this again."
+fi
 .venv/bin/python scripts/link_project.py
 # MiniLM finds more than hashed words do. A new memory uses it if it is here; one that exists keeps what it began with.
 if [ "${AISWE_EMBEDDING:-}" = minilm ] || [ "${1:-}" = dev ]; then

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import sys
 import tempfile
@@ -195,7 +196,24 @@ def _described(option: click.Option, context: click.Context) -> tuple[str, str, 
     return names, "required" if option.required else shown, option.help or ""
 
 
+def verbs() -> str:
+    """Every address of the API."""
+    from aiswe_site.verbs.table import VERBS  # needs Django
+
+    rows = ((f"`{one.method} {one.path}`", f"`{one.name}`", one.scope, one.about.splitlines()[0]) for one in VERBS)
+    return table(("address below `/api/v1`", "operation", "scope", "what it does"), rows)
+
+
+def openapi() -> str:
+    """The description of the API for generators."""
+    from aiswe_site.api.openapi import description
+
+    return json.dumps(description(), indent=1, ensure_ascii=False) + "\n"
+
+
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "api.md": {"verbs": verbs},
+    "openapi.json": {},
     "accounts.md": {"permissions": permissions, "scopes": scopes},
     "cli.md": {"commands": commands},
     "configuration.md": {"settings": settings, "limits": limits},
@@ -207,6 +225,8 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
 
 def written(page: Path) -> str:
     """The text of a page with its tables as they should be. Raises ValueError when a mark is missing."""
+    if page.name == "openapi.json":
+        return openapi()
     text = page.read_text("utf-8")
     for name, make in PAGES[page.name].items():
         before, begin, rest = text.partition(f"<!-- {name} -->\n")

@@ -29,10 +29,10 @@ UNFORMATTED = {
 
 
 def modules(*folders: str) -> Iterator[tuple[str, str]]:
-    """Path and text of every module of these folders, recordings and migrations aside."""
+    """Path and text of every module of these folders, recordings, migrations and the first files of recipes aside."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if not {"scenarios", "migrations"} & set(path.parts):
+            if not {"scenarios", "migrations", "library"} & set(path.parts):
                 yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 

@@ -160,14 +160,19 @@ def _folders(path: Path) -> Iterator[TrialTask]:
             raise BadDataset(f"{folder} has no task.md")
         tests = {f"tests/{name}": text for name, text in _tree(folder / "tests").items()}
         reference = _tree(folder / "reference")
-        if not any(Path(name).name.startswith("test_") for name in tests):
-            raise BadDataset(f"{folder}/tests holds no test_*.py")
+        if not any(_holds_tests(name, text) for name, text in tests.items()):
+            raise BadDataset(f"{folder}/tests holds no test_*.py, *.test.js or other file of tests")
         if not reference:
             raise BadDataset(f"{folder}/reference is empty: a failure cannot be judged without a reference answer")
         text = (folder / "task.md").read_text(encoding="utf-8")
         first = next((line.lstrip("# ") for line in text.splitlines() if line.strip()), "")
         title = _title(f"{folder.name}: {first}")
         yield TrialTask(folder.name, text, tests, reference, _tree(folder / "start"), title)
+
+
+def _holds_tests(name: str, text: str) -> bool:
+    spoken = language_of(name)
+    return spoken is not None and (Path(name).name.startswith("test_") or bool(spoken.ids_of_tests(name, text)))
 
 
 def _exercises(path: Path) -> Iterator[TrialTask]:

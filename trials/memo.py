@@ -17,9 +17,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sandbox.base import Availability, Backend, ExecResult, Sandbox, SandboxError
+from sandbox.base import Availability, Backend, ExecResult, ListedFile, Sandbox, SandboxError
 from sandbox.paths import regular_files
-from sandbox.pytest_run import RunsScripts
+from sandbox.test_script import RunsScripts
 
 VERSION = 2
 PLACE = "<token>"  # stands in a kept report for the token of its run
@@ -48,7 +48,7 @@ class MemoBackend:
 
 
 class MemoSandbox:
-    """Implements sandbox.base.Sandbox, with run_script (sandbox.pytest_run.RunsScripts)."""
+    """Implements sandbox.base.Sandbox, with run_script (sandbox.test_script.RunsScripts)."""
 
     def __init__(self, inner: Backend, options: dict[str, Any], folder: Path) -> None:
         self._inner, self._options, self._folder = inner, options, folder
@@ -69,6 +69,10 @@ class MemoSandbox:
         """Hold exactly the files of a folder."""
         self._files = {name: path.read_bytes() for name, path, _ in regular_files(folder)}
         self._behind = True
+
+    def listing(self) -> dict[str, ListedFile]:
+        """What lies in the real one."""
+        return self._at_hand().listing()
 
     def run_script(
         self, source: str, argv: Sequence[str] = (), *, seconds: float | None = None, stdin: bytes = b""

@@ -29,6 +29,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agents.languages.registry import language_of
 from agents.llm.base import Completion, Delta, Health, Message, Timeouts, TokenUsage
 from agents.llm.tokens import count_messages, count_tokens
 from agents.prompts.render import quoted
@@ -38,6 +39,11 @@ from trials.kinds import KINDS, kind_in
 
 WINDOW = 32_768
 WORDS_PER_TOKEN_S = 1e9  # it answers at once
+
+
+def _label(path: str) -> str:
+    spoken = language_of(path)
+    return spoken.labels[0] if spoken else "text"
 
 
 @dataclass(frozen=True)
@@ -235,7 +241,7 @@ class SimulatedProvider:
 
     def _blocks(self, number: int | None) -> str:
         files = self.task.reference if number is None else self.mistakes[number].files
-        return "\n\n".join(quoted(text, f"python path={path}") for path, text in sorted(files.items()))
+        return "\n\n".join(quoted(text, f"{_label(path)} path={path}") for path, text in sorted(files.items()))
 
     def _write(self, answer: _Answer, repairing: bool) -> str:
         head = (

@@ -20,6 +20,8 @@ from referencing.exceptions import Unresolvable
 from agents.checks.checked_file import CheckedFile, Found
 from agents.checks.dockerfile import check_dockerfile
 from agents.checks.kubernetes import check_manifests, is_manifest, schema, schema_problems
+from agents.checks.pipelines import check_pipeline, is_pipeline
+from agents.languages.registry import languages
 
 SCHEMA_CHARS = 200_000
 MOST_ALIASES = 20  # of YAML that is read as data: nested ones multiply
@@ -74,14 +76,15 @@ def configuration_check(path: str) -> Callable[[str, CheckedFile], Found] | None
 
 
 def _configuration(kind: str, text: str, place: CheckedFile) -> Found:
-    if kind == "yaml" and _TEMPLATED.search(text):
+    pipeline = kind == "yaml" and is_pipeline(place.path)
+    if kind == "yaml" and not pipeline and _TEMPLATED.search(text):
         return
     if broken := parse_problem(kind, text):
         yield broken
         return
-    if kind == "yaml" and is_manifest(place.path, text):
+    if pipeline or (kind == "yaml" and is_manifest(place.path, text)):
         try:
-            yield from check_manifests(text, place)
+            yield from check_pipeline(text, place) if pipeline else check_manifests(text, place)
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             yield 1, f"cannot be read: {type(error).__name__}"
         return
@@ -89,6 +92,8 @@ def _configuration(kind: str, text: str, place: CheckedFile) -> Found:
     if data is None:
         return
     yield from _against_schema(data, text, place)
+    for language in languages():
+        yield from language.manifest_problems(place.path, text)
     if _COMPOSE.search(place.path):
         yield from _services(data, text)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 from jsonschema import Draft202012Validator
+from jsonschema.protocols import Validator
 
 from agents.checks.checked_file import CheckedFile, Found
 
@@ -105,7 +106,7 @@ def _validator(kind: str) -> Draft202012Validator | None:
     return Draft202012Validator(whole["kinds"][kind] | {"$defs": whole["$defs"]}) if kind in whole["kinds"] else None
 
 
-def schema_problems(validator: Draft202012Validator, data: Any) -> Iterator[tuple[str, str]]:
+def schema_problems(validator: Validator, data: Any) -> Iterator[tuple[str, str]]:
     """The key that does not fit, and why: of alternatives what is wrong in the one that goes furthest."""
     errors = list(islice(validator.iter_errors(data), SHOWN_ERRORS))
     if any(error.validator != "unevaluatedProperties" for error in errors):  # else these only repeat the others

@@ -22,7 +22,8 @@ _SHELL = frozenset("sh bash shell console zsh".split())
 _RUNS = re.compile(
     r"(?:^|[\s;&|])(?:python[\d.]*|bash|sh|node|source|-r|--requirement)\s+([\w./-]+\.[A-Za-z]\w*)(?=\s|$)"
 )
-_PARTIAL = re.compile(r"\.\.\.|…|<[a-z][\w -]*>|\{\{|^\s*(?:>>>|\$ |//)", re.MULTILINE)
+_PARTIAL = re.compile(r"\.\.\.|…|<[a-z][\w -]*>|\{\{|^\s*(?:>>>|\$ )", re.MULTILINE)
+_REMARK = re.compile(r"^\s*//", re.MULTILINE)  # part of the text only where the language has such comments
 _RST_FILE = re.compile(r"^\s*\.\. (?:\|[^|\n]+\| )?(?:include|literalinclude|image|figure):: +(\S+)", re.MULTILINE)
 _RST_LINK = re.compile(r"<([^<>\s`]+)>`_")
 _RST_CODE = re.compile(
@@ -106,6 +107,8 @@ def _code(label: str, code: str, line: int, place: CheckedFile) -> Found:
     if _PARTIAL.search(code):
         return
     kind, language = {"yml": "yaml"}.get(label, label), language_labelled(label)
+    if _REMARK.search(code) and (language is None or not language.compiles("// remark")):
+        return
     if kind in ("json", "toml", "yaml"):
         if broken := parse_problem(kind, code):
             yield line + broken[0] - 1, f"the {kind} block is {broken[1]}"

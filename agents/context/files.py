@@ -43,7 +43,7 @@ _SHOWN = (".toml", ".txt", ".md", ".json", ".html", ".css", ".yaml", ".yml", ".c
 _NAMES = ("Dockerfile", "Makefile")
 # What is written about the code, or made of it: named, not shown.
 _ASIDE = re.compile(r"^docs?/|\.egg-info/")
-_NOT_SHOWN = (".gitignore", "README.md")
+_NOT_SHOWN = (".gitignore", "README.md", "AGENTS.md")
 
 
 @dataclass(frozen=True)

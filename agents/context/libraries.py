@@ -5,6 +5,7 @@ Signatures and first lines of docstrings, read in the sandbox where they are ins
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from agents.context.retrieval import Chunk, Near, Piece, fused, nearest, terms
@@ -16,6 +17,7 @@ TOKENS = 500
 MODULES = 6
 PER_MODULE = 8
 KEPT = 500
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of a default without a notation: it differs from run to run
 _LEAST = 2  # words that a name must share with the task before it is shown unasked
 
 Row = tuple[str, str, str]  # name, signature, first line of the docstring
@@ -52,20 +54,20 @@ class Libraries:
         used = {name for text in files.values() for name in language.names_used(text)}
         rows = {module: self._known.get((scope, module), ()) for module in modules}
         fitting = _fitting(rows, about, near)
-        lines: list[str] = []
+        chosen = [(first, line) for module in modules for first, line in _chosen(module, rows[module], used, fitting)]
+        kept: set[str] = set()
         left = TOKENS
-        for module in modules:
-            for line in _chosen(module, rows[module], used, fitting):
-                cost = count_tokens(line) + 1
-                if cost <= left:
-                    lines.append(line)
-                    left -= cost
-        return "\n".join(lines)
+        for _, line in sorted(chosen, key=lambda one: not one[0]):  # else one module's guesses displace another's uses
+            cost = count_tokens(line) + 1
+            if cost <= left:
+                kept.add(line)
+                left -= cost
+        return "\n".join(line for _, line in chosen if line in kept)
 
 
 def _rows(answer: object) -> tuple[Row, ...]:
     rows = answer if isinstance(answer, list) else []
-    return tuple((row[0], row[1], row[2]) for row in rows if _is_row(row))
+    return tuple((row[0], _ADDRESS.sub("", row[1]), row[2]) for row in rows if _is_row(row))
 
 
 def _is_row(row: object) -> bool:
@@ -93,7 +95,9 @@ def _fitting(rows: Mapping[str, Sequence[Row]], about: str, near: Near | None) -
     return {known[number][0]: place for place, number in enumerate(fused(*orders))}
 
 
-def _chosen(module: str, rows: Sequence[Row], used: set[str], fitting: Mapping[str, int]) -> list[str]:
+def _chosen(module: str, rows: Sequence[Row], used: set[str], fitting: Mapping[str, int]) -> list[tuple[bool, str]]:
+    """A module's lines, and of each whether the files use it."""
+
     def is_used(name: str) -> bool:
         return any(use == name or use.startswith(f"{name}.") for use in used)
 
@@ -101,7 +105,7 @@ def _chosen(module: str, rows: Sequence[Row], used: set[str], fitting: Mapping[s
     kept = [(name, row) for name, row in named if is_used(name) or name in fitting]
     kept.sort(key=lambda one: (not is_used(one[0]), fitting.get(one[0], len(fitting)), one[0]))
     return [
-        f"{name}{signature}" + (f": {' '.join(words.split())}" if words else "")
+        (is_used(name), f"{name}{signature}" + (f": {' '.join(words.split())}" if words else ""))
         for name, (_, signature, words) in kept[:PER_MODULE]
     ]
 

@@ -10,6 +10,7 @@ from agents.llm.tokens import count_tokens
 
 MAP_TOKENS = 1_000
 PER_FILE = 12  # definitions of one file, so that a long file leaves room for others
+FEW = 4  # definitions of a file that are shown in any case: leaving some out saves nothing
 
 
 def repository_map(
@@ -23,14 +24,14 @@ def repository_map(
 ) -> str:
     """Signatures by file, the best-ranked files that fit into `tokens`, then in order of path.
 
-    Files in `without` are shown elsewhere. These files `alone` matter: of each only what the words name, if there is
-    any. Equal commits and tasks give equal bytes.
+    Files in `without` are shown elsewhere. These files `alone` matter: of a long one only what the words name, if
+    there is any. Equal commits and tasks give equal bytes.
     """
     left, known = tokens, set(words)
     chosen: dict[str, str] = {}
     hidden = set(without)
     order = [path for path, _ in ranked(symbols, own, known) if path not in hidden and symbols[path].definitions]
-    for amounts in ((4, 1), (PER_FILE * (1 + alone),)):  # some of many files before more of the best
+    for amounts in ((FEW, 1), (PER_FILE * (1 + alone),)):  # some of many files before more of the best
         for path in order:
             for amount in amounts:
                 block = _block(path, symbols[path], known, amount, alone=alone)
@@ -46,7 +47,8 @@ def repository_map(
 
 def _block(path: str, symbols: Symbols, words: set[str], amount: int, *, alone: bool = False) -> str:
     telling = [each for each in symbols.definitions if each.kind != "value" or not each.name.startswith("__")]
-    meant = [one for one in symbols.definitions if one.name.lower() in words or one.name == "__all__"] if alone else []
+    chosen = symbols.definitions if alone and len(telling) > FEW else []
+    meant = [one for one in chosen if one.name.lower() in words or one.name == "__all__"]
     wanted = sorted(meant or telling, key=lambda each: _interest(each, words))[:amount]
     lines = [f"{path}:"]
     for definition in sorted(wanted, key=lambda each: (each.line, each.name)):

@@ -40,6 +40,7 @@ _HEADINGS = {
     "Code of other files that fits the task:": "retrieved",
     "Map of the rest (signatures):": "map",
     "Map (signatures):": "map",
+    "The recipe that the project starts from, on planning:": "house rules",
     "The repository. Change its files where they are; tests go beside those that exist.": "map",
     "How its tests are run:": "existing tests",
     "Documentation that fits the task:": "documentation",

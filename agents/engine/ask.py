@@ -90,7 +90,7 @@ def question_of(ctx: ModelContext, persona: Persona, messages: Sequence[Message]
         event_log=ctx.event_log,
         limits=ctx.limits,
         runner=ctx.runner,
-        provider=ctx.provider(persona.name),
+        provider=ctx.provider(persona.role),
         persona=persona,
         messages=messages,
         canary=ctx.canary,
@@ -198,12 +198,12 @@ def _prompt(question: Question) -> _Prompt:
     if saved:
         cut = ContextCompacted(
             summary=f"Older turns summed up, {saved} tokens saved",
-            role=persona.name,
+            role=persona.role,
             saved=saved,
             parts=shortened(messages, kept),
         )
         question.event_log.emit(cut, attempt=question.attempt, key=f"{key}:compacted")
-    sent = guarded(question.event_log, kept, provider, key=key, role=persona.name, attempt=question.attempt)
+    sent = guarded(question.event_log, kept, provider, key=key, role=persona.role, attempt=question.attempt)
     return _Prompt(kept, sent, with_canary(sent, question.canary))
 
 
@@ -213,7 +213,7 @@ def _live(question: Question, prompt: _Prompt) -> ReplyFilter:
 
     def show(text: str) -> None:
         nonlocal written
-        question.event_log.delta(lane=question.persona.name, id=question.key, offset=written, text=text)
+        question.event_log.delta(lane=question.persona.role, id=question.key, offset=written, text=text)
         written += len(text)
 
     return ReplyFilter(prompt.system, show)
@@ -223,7 +223,7 @@ def _announced(question: Question) -> AbstractContextManager[None]:
     provider, step = question.provider, question.step
     announcement = EffectAnnounced(
         summary=f"asks {provider.model}: {step} …",
-        role=question.persona.name,
+        role=question.persona.role,
         effect="model.call",
         model=provider.model,
         server=provider.server,
@@ -265,7 +265,7 @@ def _record(question: Question, prompt: _Prompt, reply: _Reply) -> Answer:
     speed = f"{usage.completion_tokens} tokens, {usage.tokens_per_s:.0f} tok/s, {seconds:.1f} s"
     called = ModelCalled(
         summary=f"{speed}{stood_in(completion)}",
-        role=persona.name,
+        role=persona.role,
         tokens=usage.completion_tokens,
         duration_ms=int(seconds * 1000),
         model=usage.model,
@@ -286,8 +286,8 @@ def _record(question: Question, prompt: _Prompt, reply: _Reply) -> Answer:
     if leak.decision == "deny":
         text = thinking = ""
         withheld = GuardBlocked(
-            summary=f"The {persona.name}'s reply was withheld: {leak.reason}",
-            role=persona.name,
+            summary=f"The {persona.title}'s reply was withheld: {leak.reason}",
+            role=persona.role,
             what="reply",
             reason=leak.reason,
             rule=leak.rule,
@@ -297,7 +297,7 @@ def _record(question: Question, prompt: _Prompt, reply: _Reply) -> Answer:
         event_log.emit(withheld, attempt=attempt, key=f"{key}:withheld")
     thought = Thought(
         summary=first_sentence(text, step),
-        role=persona.name,
+        role=persona.role,
         blobs={
             "prompt": [message["content"] for message in prompt.sent],
             "output": text,

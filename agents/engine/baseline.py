@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from agents.engine.verdict import plain
 from agents.languages.base import Language
 from agents.languages.layouts import RepositoryLayout
 from agents.languages.registry import language, language_of
+from agents.languages.suites import run_suites
 from agents.workspace.repository import Repository
 from sandbox.base import Sandbox
+from sandbox.paths import regular_files
 from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 
@@ -40,16 +42,31 @@ class Measured:
 
 
 def look(repository: Repository, commit: str, subfolder: str = "") -> tuple[Language | None, RepositoryLayout | None]:
-    """The language and the layout of a commit, or of the part of it that is the project."""
+    """The main language and the layout of a commit, or of the part of it that is the project.
+
+    Where other languages have tests too, the layout's setup says how each of them is run.
+    """
     top = f"{subfolder}/" if subfolder else ""
     paths = [path.removeprefix(top) for path in repository.files(commit) if path.startswith(top)]
-    counts = Counter(owner.name for path in paths if (owner := language_of(path)))
+    counts = Counter(owner.name for path in paths if (owner := language_of(path)) and owner.owns(path))
+    found: dict[str, RepositoryLayout] = {}
     for name, _ in counts.most_common():
-        spoken = language(name)
-        found = spoken.layout(paths, lambda path: repository.read(commit, top + path) or "")
-        if found is not None:
-            return spoken, _below(found, top)
-    return None, None
+        layout = language(name).layout(paths, lambda path: repository.read(commit, top + path) or "")
+        if layout is not None:
+            found[name] = _below(replace(layout, setup=replace(layout.setup, language=name)), top)
+    if not found:
+        return None, None
+    # A language whose tests cannot be run, or that has none, does not speak for the repository while another can.
+    main = next((name for name, layout in found.items() if not layout.problem), next(iter(found)))
+    return language(main), _joined(main, found)
+
+
+def _joined(main: str, found: Mapping[str, RepositoryLayout]) -> RepositoryLayout:
+    """The layout of the main language, with what the tests of the others want: it is of use, and worth no question."""
+    others = {name: layout for name, layout in found.items() if name != main and not layout.problem}
+    setup = replace(found[main].setup, others={name: layout.setup for name, layout in others.items()})
+    wanted = [line for layout in others.values() for line in (*layout.needed, *layout.useful)]
+    return replace(found[main], setup=setup, useful=(*found[main].useful, *wanted))
 
 
 def _below(layout: RepositoryLayout, top: str) -> RepositoryLayout:
@@ -76,11 +93,13 @@ def _below(layout: RepositoryLayout, top: str) -> RepositoryLayout:
 
 def first_setup(setup: TestSetup) -> TestSetup:
     """The setup with time enough for a suite that nothing is known of."""
-    return replace(setup, suite_seconds=FIRST_RUN_SECONDS, test_seconds=FIRST_RUN_SECONDS)
+    others = {name: first_setup(one) for name, one in setup.others.items()}
+    return replace(setup, suite_seconds=FIRST_RUN_SECONDS, test_seconds=FIRST_RUN_SECONDS, others=others)
 
 
 def configured(setup: TestSetup, repository: Repository, commit: str = "") -> TestSetup:
     """The setup with the runner's configuration as a commit has it, the newest by default."""
+    setup = replace(setup, others={name: configured(one, repository, commit) for name, one in setup.others.items()})
     if not setup.configuration:
         return setup
     return replace(setup, configuration_text=repository.read(commit or repository.head(), setup.configuration) or "")
@@ -88,11 +107,12 @@ def configured(setup: TestSetup, repository: Repository, commit: str = "") -> Te
 
 def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSetup) -> Measured:
     """Run the suite of a folder twice. Raises SandboxError."""
-    reports = []
+    there, reports = [path for path, _, _ in regular_files(tree)], []
+    setup = replace(setup, others=_that_run(sandbox, tree, setup))
     # Later runs measure coverage, which takes several times as long: the limits are to fit them.
     for measured in ((), ["."]):
         sandbox.mirror(tree)
-        reports.append(spoken.run_tests(sandbox, [], with_services(setup, tree), measured=measured))
+        reports.append(run_suites(spoken, sandbox, there, [], with_services(setup, tree), measured=measured))
     first = reports[0]
     failing = [set(report.failing) for report in reports]
     failures = [failure for report in reports for failure in report.failures]
@@ -107,10 +127,14 @@ def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSet
     elif len(steady) > SHOWN:
         said = f"{len(steady)} tests fail: too many to tell new failures from them. The first: {_first(first)}"
         problem = f"{said[:600].rstrip('.')}."
+    suite_limit = max(SUITE_FLOOR, math.ceil(seconds * FACTOR))
+    test_limit = max(TEST_FLOOR, math.ceil(seconds))
+    others = setup.others.items()
     known = replace(
         setup,
-        suite_seconds=max(SUITE_FLOOR, math.ceil(seconds * FACTOR)),
-        test_seconds=max(TEST_FLOOR, math.ceil(seconds)),
+        suite_seconds=suite_limit,
+        test_seconds=test_limit,
+        others={name: replace(one, suite_seconds=suite_limit, test_seconds=test_limit) for name, one in others},
         known_failures=frozenset(steady[:SHOWN]),
         known_messages={name: messages[name] for name in steady[:SHOWN] if name in messages},
         flickering=frozenset(changing[:SHOWN]),
@@ -126,6 +150,16 @@ def measure_suite(spoken: Language, sandbox: Sandbox, tree: Path, setup: TestSet
         "services": list(first.services),
     }
     return Measured(known, tests, seconds, problem)
+
+
+def _that_run(sandbox: Sandbox, tree: Path, setup: TestSetup) -> dict[str, TestSetup]:
+    """Of the further languages those whose tests can be run here: at least one of them passes."""
+    kept = {}
+    for name, own in setup.others.items():
+        sandbox.mirror(tree)
+        if language(name).run_tests(sandbox, [], with_services(own, tree)).passed:
+            kept[name] = own
+    return kept
 
 
 def _why(report: TestReport) -> str:

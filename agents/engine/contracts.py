@@ -22,10 +22,12 @@ from agents.gates.base import GateReport
 from agents.llm.base import Provider
 from agents.llm.runner import ModelRunner
 from agents.memory.base import LessonStore
+from agents.outside.engaged import Engaged
 from agents.secrets.redaction import redact
 from agents.workspace.repository import Repository
 from sandbox.base import Backend, PackageRefused, PackageSet, Sandbox
 from sandbox.container_report import ContainerReport
+from sandbox.package_index.resolving import Resolution
 from sandbox.test_setup import TestSetup
 
 C = TypeVar("C", covariant=True)
@@ -100,6 +102,8 @@ class Supply(Protocol):
 
     def fetch(self, requirements: Sequence[str]) -> PackageSet: ...
 
+    def resolve(self, requirements: Sequence[str], runtime: str = "") -> Resolution: ...
+
 
 class Runtime(Protocol[C]):
     """What a node is called with beside the state; LangGraph's runtime is one."""
@@ -120,6 +124,7 @@ class ModelContext:
     limits: TaskLimits
     provider: Callable[[str], Provider]  # by persona name
     runner: ModelRunner
+    recipe_lines: Mapping[str, str] = field(default_factory=dict)  # of system prompts, by persona: from its recipe
     canary: str = ""  # planted in every prompt; a reply that holds it in any disguise is withheld
 
 
@@ -148,6 +153,7 @@ class TaskContext(ModelContext):
     test_packages: tuple[str, ...] = ()  # what they need: every sandbox has it, and no task lists it
     # Fingerprints of what the gates find in a file at a commit, by both: one scan serves all candidates of a task.
     found_before: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, repr=False)
+    outside: Engaged | None = None  # another agent that writes the code of this task
     _sandbox: Sandbox | None = field(default=None, repr=False)
     _packages: tuple[str, ...] = field(default=(), repr=False)
 

@@ -14,6 +14,7 @@ from agents.checks.check import replaces_tests
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.escalation import escalate
 from agents.engine.nodes import coder, lessons, merger, missing, mutation, reviewer, search, tester, verify
+from agents.engine.nodes.rebuilt import decided_by_build
 from agents.engine.policy import short_of_tokens
 from agents.engine.state import TaskState, updated
 
@@ -48,7 +49,8 @@ def after_tests(state: TaskState, runtime: Runtime[TaskContext]) -> Literal["cod
     """Without tests there is no code; with a limit of several samples the first version is chosen from them."""
     if state["verdict"] in ("escalate", "missing"):
         return "escalate" if state["verdict"] == "escalate" else "sub_task"
-    return "sample" if runtime.context.limits.samples > 1 else "code"
+    one_way = runtime.context.limits.samples < 2 or state["task"].get("blueprint") or runtime.context.outside
+    return "code" if one_way else "sample"
 
 
 def after_sub_task(
@@ -76,7 +78,7 @@ def after_verify(
     signatures = history["signatures"]
     if len(signatures) > 1 and signatures[-1] == signatures[-2]:
         # Tests that were given with the task, and checks, are not the tester's to judge.
-        fixed = state["task"].get("tests_given") or replaces_tests(state["task"])
+        fixed = state["task"].get("tests_given") or replaces_tests(state["task"]) or decided_by_build(state)
         settled = fixed or signatures[-1] in history["adjudicated"]
         return _anew(state, runtime.context) if settled else "adjudicate"
     anew = _anew(state, runtime.context)
@@ -87,6 +89,8 @@ def after_verify(
 
 def _anew(state: TaskState, ctx: TaskContext) -> Literal["fresh", "sample"]:
     """How the next approach begins: the second as several samples where the limits say so, unless one has passed."""
+    if state["task"].get("blueprint") or ctx.outside:
+        return "fresh"  # its fragments are composed anew; another agent writes one version at a time
     first = state["counters"]["approach"] == 1 and state["history"]["best"].get("reward", 0.0) <= 0
     return "sample" if first and ctx.limits.more_samples > 1 else "fresh"
 

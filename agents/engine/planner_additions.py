@@ -43,7 +43,8 @@ def _added_by(task: PlanTask, asked: str, known: set[str]) -> PlanProblem | None
     added = [path for path in task.files if not _is_asked(path, asked, known)]
     words = f"{task.title}\n{task.description}\n{task.expects}"
     options = dict.fromkeys(_OPTION.findall(words))
-    added += [f"--{option}" for option in options if not set(terms(option)) & known]
+    spelled = set(_OPTION.findall(asked))  # some options are words that say too little to be terms: --out, --all
+    added += [f"--{option}" for option in options if option not in spelled and not set(terms(option)) & known]
     if not added:
         return None
     message = (

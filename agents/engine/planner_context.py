@@ -11,7 +11,7 @@ from agents.engine.ask import ask, question_of
 from agents.engine.contracts import ModelContext
 from agents.llm.base import Message
 from agents.memory.base import LessonStore, NoLessons
-from agents.personas import FRESH_TEMPERATURE, PLANNER
+from agents.personas import FRESH_TEMPERATURE, PLANNER, Persona
 from agents.prompts.provenance import as_turn, render
 from agents.workspace.repository import Repository
 
@@ -81,6 +81,8 @@ class PlanContext(ModelContext):
     last_plan: str = ""  # as JSON
     code: str = ""  # of the repository that the plan builds on; a Material
     tests: str = ""  # how the repository's tests are run; a Material
+    recipe: str = ""  # what the project's recipe says to the planner; a Material
+    starts: bool = False  # a whole product is planned from the recipe: one requirement of it is no small work
     background: str = ""  # what the document says beside its requirements
     repository: Repository | None = None  # to look at, at `commit`; None before there is code
     commit: str = ""
@@ -88,6 +90,7 @@ class PlanContext(ModelContext):
     lessons: LessonStore = field(default_factory=NoLessons)
     lessons_across_projects: bool = False
     task_store: PlanStore
+    team: str = ""  # of the project's recipe: who plans and builds in place of planner and coder
     sample: int = 0  # which of several plans to compare this is; they are made at a higher temperature
 
     def key(self, name: str) -> str:
@@ -95,11 +98,19 @@ class PlanContext(ModelContext):
         return f"sample-{self.sample}/{name}" if self.sample else name
 
 
-def say(ctx: PlanContext, messages: list[Message], *, step: str, key: str, schema: dict[str, Any] | None = None) -> str:
+def say(
+    ctx: PlanContext,
+    messages: list[Message],
+    *,
+    step: str,
+    key: str,
+    schema: dict[str, Any] | None = None,
+    persona: Persona = PLANNER,
+) -> str:
     """The model's reply to one step of planning."""
     temperature = FRESH_TEMPERATURE if ctx.sample else None
     more: dict[str, Any] = {"step": step, "key": ctx.key(key), "schema": schema, "temperature": temperature}
-    return ask(question_of(ctx, PLANNER, messages, **more)).text
+    return ask(question_of(ctx, persona, messages, **more)).text
 
 
 def system_turn(ctx: PlanContext) -> Message:

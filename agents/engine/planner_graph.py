@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from agents.context import said_once
+from agents.engine import planner_blueprint
 from agents.engine.contracts import Runtime
 from agents.engine.planner_context import PlanContext, say, system_turn
 from agents.engine.planner_lookups import documents_named, lessons_for, looked_up, offered
@@ -19,6 +20,7 @@ from agents.events.base import counted
 from agents.events.effects import SystemNotice
 from agents.events.lifecycle import RequirementsExtracted
 from agents.events.reasoning import DecisionMade
+from agents.fragments.planned import TEAM
 from agents.llm.base import LLMError, Message
 from agents.planning.lookups import lookups_in
 from agents.planning.model import ASKING_SCHEMA, PLAN_SCHEMA
@@ -96,14 +98,18 @@ def wait_for_architect(state: PlanState, runtime: Runtime[PlanContext]) -> dict[
 def reason(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]:
     """Think freely about the split; the constrained answer comes in a call of its own. Small work needs no thought."""
     ctx = runtime.context
+    if ctx.team == TEAM:
+        turns, question = planner_blueprint.opening(ctx)
+        return {"step": 3, "rounds": 0, "problems": [], "messages": turns, "opening": question}
     requirements, beside = ctx.task_store.requirements(), ctx.task_store.background()
     asked, passages = said_once(requirements, ctx.task_store.passages())
-    small = state.get("small", False) and len(requirements) == 1
+    small = state.get("small", False) and len(requirements) == 1 and not ctx.starts
     prompt = render(
         "plan.reason",
         project=ctx.project,
         requirements=label(asked, Source.DOCUMENT),
         passages=label(passages, Source.DOCUMENT),
+        recipe=ctx.recipe,
         code=ctx.code,
         tests=ctx.tests,
         lessons=lessons_for(ctx, "\n".join(str(row["text"]) for row in requirements)),
@@ -134,6 +140,8 @@ def structure(state: PlanState, runtime: Runtime[PlanContext]) -> dict[str, Any]
     """The plan as JSON by schema, validated in code."""
     ctx = runtime.context
     rounds = state["rounds"]
+    if ctx.team == TEAM:
+        return planner_blueprint.blueprint(ctx, state, PLAN_ROUNDS)
     extra = state.get("extra", [])
     prompt = f"{state['opening'].rstrip()}\n\n{render('plan.structure')}".lstrip()
     if extra or rounds:

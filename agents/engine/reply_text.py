@@ -6,6 +6,14 @@ import re
 
 _HEADING = re.compile(r"#{1,6}(?:\s|$)|[=-]{3,}$")
 _CAUSE = re.compile(r"[*_]{0,2}cause[*_]{0,2}\s*:[*_]{0,2}\s*(\S.*)", re.IGNORECASE)
+_AS_JSON = {
+    "structure": "The plan, as JSON",
+    "infer": "Requirements read between the lines",
+    "todo.plan": "TODOs, as JSON",
+    "todo.work": "The next tool, as JSON",
+    "todo.judge": "The judgement of a TODO, as JSON",
+    "todo.confirm": "Whether the task is complete, as JSON",
+}
 _MARK = re.compile(r"^(?:[-*+>]\s+|\d{1,3}[.)]\s+)+")
 
 
@@ -37,8 +45,6 @@ def first_sentence(text: str, step: str) -> str:
     cause = next((found[1] for line in said if (found := _CAUSE.match(line))), "")
     words = " ".join(_MARK.sub("", cause or " ".join(said)).split())
     if not words or words[0] in "{[":
-        return {"structure": "The plan, as JSON", "infer": "Requirements read between the lines"}.get(
-            step, f"Answered: {step}"
-        )
+        return _AS_JSON.get(step, f"Answered: {step}")
     end = min((i for i in (words.find(". "), words.find(": ")) if i > 20), default=len(words))
     return words[: min(end + 1, 240)]

@@ -32,6 +32,7 @@ class Candidate(TypedDict, total=False):
     reward: float  # of the try that passed the gates (SWE-MEM-3)
     conflict: dict[str, str]  # path -> text with markers
     commit: str
+    author: str  # the name and version of another agent that wrote it; "" for our own coder
 
 
 def files_of(candidate: Candidate) -> dict[str, str]:
@@ -143,6 +144,7 @@ def start_state(task: dict[str, Any], *, attempts_before: int = 0) -> TaskState:
             reward=1.0,
             conflict={},
             commit="",
+            author="",
         ),
         conversation=Conversation(tester=[], coder=[], messages_read=0),
         history=History(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agents.languages.base import Language
+from agents.languages.suites import owner_of_test
 from sandbox.test_report import Failure, Hang, TestReport
 from sandbox.test_setup import TestSetup
 
@@ -87,13 +88,14 @@ def _not_run(found: TestReport, tests: Mapping[str, str], language: Language) ->
         return ""
     ran: dict[str, set[str]] = {}
     for nodeid, outcome in found.outcomes.items():
-        ran.setdefault(nodeid.partition("[")[0], set()).add(outcome)
+        for name in {nodeid, nodeid.partition("[")[0]}:
+            ran.setdefault(name, set()).add(outcome)
     for path, text in tests.items():
         if path in ran:  # it could not be collected, and says so
             if "skipped" in ran[path]:
                 return f"{path} was skipped as a whole: {found.skips.get(path, '')}"
             continue
-        wanted = language.ids_of_tests(path, text)
+        wanted = owner_of_test(path, language).ids_of_tests(path, text)
         left = [name for name in wanted if not ran.get(name, set()) - {"deselected"}]
         if left:
             return f"{left[0]} was written and did not run"

@@ -29,6 +29,7 @@ class WaitReason(StrEnum):
     REPOSITORY = "repository"  # damaged, or not ours: it is looked at again until somebody has put it right
     WINDOW = "window"  # the hours in which the agents may work on the backlog
     NIGHT_CAP = "night_cap"  # what the backlog may take in one opening of its window
+    ANSWER = "answer"  # a chat: to what its model asks
     TASKS = "tasks"  # a run: only a person can bring its tasks on
 
     @property

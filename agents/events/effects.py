@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.events.base import ERRORS, EventKind, Rows, Urgency, kind
+from agents.events.base import DECISIONS, ERRORS, EventKind, Rows, Urgency, kind
 
 GOOD: Mapping[str, str] = {"ok": "ok"}
 
@@ -49,6 +49,29 @@ class CommandRan(Announcement):
     timed_out: bool | None = None
     backend: str = ""
     role: str = "tester"
+
+
+@kind("agent.tool", "cmd", "tool", tone_by_outcome={"fail": "warn"}, steps="tools of another agent")
+class AgentToolUsed(EventKind):
+    """Another agent used a tool of its own, as it tells: what it calls it, the tool's kind, and the paths it names."""
+
+    agent: str
+    title: str
+    tool: str
+    paths: Sequence[str] = ()
+    role: str = "coder"
+
+
+@kind("agent.permission", "guard", "permission", tone_by_outcome={"denied": "warn"})
+class AgentPermission(EventKind):
+    """Another agent asked whether it may: the decision (allow, ask, refuse), with the rule and reason."""
+
+    agent: str
+    title: str
+    decision: str
+    rule: str = ""
+    reason: str = ""
+    role: str = "coder"
 
 
 @kind("file.diff", "file", "file", steps="files changed")
@@ -134,6 +157,24 @@ class FindingFixed(EventKind):
     role: str = "reviewer"
 
 
+@kind("review.remark", "gate", "remark", "warn", words=("text",))
+class ChangeRemarked(EventKind):
+    """A remark on a line of somebody's change: strength is proven, found, shown or believed; `removed` when the change
+    takes the line away; `test` shows it.
+    """
+
+    path: str
+    line: int
+    quote: str
+    kind: str
+    text: str
+    strength: str
+    evidence: Sequence[str]
+    removed: bool = False
+    test: str = ""
+    role: str = "reviewer"
+
+
 @kind("gate.verdict", "gate", "gate", "warn", tone_by_outcome=GOOD)
 class GateJudged(EventKind):
     """The review gates passed or blocked the change; `tools` says what ran."""
@@ -167,6 +208,30 @@ class GuardWatched(FirewallReported):
     """The firewall has doubts; the sandbox contains it and the gates judge it again."""
 
     outcome: str = "contained"
+
+
+@kind("permission", "passed", "leave", "ok", presets=DECISIONS, tone_by_outcome={"denied": "warn"})
+class PermissionDecided(EventKind):
+    """In a conversation a person was asked before something was done: answer is no, once or session."""
+
+    what: str
+    answer: str
+    reason: str
+    role: str = "user"
+
+
+@kind("tool", "cmd", "tool", steps="tools used")
+class ToolUsed(EventKind):
+    """In a conversation a command of the model was done (outcome `ok`), or was not (`fail`); blobs: input, output.
+
+    `next_steps` can be taken after a failure.
+    """
+
+    tool: str
+    title: str
+    turn: int
+    next_steps: Sequence[str] = ()
+    role: str = "coder"
 
 
 @kind("git.commit", "git", "git", steps="commits")

@@ -18,7 +18,9 @@ TASK: Sequence[Panel] = ("task", "run")
 
 @kind("run.queued", "run", "run", "info", panels=RUN)
 class RunQueued(EventKind):
-    """A run was started and waits for a worker. What it works on: a document, a plan with its tasks, or a module."""
+    """A run was started and waits for a worker. What it works on: a document, a plan with its tasks, a module, or a
+    change between two commits (`change`, with `request` the number of a pull request of the linked forge).
+    """
 
     kind: str
     recording: bool
@@ -28,6 +30,8 @@ class RunQueued(EventKind):
     hash: str = ""
     tasks: int | None = None
     module: str = ""
+    change: str = ""
+    request: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,3 +260,15 @@ class HumanMessage(EventKind):
 
     text: str
     role: str = "user"
+
+
+@kind("todo.changed", "task", "TODO", "info", panels=RUN)
+class TodoChanged(EventKind):
+    """A TODO of a conversation was made or went to `state`: pending, in_progress, done, failed or skipped."""
+
+    number: int
+    description: str
+    expected: str
+    state: str
+    reason: str
+    role: str = "coder"

@@ -17,7 +17,7 @@ from agents.languages.layouts import Reader, RepositoryLayout
 from agents.languages.problems import WORKSPACE, Problem
 from agents.languages.symbols import Grammar, read_symbols
 from sandbox.base import Sandbox
-from sandbox.test_report import TestReport
+from sandbox.test_report import Failure, TestReport
 from sandbox.test_setup import TestSetup
 
 Question = tuple[Any, ...]  # about a name of a library, in the language's own form: hashable, and plain data for JSON
@@ -41,6 +41,25 @@ class PromptWords:
 
 
 @dataclass(frozen=True)
+class BuildCheck:
+    """How what failed in a build is repeated: by the tests, by a resolver of a `manifest`, or by a command.
+
+    `packages` are the requirement lines of what the command runs with, `programs` those that the product brings.
+    """
+
+    argv: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    manifest: str = ""
+    tests: bool = False
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        return " ".join(self.argv) or (f"a resolver on {self.manifest}" if self.manifest else "the tests")
+
+
+@dataclass(frozen=True)
 class PackageNeeds:
     """`wanted`: requirement lines by plain name; `unlisted`: names that the code imports and the manifest lacks.
 
@@ -61,6 +80,7 @@ class Language(Protocol):
     labels: tuple[str, ...]  # what models write after a fence's marks
     words: PromptWords
     test_command: tuple[str, ...]  # as it is shown
+    set_up: tuple[str, ...] = ()  # command lines after which it works, once the manifest is there
     runs_tasks: bool = True  # False: its files are read and checked in tasks of other languages only
     never_run: tuple[str, ...] = ()  # ends of the names of source files that tools read and no program runs
     runtime: str = ""  # the program that runs it, where that is not the title
@@ -69,7 +89,13 @@ class Language(Protocol):
     ignored: tuple[str, ...] = ()  # lines of .gitignore for what its tools leave behind
     foreign_marks: str = ""  # first characters of comments in other languages, which cannot stay in a file of this one
     test_marks: frozenset[str] = frozenset()  # names that change every test of the file that assigns them
+    export_list: str = "its exports"  # what names the list of `exported_names` in a sentence
+    import_variable: str = ""  # of the environment: names the folders that modules are imported from
     temporary: str = ""  # a pattern of names that its tools make up anew in every run
+
+    def words_for(self, paths: Sequence[str]) -> PromptWords:
+        """What prompts call things in a task about these files."""
+        return self.words
 
     # Files
 
@@ -91,8 +117,11 @@ class Language(Protocol):
         """
         return ""
 
-    def steers_tests(self, path: str, text: str) -> str:
-        """Why the coder may not write this file: it decides which tests run or what they report. "" if it may."""
+    def steers_tests(self, path: str, text: str, old: str = "") -> str:
+        """Why the coder may not write this file: it decides which tests run or what they report. "" if it may.
+
+        `old` is the file as it stands, for files of which parts may change.
+        """
         return ""
 
     def related_tests(self, files: Mapping[str, str], changed: Collection[str], roots: Sequence[str]) -> list[str]:
@@ -146,7 +175,10 @@ class Language(Protocol):
         return None
 
     def definitions(self, path: str, source: str) -> list[DefinitionSpan] | None:
-        """What the file defines at its top and in its classes, in order of line; None when that cannot be told."""
+        """What the file defines at its top and in its classes, in order of line; None when that cannot be told.
+
+        In a file of tests these are among it, and what runs around them.
+        """
         grammar = self.grammar(path)
         if grammar is None:
             return None
@@ -205,6 +237,13 @@ class Language(Protocol):
         """
         ...
 
+    def failures_of_build(self, sandbox: Sandbox, paths: Collection[str]) -> list[Failure]:
+        """What is wrong with what these files of /workspace are built into, looked at once all their tests pass.
+
+        Raises SandboxUnavailable.
+        """
+        return []
+
     def behaviour(self, sandbox: Sandbox, calls: Sequence[Call]) -> str:
         """A hash of what these calls return in /workspace; "" when that is unknown. Raises SandboxUnavailable."""
         return ""
@@ -242,11 +281,55 @@ class Language(Protocol):
         """The error that ended a program; [] for other text. Never raises."""
         return []
 
+    build_kinds: Mapping[str, str] = {}  # by tool whose failures it reads: what kind of failure of a build that is
+
+    def read_build(self, text: str, root: str = "") -> list[Problem]:
+        """Failures in the reports of linters, type checkers and resolvers; [] for other text. Never raises."""
+        return []
+
+    def build_kind(self, problem: Problem) -> str:
+        """What kind of failure of a build this is."""
+        return self.build_kinds[problem.tool]
+
+    def build_words(self, tool: str) -> Sequence[str]:
+        """Words by which a command that runs this tool is told."""
+        return [tool]
+
+    def build_check(self, tool: str, kind: str, command: str, file: str, read: Reader) -> BuildCheck | None:
+        """How a failure of a build that one of its tools reported is repeated; None where that cannot be told.
+
+        `command` is what the log says was run, foreign text of which only plain words are taken over.
+        """
+        return None
+
+    def silenced(self, path: str, text: str) -> Counter[str]:
+        """Marks in a file by which a test is skipped or a check kept quiet, and how often each stands there."""
+        return Counter()
+
+    def configures_checks(self, path: str, old: str, new: str) -> bool:
+        """Whether a file's new version changes how strict linters, type checkers or test runners are."""
+        return False
+
     # Packages
+
+    def pins(self, path: str, text: str) -> dict[str, str]:
+        """The requirement lines of any file that lists packages, by name, and under "" which versions run it."""
+        return {}
+
+    def bound(self, path: str, text: str) -> list[tuple[str, str]]:
+        """Names and lines that decide what is installed: those of `pins`, each as often as it stands there.
+
+        Names of what is no package, such as another index, begin with "-".
+        """
+        return [*self.pins(path, text).items()]
 
     def listed(self, manifest: str) -> list[str]:
         """The requirement lines of a manifest."""
         return []
+
+    def requirement(self, name: str) -> str:
+        """The requirement line for a package as people and models name it; "" for what the language brings itself."""
+        return name
 
     def needs(
         self, files: Mapping[str, str], paths: Iterable[str], manifest: str, given: Mapping[str, str]
@@ -258,8 +341,14 @@ class Language(Protocol):
         """Modules that the files need and that are neither in the repository's `paths` nor in these packages."""
         return []
 
-    def with_packages(self, manifest: str, names: Sequence[str], lock: str) -> tuple[str, list[str]]:
-        """The manifest with these packages, as `lock` pins them, and the names that were added."""
+    def manifest_problems(self, path: str, text: str) -> list[tuple[int, str]]:
+        """Lines of a manifest that parses and what is wrong there; [] for other files."""
+        return []
+
+    def with_packages(
+        self, manifest: str, names: Sequence[str], lock: str, files: Mapping[str, str]
+    ) -> tuple[str, list[str]]:
+        """The manifest with these packages, as `lock` pins them, and the names that were added, new for `files`."""
         return manifest, []
 
     def merged_lock(self, old: str, new: str, manifest: str) -> str:
@@ -300,8 +389,8 @@ class Language(Protocol):
     def need_code(self, path: str, source: str, files: Sequence[str]) -> None:
         """Raise NoModule for a file that does not compile, or that holds nothing to test."""
 
-    def import_name(self, path: str) -> str:
-        """What other code writes to import the file."""
+    def import_name(self, path: str, importer: str = "") -> str:
+        """What other code writes to import the file; `importer` is the path of that code, where names depend on it."""
         return path
 
     def without_tests(self, tests: Mapping[str, str], failing: Iterable[str]) -> dict[str, str]:

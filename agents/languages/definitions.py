@@ -16,12 +16,17 @@ class DefinitionSpan:
     """
 
     name: str  # with its classes: "Cart.total"
-    kind: str  # function, class, value
+    kind: str  # function, class, value, test
     role: str
     ordinal: int
     first: int
     last: int
     conditional: bool = False
+
+    @property
+    def is_test(self) -> bool:
+        """True for a test, which its kind says or the beginning of its name."""
+        return self.kind == "test" or self.name.rpartition(".")[2].startswith("test")
 
     @property
     def title(self) -> str:

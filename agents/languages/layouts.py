@@ -29,6 +29,6 @@ class RepositoryLayout:
 
     def to_json(self) -> dict[str, Any]:
         """What the baseline keeps and shows of it."""
-        names = "language style source_roots test_paths conftests helpers".split()
-        shown = {name: getattr(self, name) for name in names} | {"python": self.runtime}
+        names = "language style source_roots test_paths conftests helpers runtime".split()
+        shown = {name: getattr(self, name) for name in names}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in shown.items()}

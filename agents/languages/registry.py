@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -56,11 +57,26 @@ def language_labelled(label: str) -> Language | None:
 
 
 def language_of_task(task: Mapping[str, Any]) -> Language:
-    """What a task is written in: the language it names, else the one that owns its files; the default when in doubt."""
+    """What a task is written in: the language it names, else the one that owns its files.
+
+    In doubt it is the project's main language, else the default.
+    """
     if named := task.get("language"):
         return language(str(named))
-    owners = {found.name for path in task.get("files", ()) if (found := language_of(path)) and found.runs_tasks}
-    return language(owners.pop() if len(owners) == 1 else DEFAULT)
+    owners = {found.name for path in task.get("files", ()) if (found := owner_of(path))}
+    return language(owners.pop() if len(owners) == 1 else str(task.get("main_language") or DEFAULT))
+
+
+def owner_of(path: str) -> Language | None:
+    """The language in which tasks about this source file are done; None for pages, scripts of pages and other files."""
+    found = language_of(path)
+    return found if found and found.runs_tasks and found.owns(path) else None
+
+
+def main_language(paths: Iterable[str]) -> str:
+    """The name of the language that most of these source files are written in; "" when there are none."""
+    counts = Counter(found.name for path in paths if (found := owner_of(path)))
+    return next((name for name, _ in counts.most_common(1)), "")
 
 
 def grammar_of(path: str) -> Grammar | None:

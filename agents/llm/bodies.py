@@ -90,12 +90,12 @@ class PartialReply:
 
 def events(response: httpx.Response, reply: PartialReply) -> AsyncGenerator[ServerSentEvent, None]:
     """The server-sent events of an answer."""
-    return _with_tail(_all_events(response, 4 * reply.limit), reply)
+    return with_tail(_all_events(response, 4 * reply.limit), reply)
 
 
 def lines(response: httpx.Response, reply: PartialReply) -> AsyncGenerator[bytes, None]:
     """The lines of an answer that are not empty."""
-    return _with_tail(_all_lines(response, 4 * reply.limit), reply)
+    return with_tail(_all_lines(response, 4 * reply.limit), reply)
 
 
 async def complete_body(response: httpx.Response, limit: int) -> bytes:
@@ -117,7 +117,7 @@ async def body_up_to(response: httpx.Response, limit: int) -> bytes:
     return bytes(found)
 
 
-async def _with_tail(source: AsyncGenerator[Item, None], reply: PartialReply) -> AsyncGenerator[Item, None]:
+async def with_tail(source: AsyncGenerator[Item, None], reply: PartialReply) -> AsyncGenerator[Item, None]:
     """Read to the end, because only then can the connection be reused; after the text not for long."""
     async with aclosing(source) as items:
         while True:

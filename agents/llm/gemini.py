@@ -1,15 +1,27 @@
-"""Google's Gemini, over its own protocol (generateContent, streamed as events)."""
+"""Google's Gemini, by Google's SDK over our own HTTP client.
+
+The SDK builds the requests and reads the answers. What it is not trusted with stays here: it never has the key, sends
+nothing anywhere else, repeats nothing on its own and takes nothing from GOOGLE_* variables; an answer is bounded before
+it reads it. It takes most of a second to import, so nothing but the registry imports this module.
+"""
 
 from __future__ import annotations
 
-import json
+import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any
+from contextvars import ContextVar
+from itertools import groupby
+from typing import Any, cast
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 import httpx
+from google.genai import Client, types
+from google.genai.client import DebugConfig
+from google.genai.errors import APIError
+from google.genai.models import AsyncModels
 
 from agents.llm.answers import BUSY, clean, count
 from agents.llm.base import (
@@ -20,12 +32,13 @@ from agents.llm.base import (
     ModelMissing,
     ModelRefused,
     ModelUnavailable,
+    ReplyTooLong,
     TokenUsage,
 )
-from agents.llm.bodies import PartialReply, events
-from agents.llm.gemini_schema import gemini_schema
+from agents.llm.bodies import PartialReply, body_up_to, with_tail
+from agents.llm.sse import EventReader
 from agents.llm.tokens import count_tokens
-from agents.llm.web import ChatCall, WebProvider, content_type, with_path
+from agents.llm.web import MAX_ERROR_BYTES, ChatCall, HttpRefusal, WebProvider, with_path
 
 _WITHHELD = {
     "SAFETY": "its safety rules",
@@ -39,6 +52,36 @@ _WITHHELD = {
 _SECONDS = re.compile(r"(\d{1,6}(?:\.\d+)?)s")
 
 
+# The response that a call has open: the SDK leaves it to the garbage collector when a call is stopped.
+_opened: ContextVar[list[httpx.Response]] = ContextVar("opened")
+
+
+class _Bounded(httpx.AsyncByteStream):
+    """The body of an answer, at most `limit` bytes of it; of a stream, that much of each event.
+
+    The events are passed on as the SDK reads them: it stumbles over the comments that keep a quiet connection open.
+    """
+
+    def __init__(self, source: httpx.AsyncByteStream, limit: int, *, events: bool) -> None:
+        self._source, self._limit, self._events = source, limit, events
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        reader, size = EventReader(self._limit), 0
+        async for piece in self._source:
+            if self._events:
+                for event in reader.feed(piece):
+                    yield _line(event.data)
+            elif (size := size + len(piece)) > self._limit:
+                raise ReplyTooLong(self._limit)
+            else:
+                yield piece
+        for event in reader.end():
+            yield _line(event.data)
+
+    async def aclose(self) -> None:
+        await self._source.aclose()
+
+
 class GeminiProvider(WebProvider):
     """One Gemini model; `server` is the address up to the version of the protocol (added when there is no path)."""
 
@@ -46,49 +89,86 @@ class GeminiProvider(WebProvider):
 
     def __init__(self, server: str, model: str = "", **options: Any) -> None:
         super().__init__(with_path(server, "/v1beta"), model.removeprefix("models/"), **options)
-        self._takes_schema = self._takes_thinking = True
+        self._takes = {b"hinking", b"chema"}  # parameters, as an error names them
+        self._sdks: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, Client]] = WeakKeyDictionary()
 
     def _key_headers(self, key: str) -> dict[str, str]:
         # In a header, not in the address: addresses end up in logs.
         return {"x-goog-api-key": key}
 
-    def _address(self, model: str, verb: str = "") -> str:
-        return f"{self.server}/models/{quote(model, safe='-._')}{verb}"
+    def _models(self) -> AsyncModels:
+        """The part of the SDK that asks models, on this event loop, over our client."""
+        loop, client = asyncio.get_running_loop(), self._client()
+        made = self._sdks.get(loop)
+        if made is None or made[0] is not client:
+            # Whatever the SDK would else look for in the environment is given.
+            options = types.HttpOptions(base_url=self.server or "http://", api_version="", httpx_async_client=client)
+            options.client_args = {"trust_env": False}
+            debug = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
+            sdk = Client(vertexai=False, api_key="kept from it", debug_config=debug, http_options=options)
+            made = self._sdks[loop] = (client, sdk)
+        return made[1].aio.models
+
+    def _hooks(self) -> dict[str, list[Any]]:
+        async def before(request: httpx.Request) -> None:
+            request.headers.pop("x-goog-api-key", None)
+            request.headers.update({**self._headers(), "Accept-Encoding": "identity"})
+            request.extensions["timeout"] = self._client().timeout.as_dict()  # the SDK sets none
+
+        async def after(response: httpx.Response) -> None:
+            self._note(response)
+            if response.status_code != 200:
+                raise HttpRefusal(response, await body_up_to(response, MAX_ERROR_BYTES), {})
+            _opened.get([]).append(response)
+            events = ":stream" in response.request.url.path
+            limit = (4 if events else 16) * self._max_reply_bytes
+            response.stream = _Bounded(cast(httpx.AsyncByteStream, response.stream), limit, events=events)
+
+        return {"request": [before], "response": [after]}
 
     def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
-        settings = call.settings("maxOutputTokens")
+        config: dict[str, Any] = {
+            **call.settings("max_output_tokens"),
+            "automatic_function_calling": {"disable": True},
+            "automatic_continuation": False,
+        }
         budget = self.thinking if call.thinks else 0
-        if budget is not None and self._takes_thinking:
-            settings["thinkingConfig"] = {"thinkingBudget": budget}
+        if budget is not None and b"hinking" in self._takes:
+            config["thinking_config"] = {"thinking_budget": budget}
         if call.schema is not None:
-            settings["responseMimeType"] = "application/json"
-            if self._takes_schema:
-                settings["responseSchema"] = gemini_schema(call.schema)
-        body: dict[str, Any] = {"contents": _turns(call.messages), "generationConfig": settings}
-        if system := [{"text": message["content"]} for message in call.messages if message["role"] == "system"]:
-            body["systemInstruction"] = {"parts": system}
-        return self._address(self.model, ":streamGenerateContent?alt=sse"), body
+            config["response_mime_type"] = "application/json"
+            if b"chema" in self._takes:
+                config["response_json_schema"] = call.schema
+        if system := [types.Part(text=message["content"]) for message in call.messages if message["role"] == "system"]:
+            config["system_instruction"] = types.Content(parts=system)
+        return _path(self.model), config
 
     def _adapted(self, status: int, raw: bytes, body: dict[str, Any]) -> bool:
-        if status == 400 and b"hinking" in raw and "thinkingConfig" in body["generationConfig"]:
-            self._takes_thinking = False  # this model always thinks, or never
-            return True
-        if status != 400 or b"chema" not in raw or "responseSchema" not in body["generationConfig"]:
-            return False
-        self._takes_schema = False  # this model, or this schema, is beyond it: JSON without one
-        return True
+        # A model that always thinks, or never, or one that this schema is beyond: JSON without one.
+        refused = {word for word in self._takes if status == 400 and word in raw}
+        self._takes -= refused
+        return bool(refused)
 
-    async def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
-        if content_type(response) not in ("text/event-stream", ""):
-            raise ModelUnavailable("The model server sent something that is not its protocol.")
-        async with aclosing(events(response, reply)) as arrived:
-            async for event in arrived:
-                data = json.loads(event.data)
-                if isinstance(data, dict) and data.get("error"):
-                    raise self._in_midstream(data["error"])
-                text = self._take(data, reply)
-                if text or not reply.parts:
-                    yield text
+    async def _ask(self, call: ChatCall, reply: PartialReply) -> AsyncGenerator[str, None]:
+        opened: list[httpx.Response] = []
+        _opened.set(opened)
+        model, config = self._request(call)
+        try:
+            asked = types.GenerateContentConfig(**config)
+            chunks = await self._models().generate_content_stream(
+                model=model, contents=_turns(call.messages), config=asked
+            )
+            source = cast(AsyncGenerator[types.GenerateContentResponse, None], chunks)
+            async with aclosing(with_tail(source, reply)) as arrived:
+                async for chunk in arrived:
+                    text = self._take(chunk, reply)
+                    if text or not reply.parts:
+                        yield text
+        except APIError as error:
+            raise self._in_midstream(error.details["error"]) from None
+        finally:
+            for response in opened:
+                await response.aclose()
 
     async def _completion(self, reply: PartialReply, call: ChatCall) -> Completion:
         if reply.reason not in ("STOP", "MAX_TOKENS"):
@@ -97,25 +177,25 @@ class GeminiProvider(WebProvider):
         reply.reason = "length" if reply.reason == "MAX_TOKENS" else "stop"
         return await super()._completion(reply, call)
 
-    def _take(self, data: dict[str, Any], reply: PartialReply) -> str:
+    def _take(self, data: types.GenerateContentResponse, reply: PartialReply) -> str:
         """Note what a chunk says; gives its text."""
-        reply.usage = data.get("usageMetadata") or reply.usage
-        reply.model = str(data.get("modelVersion") or reply.model)
-        if blocked := (data.get("promptFeedback") or {}).get("blockReason"):
-            raise ModelRefused(200, f"{self.host} does not take this conversation ({clean(blocked, 40)}).")
-        candidates = data.get("candidates") or []
-        if not candidates:
+        if data.usage_metadata:
+            reply.usage = data.usage_metadata.model_dump(exclude_none=True) or reply.usage
+        reply.model = data.model_version or reply.model
+        if data.prompt_feedback and (blocked := data.prompt_feedback.block_reason):
+            raise ModelRefused(200, f"{self.host} does not take this conversation ({clean(blocked.value, 40)}).")
+        if not data.candidates:
             return ""
-        reply.reason = str(candidates[0].get("finishReason") or reply.reason)
-        parts = (candidates[0].get("content") or {}).get("parts") or []
-        text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
-        reply.add(text, "".join(part.get("text") or "" for part in parts if part.get("thought")))
+        first = data.candidates[0]
+        reply.reason = str(first.finish_reason.value) if first.finish_reason else reply.reason
+        parts = (first.content.parts if first.content else None) or []
+        text = "".join(part.text or "" for part in parts if not part.thought)
+        reply.add(text, "".join(part.text or "" for part in parts if part.thought))
         return text
 
-    def _in_midstream(self, error: Any) -> LLMError:
-        details = error if isinstance(error, dict) else {"message": str(error)}
-        text, code = self._safe(str(details.get("message") or "it gave no reason")), details.get("code")
-        if isinstance(code, int) and 400 <= code < 500 and code != 429:
+    def _in_midstream(self, details: dict[str, Any]) -> LLMError:
+        text, code = self._safe(str(details.get("message") or "it gave no reason")), int(details["code"])
+        if 400 <= code < 500 and code != 429:
             return self._answered(code, text, {"error": details}, None, ())
         return ModelUnavailable(f"The model server stopped with an error: {text}", _wait_in(details))
 
@@ -136,24 +216,28 @@ class GeminiProvider(WebProvider):
 
     def _usage(self, reply: PartialReply, call: ChatCall, **_: Any) -> TokenUsage:
         counts = reply.usage
-        written, thoughts = count(counts.get("candidatesTokenCount")), count(counts.get("thoughtsTokenCount"))
+        written, thoughts = count(counts.get("candidates_token_count")), count(counts.get("thoughts_token_count"))
         return super()._usage(
             reply,
             call,
-            prompt=count(counts.get("promptTokenCount")),
+            prompt=count(counts.get("prompt_token_count")),
             written=(count_tokens(reply.text) if written is None else written) + (thoughts or 0),
-            reused=count(counts.get("cachedContentTokenCount")),
+            reused=count(counts.get("cached_content_token_count")),
         )
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:
-        model = f"models/{self.embed_model.removeprefix('models/')}"
-        wanted = [{"model": model, "content": {"parts": [{"text": text}]}} for text in texts]
-        answer = await self._call("POST", self._address(self.embed_model, ":batchEmbedContents"), {"requests": wanted})
-        return [list(map(float, row["values"])) for row in answer["embeddings"]]
+        # One content for each text: some models take a list of texts for one.
+        contents = [types.Content(parts=[types.Part(text=text)]) for text in texts]
+        model = _path(self.embed_model.removeprefix("models/"))
+        try:
+            answer = await self._models().embed_content(model=model, contents=contents)
+        except HttpRefusal as refused:
+            raise self._error(refused.response, refused.raw) from None
+        return [row.values or [] for row in answer.embeddings or ()]
 
     def _look(self, client: httpx.Client) -> Health:
         try:
-            found = self._get(client, self._address(self.model))
+            found = self._get(client, f"{self.server}/{_path(self.model)}")
         except ModelMissing:
             problem = f"The model {self.model} is not on the server at {self.host}."
             return Health(False, "", problem, "Name a model that it has.", (), None, self.recorded)
@@ -164,18 +248,21 @@ class GeminiProvider(WebProvider):
         return Health(True, version, models=(self.model,), context_length=window, recorded=self.recorded)
 
 
-def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _path(model: str) -> str:
+    return f"models/{quote(model, safe='-._')}"
+
+
+def _line(data: str) -> bytes:
+    return b"data: " + data.replace("\n", " ").encode() + b"\n\n"
+
+
+def _turns(messages: Sequence[Message]) -> list[types.Content]:
     """The conversation without its system messages; turns of one side in a row become one turn."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        if message["role"] == "system":
-            continue
-        role = "model" if message["role"] == "assistant" else "user"
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["parts"].append({"text": message["content"]})
-        else:
-            turns.append({"role": role, "parts": [{"text": message["content"]}]})
-    return turns
+    said = groupby((m for m in messages if m["role"] != "system"), lambda message: message["role"] == "assistant")
+    return [
+        types.Content(role="model" if own else "user", parts=[types.Part(text=turn["content"]) for turn in turns])
+        for own, turns in said
+    ]
 
 
 def _quota_of_the_day(error: dict[str, Any]) -> bool:

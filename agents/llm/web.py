@@ -1,6 +1,6 @@
 """What providers over HTTP share: connections, keys, time limits, and translating foreign errors into ours.
 
-The servers' own clients are not used: each takes half a second to import, and one POST and a stream is all we need.
+Most servers' own clients are not used: each takes half a second to import, and one POST and a stream is all we need.
 """
 
 from __future__ import annotations
@@ -49,6 +49,14 @@ MAX_ADAPTATIONS = 6  # how often one call is sent again without something that t
 MAX_ERROR_BYTES = 64_000  # of an error's body; the rest is not read
 # A refused key is often quoted in part.
 _QUOTED_KEY = re.compile(r"\b(?:sk|pk|gsk|key|AIza)[A-Za-z0-9_-]*[*.…]{2,}[A-Za-z0-9_-]*|\bBearer\s+\S+", re.I)
+
+
+class HttpRefusal(Exception):
+    """A server answered with an error: the beginning of what it says, and the body of the call."""
+
+    def __init__(self, response: httpx.Response, raw: bytes, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.response, self.raw, self.body = response, raw, body
 
 
 class WebProvider(ABC):
@@ -160,12 +168,24 @@ class WebProvider(ABC):
     def _request(self, call: ChatCall) -> tuple[str, dict[str, Any]]:
         """The address and the body of a call."""
 
-    @abstractmethod
     def _texts(self, response: httpx.Response, reply: PartialReply) -> AsyncGenerator[str, None]:
-        """Translate an answer: its pieces of text as they come, and into `reply` whatever else it says.
+        """Translate an answer, as `_ask` does."""
+        raise NotImplementedError
 
-        An empty piece says that the model is at work: it thinks where nobody reads it. May raise foreign errors.
+    async def _ask(self, call: ChatCall, reply: PartialReply) -> AsyncGenerator[str, None]:
+        """Ask once: the pieces of text as they come, and into `reply` whatever else the answer says.
+
+        An empty piece says that the model is at work: it thinks where nobody reads it. Raises HttpRefusal, and may
+        raise foreign errors.
         """
+        address, body = self._request(call)
+        async with self._client().stream("POST", address, json=body, headers=self._headers(call.messages)) as response:
+            self._note(response)
+            if response.status_code != 200:
+                raise HttpRefusal(response, await body_up_to(response, MAX_ERROR_BYTES), body)
+            async with aclosing(self._texts(response, reply)) as texts:
+                async for text in texts:
+                    yield text
 
     async def _completion(self, reply: PartialReply, call: ChatCall) -> Completion:
         """The end of an answer whose text is complete. Raises the LLMError tree for one that is not to be used."""
@@ -201,24 +221,20 @@ class WebProvider(ABC):
         for turn in range(MAX_ADAPTATIONS + 1):
             most = self.thinking if call.thinks else None
             reply = PartialReply(self._max_reply_bytes, min(TAIL_S, self.timeouts.idle / 2), most)
-            address, body = self._request(call)
-            async with self._client().stream(
-                "POST", address, json=body, headers=self._headers(call.messages)
-            ) as response:
-                self._note(response)
-                if response.status_code != 200:
-                    raw = await body_up_to(response, MAX_ERROR_BYTES)
-                    if turn < MAX_ADAPTATIONS and self._adapted(response.status_code, raw, body):
-                        continue
-                    raise self._error(response, raw, call.messages)
-                async with aclosing(self._texts(response, reply)) as texts:
+            try:
+                async with aclosing(self._ask(call, reply)) as texts:
                     async for text in texts:
                         yield Delta(text)
-                if not reply.done and not reply.reason:
-                    raise ModelUnavailable("The model server hung up in the middle of its reply.")
-                if call.thinks:
-                    reply.need_answer()
-                yield await self._completion(reply, call)
+            except HttpRefusal as refused:
+                status = refused.response.status_code
+                if turn < MAX_ADAPTATIONS and self._adapted(status, refused.raw, refused.body):
+                    continue
+                raise self._error(refused.response, refused.raw, call.messages) from None
+            if not reply.done and not reply.reason:
+                raise ModelUnavailable("The model server hung up in the middle of its reply.")
+            if call.thinks:
+                reply.need_answer()
+            yield await self._completion(reply, call)
             return
 
     def _usage(
@@ -265,9 +281,14 @@ class WebProvider(ABC):
                 timeout=httpx.Timeout(connect=self.timeouts.connect, read=total + 1, write=30, pool=total),
                 follow_redirects=False,
                 trust_env=False,
+                event_hooks=self._hooks(),
             )
             self._clients[loop] = client
         return client
+
+    def _hooks(self) -> dict[str, list[Any]]:
+        """What sees each request and each response of a client."""
+        return {}
 
     def _note(self, response: httpx.Response) -> None:
         self._recorded = RECORDED_HEADER in response.headers

@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 from agents.languages.base import Language
 from agents.languages.registry import language_of
+from agents.languages.suites import run_suites
 from sandbox.base import Sandbox
 from sandbox.test_setup import TestSetup
 
@@ -19,6 +20,7 @@ ENOUGH = 3  # of which one was noticed: the suite can fail, and the next task ne
 FEWEST = 2  # to judge by: a single mutant may do just what the code does
 SECONDS = 60.0  # for all of them together
 ONE_SECONDS = 4.0  # a mutant may loop for ever, which counts as noticed
+USUAL = 3.0  # times what the tests took without a mistake, where that is more: a slow runner notices nothing by it
 DIFF_LINES = 24
 MAX_LINES = 20_000  # a file longer than this was not written by hand; every line counts as changed
 
@@ -88,12 +90,14 @@ def check(
     files: Mapping[str, str],
     tests: Sequence[str],
     setup: TestSetup,
+    took: float = 0.0,
 ) -> Result:
     """Run the test files against each mutant until ENOUGH are judged and one was noticed, or the time is used up.
 
-    /workspace holds what it held before when this returns. Raises SandboxUnavailable.
+    `took` are the seconds in which all tests passed before. /workspace holds what it held before when this returns.
+    Raises SandboxUnavailable.
     """
-    began, ran, noticed = time.monotonic(), 0, 0
+    began, ran, noticed, one = time.monotonic(), 0, 0, max(ONE_SECONDS, USUAL * took)
     survivors: list[Mutant] = []
     for mutant in found:
         left = SECONDS - (time.monotonic() - began)
@@ -101,12 +105,11 @@ def check(
             break
         sandbox.put({mutant.path: mutant.text.encode()})
         try:
-            report = language.run_tests(
-                sandbox, sorted(tests), replace(setup, suite_seconds=min(ONE_SECONDS, left)), first=True
-            )
+            limited = replace(setup, suite_seconds=min(one, left))
+            report = run_suites(language, sandbox, [], sorted(tests), limited, first=True)
         finally:
             sandbox.put({mutant.path: files[mutant.path].encode()})
-        if report.void or report.starved or (report.timed_out and left < ONE_SECONDS):
+        if report.void or report.starved or (report.timed_out and left < one):
             break  # the run itself was unsound or our time was up, which says nothing about the mutant
         ran += 1
         noticed += not report.ok

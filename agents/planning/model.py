@@ -39,7 +39,8 @@ ASKING_SCHEMA = PLAN_SCHEMA | {"properties": {"read_file": _TEXTS, "search_docs"
 class PlanTask:
     """One node of the graph. `minutes` is agent time; `needs` are keys of tasks that come first; `expects` says how one
     sees that it is done; `files` are paths inside the project; `packages` are dependencies it may add. `agent` is
-    always the coder; it is kept because approvals bind to a hash that counts it."""
+    the coder, or the name of another agent that a person gave it to. A task with a `blueprint` (agents.fragments, as
+    JSON) is built fragment by fragment."""
 
     key: str
     title: str
@@ -52,11 +53,13 @@ class PlanTask:
     expects: str = ""
     files: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    blueprint: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The task in the form of PLAN_SCHEMA."""
-        values = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
+        """The task in the form of PLAN_SCHEMA; with a blueprint only where it has one."""
+        values = ((name, getattr(self, name)) for name in self.__slots__ if name != "blueprint")
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values}
+        return plain | ({"blueprint": json.loads(self.blueprint)} if self.blueprint else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from agents.fragments.blueprint import read_blueprint
 from agents.planning.model import PlanDraft, PlanProblem, PlanTask
 
-_STRINGS = ("key", "title", "description", "kind", "expects")
+_STRINGS = ("key", "title", "description", "kind", "expects", "agent")
 _LISTS = ("requirements", "needs", "files", "packages")
-_KNOWN = frozenset((*_STRINGS, *_LISTS, "minutes", "agent"))
+_KNOWN = frozenset((*_STRINGS, *_LISTS, "minutes", "blueprint"))
 _BESIDE = re.compile(r"^(\S+)\s+\(.*\)$")
 _KIND_OF = {"test": "code"}  # every task brings its tests: one for tests alone is like any other
 _MAX_TASKS = 10_000
@@ -73,6 +75,11 @@ def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]
     before = len(problems)
     texts = {name: _string(number, name, raw, problems) for name in _STRINGS}
     lists = {name: _list(number, name, raw, problems) for name in _LISTS}
+    blueprint = raw.get("blueprint") or ""
+    if blueprint:
+        read, wrong = read_blueprint(blueprint)
+        problems += [PlanProblem("bad_blueprint", f"The blueprint of task {number}: {said}") for said in wrong]
+        blueprint = json.dumps(read.to_json(), sort_keys=True) if read is not None else ""
     minutes = raw.get("minutes")
     if minutes is not None and (isinstance(minutes, bool) or not isinstance(minutes, int)):
         if isinstance(minutes, float) and minutes.is_integer():
@@ -108,12 +115,14 @@ def _task(number: int, raw: object, given: set[str], problems: list[PlanProblem]
         title=title,
         description=texts["description"],
         kind=kind,
+        agent=texts["agent"] or "coder",
         minutes=minutes,
         expects=texts["expects"],
         requirements=lists["requirements"],
         needs=lists["needs"],
         files=lists["files"],
         packages=lists["packages"],
+        blueprint=blueprint,
     )
 
 

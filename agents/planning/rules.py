@@ -40,7 +40,7 @@ def merge_chains(plan: PlanDraft) -> PlanDraft:
         task = _renamed(tasks[key], names)
         linked = len(needs[key]) == 1 and followers[needs[key][0]] == [key]
         first = merged[task.needs[0]] if linked else task
-        same = (first.kind, first.agent) == (task.kind, task.agent)
+        same = (first.kind, first.agent) == (task.kind, task.agent) and not (first.blueprint or task.blueprint)
         if linked and same and first.minutes + task.minutes <= MOST_MINUTES:
             names[key], merged[first.key] = first.key, _joined(first, task)
         else:
@@ -72,7 +72,7 @@ def split(plan: PlanDraft) -> PlanDraft:
     parts: list[PlanTask] = []
     for task in plan.tasks:
         count = min(len(task.requirements), task.minutes // PART_MINUTES)
-        if count < 2 or not task.files:  # what is known to share no file would not stay in order
+        if count < 2 or not task.files or task.blueprint:  # what is known to share no file would not stay in order
             parts.append(task)
             continue
         needs = task.needs

@@ -19,7 +19,7 @@ class Source(StrEnum):
     """Who wrote a piece of text."""
 
     PRODUCT = "product"  # prompts that ship with it
-    ARCHITECT = "architect"  # house rules, comments on a plan
+    ARCHITECT = "architect"  # house rules, the recipe that was chosen, comments on a plan
     PERSON = "person"  # what a member of the team says to a task
     DOCUMENT = "document"  # the requirements document
     REPOSITORY = "repository"  # files and history of the project
@@ -27,6 +27,7 @@ class Source(StrEnum):
     TESTS = "test-output"  # what code printed and raised in the sandbox
     TOOLS = "scanner"  # findings, which quote code
     PACKAGE = "package"  # what comes with a dependency
+    COMMENT = "comment"  # what people write on pull requests
     WEB = "web"
     UNKNOWN = "unknown"  # a turn from before sources were kept
 
@@ -72,7 +73,7 @@ def render(name: str, **variables: Any) -> Material:
     sources = {Source.PRODUCT, *(Source(word) for word in INLINE.get(name, ()))}
     for key, value in variables.items():
         sources |= sources_of(value)
-        if key in ("house_rules", "comment") and value:
+        if key in ("house_rules", "recipe", "comment") and value:
             sources.add(Source.ARCHITECT)
     return Material(render_text(name, **variables), sources)
 

@@ -19,6 +19,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b\d+(\.\d+)?\s?(s|ms|us|µs|seconds?)\b"), "duration"),
     (re.compile(r"(?<![\w/])/(?:[\w.@+-]{1,80}/){1,20}"), ""),
     (re.compile(r"\bline \d+\b|:\d+(?=:|\b)"), ""),
+    (re.compile(r"(?<=[\w)])\(\d+,\d+\)(?=:)"), ""),  # a place as the TypeScript compiler writes it
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "hash"),
     (re.compile(r"\b\d{10,}\b"), "number"),  # ids of objects, time stamps
     (re.compile(r"(?<=\b127\.0\.0\.1:)\d+|(?<=\blocalhost:)\d+|(?<=\bport )\d+"), "port"),

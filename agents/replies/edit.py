@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from agents.replies.types import EditBlock
 
+_NUMBERED = re.compile(r"[ \t]*\d+:(?: (.*)|$)")
 _QUOTED_LINES = 12
 _QUOTED_PLACES = 3
 _MAX_COMPARED = 5000
@@ -22,12 +24,15 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
 
     Tabs that indent are four blanks where the file has none.
     Lines are compared exactly first, then without blanks at their ends, then with all of them shifted by the same
-    indentation, which is then given to the replacement too; then all of this without the empty lines around them. The
-    file keeps its own line ends.
+    indentation, which is then given to the replacement too; then all of this without the empty lines around them, and
+    without the line numbers that a refusal quotes lines with. The file keeps its own line ends.
     """
     if not edit.search.strip():
         if content is not None and content.strip():
-            raise EditRefused("The SEARCH part is empty though the file is not: quote the lines to replace.")
+            raise EditRefused(
+                "The SEARCH part is empty though the file is not: quote the lines to replace. To add at the end, "
+                "quote the last line and repeat it before what is new."
+            )
         return edit.replace
     if content is None:
         raise EditRefused("There is no such file: send it as a whole file instead of an edit.")
@@ -46,6 +51,9 @@ def apply_edit(content: str | None, edit: EditBlock) -> str:
         at, new_lines = _found(lines, search, replace)
     if at is None:
         search, replace = _without_blank_ends(search, replace)
+        at, new_lines = _found(lines, search, replace)
+    if at is None and (unnumbered := _without_numbers(search)):
+        search, replace = unnumbered, _without_numbers(replace) or replace
         at, new_lines = _found(lines, search, replace)
     if at is None:
         raise EditRefused(_not_found(lines, search))
@@ -75,6 +83,12 @@ def _without_blank_ends(search: list[str], replace: list[str]) -> tuple[list[str
             if replace and not replace[end].strip():
                 del replace[end]
     return search, replace
+
+
+def _without_numbers(quoted: Sequence[str]) -> list[str]:
+    """Lines as `_quoted` shows them, without their numbers; none where a line has no number."""
+    found = [_NUMBERED.fullmatch(line) for line in quoted]
+    return [line[1] or "" for line in found if line is not None] if all(found) else []
 
 
 def _without_tabs(lines: Sequence[str]) -> list[str]:

@@ -30,7 +30,8 @@ class Keeping:
     """What is to stay: `base` are the files before the task, `may_go` says which names the task wants gone.
 
     `listed` are the definitions, by path, that the model was told its answer lacks; when it insists, they are in
-    `removed` and a person decides. `merged` says of each file what was taken from a block.
+    `removed` and a person decides. `merged` says of each file what was taken from a block. `how` tells the model
+    what to send instead, and `named` is what the block is called there.
     """
 
     base: Mapping[str, str] = field(default_factory=dict)
@@ -38,6 +39,8 @@ class Keeping:
     listed: dict[str, set[str]] = field(default_factory=dict)
     removed: dict[str, list[str]] = field(default_factory=dict)
     merged: dict[str, str] = field(default_factory=dict)
+    how: str = HOW
+    named: str = "The block"
 
     def settled(self, path: str, before: str, content: str, others: list[FileBlock]) -> str:
         """The content that the file gets for a whole-file block. Raises DropsDefinitions."""
@@ -83,7 +86,9 @@ class Keeping:
     def _refusal(self, path: str, titles: list[str], why: str) -> DropsDefinitions:
         self.listed.setdefault(path, set()).update(titles)
         # The list comes last: what is to be done must not be cut off.
-        return DropsDefinitions(f"{why}{HOW} The block lacks {_listing(titles)}, which the task does not remove.")
+        return DropsDefinitions(
+            f"{why}{self.how} {self.named} lacks {_listing(titles)}, which the task does not remove."
+        )
 
     def _by_size(self, path: str, old: str, content: str) -> str:
         """The content, where no definitions can be read: most of a long file does not go at once."""

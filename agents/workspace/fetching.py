@@ -138,6 +138,27 @@ def take_commit(source: Path, target: Path, commit: str, *, limits: FetchLimits 
         run("symbolic-ref", "HEAD", "refs/heads/main")
 
 
+def fetch_into(
+    git_dir: Path,
+    address: GitAddress,
+    refs: Mapping[str, str],
+    *,
+    access: RemoteAccess = NOBODY,
+    limits: FetchLimits = LIMITS,
+) -> None:
+    """Fetch references of an address into a repository that is there, each under a name of ours. Raises SourceRefused.
+
+    What stands under such a name is replaced; nothing else in the repository moves.
+    """
+    environment, config = connection(address, access)
+    run = BoundedGit(git_dir, environment, config, limits)
+    options = "--quiet --no-tags --no-write-fetch-head --no-auto-gc --no-recurse-submodules --".split()
+    try:
+        run("fetch", *options, str(address), *(f"+{theirs}:{ours}" for theirs, ours in refs.items()))
+    except SourceRefused as refused:
+        raise SourceRefused(f"{address}: {refused}") from None
+
+
 def _clone(
     source: str,
     target: Path,

@@ -24,8 +24,8 @@ _SAFE = [word for setting in _SETTINGS.split() for word in ("-c", setting)]
 # What the product needs of git. None of it talks to another machine: there is no way to push, fetch or clone here.
 VERBS = frozenset(
     (
-        "apply blame bundle cat-file commit-tree diff for-each-ref format-patch http-backend init log ls-tree"
-        " merge-file notes repack rev-list rev-parse show update-ref"
+        "apply blame bundle cat-file commit-tree diff for-each-ref format-patch http-backend init log ls-files ls-tree"
+        " merge-base merge-file notes repack rev-list rev-parse show update-ref"
     ).split()
 )
 SECONDS = 120.0

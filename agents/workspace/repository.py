@@ -11,7 +11,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.languages.registry import languages
@@ -38,6 +38,15 @@ class GitBlob:
 
     hash: str
     size: int
+
+
+@dataclass(frozen=True)
+class FirstCommit:
+    """What a new repository starts with: texts by path, beside or in place of its own; what its message says."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+    trailers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,34 +94,36 @@ class Repository:
         """The folder with git's own files."""
         return self.root
 
-    def ensure(self, title: str, *, new: bool = True) -> str:
-        """Make the repository with its first commit where nothing is, if it may be `new`; return its head.
+    def ensure(self, title: str, *, new: bool = True, first: FirstCommit | None = None) -> str:
+        """Make the repository with its `first` commit where nothing is, if it may be `new`; return its head.
 
         Raises RepositoryDamaged when there is something that cannot be used, which is left as it is.
         """
-        if self._is_there():
+        if self.is_there():
             return self.check()
         if not new:
             raise damaged(self.root, "the folder is missing")
         with self._turns.turn():
-            if not self._is_there():
-                self._make(title)
+            if not self.is_there():
+                self._make(title, first or FirstCommit())
         return self.check()
 
-    def _is_there(self) -> bool:
+    def is_there(self) -> bool:
+        """Whether anything stands where the repository is to be, usable or not."""
         return os.path.lexists(self.root) and not (self.root.is_dir() and not any(self.root.iterdir()))
 
-    def _make(self, title: str) -> None:
+    def _make(self, title: str, first: FirstCommit) -> None:
         self.root.parent.mkdir(parents=True, exist_ok=True)
         making = self.root.with_name(f".{self.root.name}.new")  # never seen under its name before it is whole
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir()
         git(making, "init", "-q", "--bare", "--template=", "-b", self.base)
         store = Store(making, self.store.settings)
-        texts = {"README.md": f"# {title}\n".encode(), ".gitignore": _ignored().encode()}
-        store.write_blobs(texts.values())
-        tree = store.write_tree({name: Entry(FILE, object_name("blob", text)) for name, text in texts.items()})
-        sha = store.commit(tree, "", store.message("Start of the repository", "", {}))
+        texts = {"README.md": f"# {title}\n", ".gitignore": _ignored(), **first.files}
+        contents = {name: text.encode() for name, text in texts.items()}
+        store.write_blobs(contents.values())
+        tree = store.write_tree({name: Entry(FILE, object_name("blob", one)) for name, one in contents.items()})
+        sha = store.commit(tree, "", store.message("Start of the repository", first.about, first.trailers))
         git(making, "update-ref", self._base_ref, sha, NOTHING)
         making.rename(self.root)
 
@@ -171,14 +182,14 @@ class Repository:
         """A reference that only the product uses: where the run began, and where it left the base."""
         return f"refs/aiswe/{self.line.removeprefix('aiswe/')}/{name}"
 
-    def begin(self) -> str:
-        """Begin the line at the head of the base, unless it has begun; return the commit it began at."""
+    def begin(self, at: str = "") -> str:
+        """Begin the line at a commit, the head of the base by default, unless it has begun; return where it began."""
         if not self.line:
             return self.base_head()
         started, line = ref_value(self.root, self._own("start")), ref_value(self.root, self._line_ref)
         if started and ref_value(self.root, self._own("base")):
             return started
-        begun = line or self.base_head()
+        begun = line or at or self.base_head()
         try:
             self._move(
                 *(() if line else ((self._line_ref, begun, NOTHING),)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,13 @@ from agents.workspace.git import AUTHOR, CommitSettings, GitError, git, out, raw
 from agents.workspace.objects import NAME, Remembered, loose_blob, object_name, write_object
 
 FILE, PROGRAM, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
+_GAP = "\N{ZERO WIDTH SPACE}"
+# What a forge acts on in the message of a pushed commit: @name, #1, !2, GH-3, an issue's address, [skip ci].
+_ACTIVE = re.compile(
+    r"(?<!\w)@(?=\w)|#(?=\w)|!(?=\d)|\bGH(?=-\d)|:(?=//\S+/(?:issues|pulls?|merge_requests|work_items)/\d)"
+    r"|\[(?=(?:skip|no|ci|actions)[ _-](?:ci|skip|actions)\])",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -101,11 +109,16 @@ class Store:
         return made.stdout.strip()
 
     def message(self, title: str, body: str, trailers: Mapping[str, str]) -> str:
-        """A commit's text without secrets: title, body, and the block of trailers."""
+        """A commit's text without secrets: title, body, and the block of trailers.
+
+        Models write the first two, after documents and tickets: a space without width parts what a forge would act on.
+        """
         by = self.settings
         signed_off = {"Signed-off-by": f"{by.author_name} <{by.author_email}>"} if by.sign_off else {}
-        parts = [title, body.strip(), trailers_text({**trailers, **signed_off})]
-        return str(redact("\n\n".join([title, *(part for part in parts[1:] if part)]) + "\n"))
+        said = "\n\n".join([title, *filter(None, [body.strip()])])
+        said = _ACTIVE.sub(lambda found: found[0] + _GAP, str(redact(said)))
+        ends = str(redact(trailers_text({**trailers, **signed_off})))
+        return "\n\n".join([said, *filter(None, [ends])]) + "\n"
 
     def parent(self, sha: str) -> str:
         """The commit's first parent."""

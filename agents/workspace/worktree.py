@@ -184,9 +184,11 @@ class Worktree:
         return self._store.commit(tree, base, self._store.message(title, body, trailers))
 
 
-def changes_between(store: Store, base: str, tree: str) -> list[Change]:
-    """Every file that differs between two commits or trees."""
-    shown = git(store.root, "diff", "--numstat", "-z", "-p", "--no-renames", *PLAIN, base, tree, "--").stdout
+def changes_between(store: Store, base: str, tree: str, *, lines: int = 3) -> list[Change]:
+    """Every file that differs between two commits or trees; `lines` of what is equal stand around each change."""
+    shown = git(
+        store.root, "diff", "--numstat", "-z", "-p", f"-U{lines}", "--no-renames", *PLAIN, base, tree, "--"
+    ).stdout
     counts, _, whole = shown.partition("\0\0")
     # Both lists are in git's order; a content line never starts with "diff --git": it has +, - or a space first.
     parts: list[str] = []

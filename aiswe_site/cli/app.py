@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from aiswe_site import VERSION
 from aiswe_site.cli import output
 from aiswe_site.cli.overview import ABOUT, COMMANDS, columns, overview
-from aiswe_site.cli.problems import WRONG_USE, problem_from
+from aiswe_site.cli.problems import WRONG_USE, WrongUse, problem_from
 
 
 class LazyGroup(click.Group):
@@ -29,6 +30,18 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called; with a server, the one that asks it."""
+        if not ctx.params.get("server") or args[0] not in COMMANDS:
+            return super().resolve_command(ctx, args)
+        from aiswe_site.cli.remote.commands import REMOTE, only_here
+
+        if args[0] not in REMOTE:
+            raise only_here(args[0])
+        return args[0], REMOTE[args[0]], args[1:]
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The overview, without importing any command."""
         formatter.write(overview(columns()))
@@ -36,8 +49,17 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=ABOUT)
 @click.version_option(VERSION, "--version", prog_name="aiswe", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.option("--server", envvar="AISWE_SERVER", default="", metavar="URL")
+@click.option("--token-file", type=click.Path(path_type=Path))
+@click.pass_context
+def cli(context: click.Context, server: str, token_file: Path | None) -> None:
     """All commands."""
+    if server:
+        from aiswe_site.cli.remote.server import RemoteServer
+
+        context.obj = RemoteServer(server, token_file)
+    elif token_file:
+        raise WrongUse("A token is for a server.", "Name it with --server URL or AISWE_SERVER.")
 
 
 def run(argv: Sequence[str]) -> int:

@@ -8,15 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aiswe_site.cli import output
+from aiswe_site.cli.problems import WrongUse
+
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
+    from agents.recipes.recipe import Recipe
     from agents.requirements.readers.folders import Specification
+    from agents.scaffold.components import Architecture
+    from agents.scaffold.source import DiagramSource
     from projects.models import Project, RequirementDocument, Run
     from sandbox.base import Backend
 
 GIVEN = click.Path(exists=True)
 WHAT = "Markdown, text, reStructuredText, HTML, DOCX, PDF; or a folder of Spec Kit, OpenSpec or Kiro."
+TICKET = "Or the address of a ticket of Jira Cloud or a forge."
+RECIPE = "What it starts from: a name of `aiswe recipes list`, a folder, or a git address, also ADDRESS#TAG."
+
+
+def recipe(text: str) -> Recipe | None:
+    """The recipe that a command names; None for none. Raises WrongUse."""
+    from projects.errors import BadInput
+    from projects.services.planning.starting import recipe_named
+
+    try:
+        return recipe_named(text) if text else None
+    except BadInput as refused:
+        raise WrongUse(str(refused), "`aiswe recipes list` shows what there is.") from None
 
 
 def _sandbox() -> Backend:
@@ -32,6 +51,38 @@ def read_given(path: str) -> list[Specification]:
     from agents.requirements.readers.folders import Specification, read_folder
 
     return read_folder(path) if Path(path).is_dir() else [Specification("", read_file(path, _sandbox), "")]
+
+
+def check_one_given(file: str | None, ticket: str) -> None:
+    """Raises UsageError when not exactly one of them is given."""
+    if bool(file) == bool(ticket):
+        words = "Give a file or --ticket, not both or neither: --ticket https://example.atlassian.net/browse/A-1"
+        raise click.UsageError(words)
+
+
+def read_ticket_or_file(file: str | None, ticket: str, by: User, project: Project | None = None) -> list[Specification]:
+    """What is read from whichever of them is given. Raises UsageError when it is not one."""
+    from projects.services.forges.tickets import read_ticket
+
+    check_one_given(file, ticket)
+    found = read_given(file) if file else [read_ticket(ticket, by=by, project=project)]
+    for note in found[0].document.notes if ticket else ():
+        output.note(note)
+    return found
+
+
+def read_architecture(path: str, line: int) -> tuple[DiagramSource, Architecture]:
+    """The architecture in the diagrams of a file: in the one on `line`, or 0 for the one that says most.
+
+    Raises DocumentRefused and NoArchitecture.
+    """
+    from agents.scaffold.components import read_architecture
+    from agents.scaffold.source import read_source
+
+    if Path(path).is_dir():
+        raise WrongUse(f"{path} is a folder.", "Name the file with the diagram.")
+    source = read_source(path, _sandbox)
+    return source, read_architecture(source.diagrams, line)
 
 
 def to_confirm(document: RequirementDocument) -> str:

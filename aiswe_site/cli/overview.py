@@ -9,22 +9,33 @@ import textwrap
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("up", "Serve the dashboard and work, until stopped."),
     "demo": ("demo", "Watch a recorded model build a real, tested program."),
+    "build": ("build", "Build a program from a sentence: plan, yes, tested code, files."),
     "doctor": ("doctor", "Check requirements and explain how to install what is missing."),
     "requirements": ("requirements", "List the requirements in a document; add to and confirm those of a project."),
     "project": ("project", "Create, list, set up, archive projects; take out what was built."),
+    "recipes": ("recipes", "List and show what projects can start from."),
+    "scaffold": ("scaffold", "Make folders, container files and pipelines from an architecture diagram."),
     "plan": ("plan", "List, show, check, edit and approve plans."),
     "backlog": ("backlog", "List, add and assign tickets that the agents work on by themselves."),
+    "forge": ("forge", "Link a project to its forge; webhook, polling and comments."),
+    "fix": ("fix", "Have a failed build fixed from its log, or a bug from its trace."),
+    "upgrade": ("upgrade", "Have a package upgraded: resolver, notes, tests."),
+    "docs": ("docs", "Have pages rewritten that name what was removed."),
     "trace": ("trace", "Trace requirements to tasks, code, tests and commits, and name the gaps."),
     "run": ("run", "Start, show, watch and steer runs."),
     "deploy": ("deploy", "Deploy what was built, and see or steer what runs."),
     "target": ("target", "Add, list, set up and remove places to deploy to."),
     "incident": ("incident", "List, show, retry and close what went wrong where projects run."),
+    "acp": ("acp", "Hold chats in an editor, by the Agent Client Protocol."),
     "approvals": ("approvals", "List, show and answer the questions that wait for a person."),
+    "chat": ("chat", "Talk with the model: it reads, writes and runs with your leave."),
+    "mcp": ("mcp", "Offer projects, plans and runs to other programs over the Model Context Protocol."),
     "ask": ("ask", "Ask where a project's code does something."),
     "history": ("history", "List past and present runs."),
     "report": ("report", "Show what a week brought, what it cost and what is stuck."),
     "bench": ("bench", "Measure models, or the loop itself, on tasks with known answers."),
     "tests": ("tests", "Write tests for a module until its branches are covered."),
+    "review": ("review", "Review a change: few remarks, each on a changed line with its evidence."),
     "gate": ("gate", "Run the review gates on any folder."),
     "firewall": ("firewall", "Check commands, code, output and paths with the firewall."),
     "sandbox": ("sandbox", "Run a command in the sandbox, test its isolation, or make its image."),
@@ -37,7 +48,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 ABOUT = "AI SWE: from a requirements document to an approved plan to tested, gated, traceable code, on this machine."
 EXIT_CODES = "Exit codes: 0 success · 1 negative result · 2 usage error · 3 missing requirement."
-OPTIONS = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
+OPTIONS = {
+    "--server URL": "Work with the server at this address instead of this machine's installation (AISWE_SERVER).",
+    "--token-file FILE": "The API token for the server (AISWE_TOKEN).",
+    "--version": "Show the version and exit.",
+    "-h, --help": "Show this message and exit.",
+}
 WIDEST = 78
 
 

@@ -20,6 +20,7 @@ CHECKS = (
     DoctorCheck("Sandbox", tools.sandbox, BUILDING),
     DoctorCheck("Docker", tools.docker, "sandboxes in containers; bubblewrap serves where it works", needed=False),
     DoctorCheck("Sandbox Python", tools.sandbox_python, BUILDING),
+    DoctorCheck("Sandbox Node", tools.sandbox_node, "tests of projects in JavaScript and TypeScript", needed=False),
     DoctorCheck("Test servers", tools.test_servers, "tests that need PostgreSQL, MySQL or Redis", needed=False),
     DoctorCheck("Bandit", tools.bandit, "merging: a gate that cannot scan blocks"),
     DoctorCheck("Semgrep", tools.semgrep, "merging: a gate that cannot scan blocks"),
@@ -29,6 +30,7 @@ CHECKS = (
     ),
     DoctorCheck("Model size", model.size, "fast replies", needed=False),
     DoctorCheck("Prompt cache", model.prefix, "fast replies", needed=False),
+    DoctorCheck("Web search", tools.web_search, "searches of a chat", needed=False),
 )
 
 

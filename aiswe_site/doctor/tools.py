@@ -18,6 +18,7 @@ from aiswe_site.doctor.result import CheckVerdict
 ENOUGH_GB = 2.0
 OLDEST_GIT = (2, 34)
 ANSWER_S = 20.0
+NODE_WANTED = 20
 
 
 def python() -> CheckVerdict:
@@ -129,6 +130,24 @@ def sandbox_python() -> CheckVerdict:
     return CheckVerdict(True, str(found.python))
 
 
+def sandbox_node() -> CheckVerdict:
+    """What runs the tests of projects for Node."""
+    from sandbox.node_env import is_current, modules_folder
+
+    program = shutil.which("node")
+    if program is None or shutil.which("npm") is None:
+        return CheckVerdict(False, "Node or npm was not found", "install Node 20 or newer with npm, then: make install")
+    version = _output(program, "--version").strip()
+    if int(version.removeprefix("v").partition(".")[0] or 0) < NODE_WANTED:
+        return CheckVerdict(False, f"Node {version} is too old", f"install Node {NODE_WANTED} or newer")
+    folder = modules_folder()
+    if not folder.is_dir():
+        return CheckVerdict(False, f"Node {version}; no tools at {folder}", "make install")
+    if not is_current(folder):
+        return CheckVerdict(False, f"Node {version}; the tools at {folder} are not those of the lock", "make install")
+    return CheckVerdict(True, f"Node {version} ({folder})")
+
+
 def bandit() -> CheckVerdict:
     """Scanner of Python code; runs in this process."""
     try:
@@ -165,3 +184,16 @@ def _output(*argv: str) -> str:
         argv, capture_output=True, text=True, timeout=ANSWER_S, check=False, stdin=subprocess.DEVNULL, cwd=os.sep
     )
     return result.stdout.strip() if result.returncode == 0 else ""
+
+
+def web_search() -> CheckVerdict:
+    """Where searches of a chat go. Nothing is sent: a wrong key is told by the first search."""
+    from agents.conversation.web_search import NoSearch
+    from projects.engine.web_search import web_search as configured
+
+    search = configured()
+    if not settings.SEARCH:
+        return CheckVerdict(True, "Off; AISWE_SEARCH turns it on")
+    if isinstance(search, NoSearch):
+        return CheckVerdict(False, search.about, "docs/how-to/web-search.md names the settings")
+    return CheckVerdict(True, f"{search.about}; not tried")

@@ -8,6 +8,7 @@ application has to wait for the client.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from io import BytesIO
 from typing import Any
@@ -108,6 +109,12 @@ def bound_bodies(protocol: Any, limit: int) -> None:
                 f"The upload has more than {limit // MEGABYTE} MB and was not read. "
                 "A requirements document may have 5 MB. Split it, or leave out what is not text."
             )
+            if self.path.startswith(b"/api/"):
+                problem = {"type": "about:blank", "title": "Content Too Large", "status": 413, "detail": words}
+                self.setResponseCode(413, b"Too large")
+                self.setHeader(b"Content-Type", b"application/problem+json")
+                self.write(json.dumps(problem).encode())
+                return self.finish()
             return self.basic_error(413, b"Too large", words)
 
     protocol.WebRequest = BoundedRequest

@@ -1,1 +1,1 @@
-"""The JSON API: for programs with a token, beside the pages for people."""
+"""Programs with a token: who they are, and how often they may ask."""

@@ -21,7 +21,8 @@ from projects.services.audit.vocabulary import is_known, look_of
 from projects.wording import span
 
 register = template.Library()
-
+# A chat that nobody holds is at rest, not held up.
+CHAT_LOOKS = {"queued": "your_turn", "paused": "your_turn", "finished": "ended", "cancelled": "ended"}
 
 register.filter("plain", safe.plain)
 register.filter("line", safe.one_line)
@@ -93,6 +94,8 @@ def run_chip(run: Any) -> SafeString:
         left = run.all - run.done if run.kind == "build" and run.status == "finished" else 0
     else:
         left = run.left_out
+    if run.kind == "chat":
+        return chip(CHAT_LOOKS.get(run.status, run.status))
     return chip("left_out", f"finished, {left} left out") if left else chip(run.status)
 
 

@@ -6,16 +6,43 @@ from collections.abc import Sequence
 
 from django import template
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
-from dashboard import run_graph, stream
+from dashboard import conversation, run_graph, stream
+from dashboard.templatetags.look import chip
 from dashboard.why import Why, why_of
-from projects.models import Run, Task
+from projects.models import Event, Run, Task
 from projects.wording import rounded
 
 register = template.Library()
 register.filter("card_meta", run_graph.meta_of)
 register.filter("rounded", rounded)
+register.filter("files_of", conversation.files_of)
 register.filter("clock_start", run_graph.clock_start)
+
+
+TOOL_ICONS = {"read": "doc", "find": "search", "search": "search", "confirm": "needs", "exec": "cmd", "delete": "cut"}
+STEP_STATES = {"pending": "waiting", "asked": "pending", "in_progress": "running", "done": "passed"}
+
+
+@register.filter
+def tool_icon(tool: str) -> str:
+    """The symbol of a command of a conversation."""
+    return TOOL_ICONS.get(tool, "file" if tool in ("write", "edit") else "task")
+
+
+@register.filter
+def noted(event: Event) -> str:
+    """What a notice says in full, another event in its line."""
+    text = event.payload.get("text") if event.type == "system" else ""
+    return str(text or event.summary)
+
+
+@register.simple_tag
+def step_chip(state: str) -> SafeString:
+    """The state of a command of a conversation, or of a step of its plan."""
+    state = STEP_STATES.get(state, state)
+    return chip(state, "done" if state == "passed" else "")
 
 
 @register.filter

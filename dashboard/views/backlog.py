@@ -15,10 +15,12 @@ from dashboard import access, night
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.notices import clock_field
+from projects.engine import build_fixes
 from projects.errors import BadInput
 from projects.models import Project
 from projects.models.project import Autonomy
 from projects.services.backlog import forecast, hours, items, scheduler
+from projects.services.forges import tickets
 from projects.time_windows import zones
 from projects.wording import counted
 
@@ -144,6 +146,30 @@ def add(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         added = [one for source, rows in given.items() for one in items.add(project, rows, by=by, source=source)]
     messages.success(request, f"{counted(len(added), 'ticket')} added or changed.")
     return redirect("backlog", project.pk)
+
+
+@page("POST", Project)
+def take_in(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
+    """What a query finds on a ticket server."""
+    where, query = request.POST.get("where", "")[:500], request.POST.get("query", "")[:2_000]
+    found = tickets.import_tickets(project, where, query, by=request.user)
+    left = f" Left as they are: {', '.join(found.left[:20])}." if found.left else ""
+    messages.success(request, f"{counted(len(found.items), 'ticket')} added or renewed.{left}")
+    return redirect("backlog", project.pk)
+
+
+@page("POST", Project)
+def fix(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
+    """The log of a failed build, or the trace of a program: a file, or pasted."""
+    file, pasted = request.FILES.get("log"), request.POST.get("pasted", "")
+    if file is not None and (file.size or 0) > build_fixes.MOST_BYTES:
+        raise BadInput(
+            f"A log has at most {build_fixes.MOST_BYTES // 1024**2} MB: cut it down to the step that failed."
+        )
+    log = file.read().decode("utf-8", "replace") if file is not None else pasted
+    found = build_fixes.fix_log(project, log, by=request.user, source=file.name or "a file" if file else "pasted")
+    messages.success(request, f"{found.cause.sentence} It is tried here next; then the fix is planned.")
+    return redirect("requirements", project.pk)
 
 
 @page("POST", Project)

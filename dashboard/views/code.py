@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.csrf import csrf_exempt
 
-from dashboard import access
+from dashboard import access, address
 from dashboard.api import rate
 from dashboard.api.authentication import find_token
 from dashboard.pages import page
@@ -82,7 +82,7 @@ def _for_git(
         asks = {"WWW_Authenticate": 'Basic realm="AI SWE", charset="UTF-8"'}
         secret = _secret(request)
         try:
-            token = find_token(secret, request) if secret else None
+            token = find_token(secret, address.of(request)) if secret else None
         except TooManyTries as wait:
             return _words(429, str(wait), Retry_After=str(wait.seconds))
         if token is None:

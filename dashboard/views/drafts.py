@@ -56,7 +56,8 @@ def edit_task(request: AuthenticatedHttpRequest, plan: Plan, key: str) -> HttpRe
     draft = plan_drafts.draft_of(plan.document, request.user)
     content = _content(plan, draft)
     entry = _entry(content, key)
-    start = {name: entry.get(name) for name in ("title", "description", "expects", "minutes", "requirements", "needs")}
+    fields = ("title", "description", "expects", "minutes", "requirements", "needs", "agent")
+    start = {name: entry.get(name) for name in fields}
     form = TaskForm(request.POST or None, initial=start, **_choices(plan, content, entry))
 
     def edit() -> dict[str, Any]:

@@ -41,7 +41,7 @@ OF_PROJECT = (
 
 
 @dataclass(frozen=True)
-class Hit:
+class PaletteLine:
     """A line of the palette: its name, what it belongs to, and where it leads."""
 
     name: str
@@ -75,20 +75,20 @@ def _each(q: str, *fields: str) -> Q:
     return wanted
 
 
-def _projects(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
+def _projects(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
     """Projects by name. A word that names a page of a project ("plan todo") leads to that page."""
-    found: list[Hit] = []
+    found: list[PaletteLine] = []
     page_words = {label.lower(): (label, name) for label, name in OF_PROJECT}
     wanted = [page_words[word] for word in q.lower().split() if word in page_words]
     rest = " ".join(word for word in q.split() if word.lower() not in page_words)
     for project in access.visible(Project, request.user).filter(_each(rest, "name")).order_by("-pk")[:EACH]:
         name = one_line(project.name, 80)
-        found += [Hit(f"{label} of {name}", "", reverse(page, args=[project.pk])) for label, page in wanted]
-        found.append(Hit(name, "", reverse("project", args=[project.pk])))
+        found += [PaletteLine(f"{label} of {name}", "", reverse(page, args=[project.pk])) for label, page in wanted]
+        found.append(PaletteLine(name, "", reverse("project", args=[project.pk])))
     return found
 
 
-def _runs(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
+def _runs(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
     runs: QuerySet[Run] = access.visible(Run, request.user).order_by("-pk")
     number = next((word for word in q.split() if word.isdecimal() and len(word) < 10), "")
     text = " ".join(word for word in q.split() if word != number and word.lower() != "run")
@@ -96,7 +96,7 @@ def _runs(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
     if number:
         runs = runs.filter(pk=int(number))
     return [
-        Hit(
+        PaletteLine(
             f"Run {run.pk}",
             f"{run.get_kind_display().lower()}, {run.get_status_display().lower()}, {one_line(run.project.name, 60)}",
             reverse("run", args=[run.pk]),
@@ -105,10 +105,10 @@ def _runs(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
     ]
 
 
-def _tasks(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
+def _tasks(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
     tasks = access.visible(Task, request.user).filter(_each(q, "key", "title", "run__project__name"))
     return [
-        Hit(
+        PaletteLine(
             one_line(f"{task.key} {task.title}", 120),
             f"{task.get_status_display().lower()}, run {task.run_id}, {one_line(task.run.project.name, 60)}",
             reverse("task", args=[task.pk]),
@@ -117,10 +117,10 @@ def _tasks(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
     ]
 
 
-def _requirements(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
+def _requirements(request: AuthenticatedHttpRequest, q: str) -> list[PaletteLine]:
     found = access.visible(Requirement, request.user).filter(_each(q, "key", "author_key", "text"))
     return [
-        Hit(
+        PaletteLine(
             one_line(f"{wish.name} {wish.text}", 120),
             one_line(wish.document.project.name, 60),
             f"{reverse('requirements', args=[wish.document.project_id])}?v={wish.document.version}#R-{wish.pk}",
@@ -129,10 +129,10 @@ def _requirements(request: AuthenticatedHttpRequest, q: str) -> list[Hit]:
     ]
 
 
-def _pages(q: str) -> list[Hit]:
+def _pages(q: str) -> list[PaletteLine]:
     asked = q.lower().split()
     return [
-        Hit(label, "", reverse(name))
+        PaletteLine(label, "", reverse(name))
         for label, name, more in PAGES
         if all(word in f"{label} {more}".lower() for word in asked)
     ]

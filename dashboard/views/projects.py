@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
+from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -23,9 +24,10 @@ from projects.errors import BadInput, ProjectsError
 from projects.models import Approval, Plan, Project, RequirementDocument, Run
 from projects.models.project import Role
 from projects.services.accounts import rights
+from projects.services.forges import links, tickets
 from projects.services.insight import health
 from projects.services.planning import deleting, documents, projects
-from projects.services.planning.reading import read_bytes
+from projects.services.planning.starting import recipe_named, started_project
 from projects.services.work import demo, runs
 
 
@@ -46,19 +48,22 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             # Read before anything is made, so that a refused document leaves no empty project behind.
-            document = read_bytes(*form.document())
-            project = projects.create_project(
+            found = tickets.read_given(form.document(), by=request.user)
+            chosen = form.cleaned_data["recipe"]
+            with started_project(
                 form.cleaned_data["name"],
                 by=request.user,
+                recipe=recipe_named(chosen) if chosen else None,
                 autonomy=form.cleaned_data["autonomy"],
                 limits={"max_retries": form.cleaned_data["max_retries"]},
-            )
-            documents.extract_written(documents.store_document(project, document, by=request.user))
+            ) as project:
+                stored = documents.store_document(project, found.document, found.place, by=request.user)
+                documents.extract_written(stored)
         except ProjectsError as refusal:
             form.add_error(None, str(refusal))
             status = status_of(refusal)
         else:
-            messages.success(request, f"{project.name} was created. Check what was read from {document.name}.")
+            messages.success(request, f"{project.name} was created. Check what was read from {stored.filename}.")
             return redirect("requirements", project.pk)
     return show(request, "pages/project_new.html", {"form": form}, status=status)
 
@@ -70,7 +75,7 @@ def preview(request: AuthenticatedHttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"problems": [], "found": None}
     if form.is_valid():
         try:
-            context["found"] = documents.preview(*form.document())
+            context["found"] = documents.preview(tickets.read_given(form.document(), by=request.user).document)
         except ProjectsError as refusal:
             context["problems"] = [str(refusal)]
     else:
@@ -82,7 +87,8 @@ def preview(request: AuthenticatedHttpRequest) -> HttpResponse:
 def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     """One project: what it needs next, its documents, plans, runs and people."""
     document, plan = project.documents.first(), project.plans.first()
-    latest = list(project.runs.select_related("plan").order_by("-pk")[:10])
+    latest = list(project.runs.select_related("plan").annotate(title=F("chat__title")).order_by("-pk")[:10])
+    work = [run for run in latest if run.kind != Run.Kind.CHAT]
     planning = next((run for run in latest if run.kind == Run.Kind.PLAN and run.status not in Run.OVER), None)
     context = {
         "baseline": project.baselines.first(),
@@ -94,8 +100,9 @@ def detail(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
         "members": project.memberships.select_related("user").order_by("user__username", "role"),
         "member_form": MemberForm(),
         "settings_form": SettingsForm(initial=_settings_of(project)),
+        "forge": links.link_of(project),
         "asks": project.approvals.filter(status=Approval.Status.PENDING),
-        "totals": runs.totals(latest[0]) if latest else None,
+        "totals": runs.totals(work[0]) if work else None,
         "planning": planning,
         "next": _next_step(document, plan, latest, planning),
         **ways_out(request, project),
@@ -136,6 +143,18 @@ def settings(request: AuthenticatedHttpRequest, project: Project) -> HttpRespons
     limits = {"max_retries": form.cleaned_data.pop("max_retries")}
     projects.update_settings(project, by=request.user, limits=limits, **form.cleaned_data)
     messages.success(request, "Settings saved. Running tasks keep the limits they started with.")
+    return redirect("project", project.pk)
+
+
+@page("POST", Project)
+def forge(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
+    """Link the project to its repository on a forge, or forget it."""
+    if request.POST.get("unlink"):
+        links.unlink_project(project, by=request.user)
+        messages.success(request, f"{project.name} is linked to no forge any more.")
+    else:
+        link = links.link_project(project, by=request.user, address=request.POST.get("address", "")[:500])
+        messages.success(request, f"{project.name} is linked to {link}.")
     return redirect("project", project.pk)
 
 
@@ -194,6 +213,7 @@ def upload(request: AuthenticatedHttpRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         raise BadInput(" ".join(str(problem) for problem in form.non_field_errors()) or "The form could not be read.")
     relation = form.cleaned_data["relation"]
-    made = documents.upload_document(project, *form.document(), by=request.user, relation=relation)
+    found = tickets.read_given(form.document(), by=request.user, project=project)
+    made = documents.store_document(project, found.document, found.place, by=request.user, relation=relation)
     documents.extract_written(made)
     return redirect("requirements", project.pk)

@@ -6,11 +6,11 @@ from bisect import bisect_left
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Case, Value, When
+from django.db.models import Case, Q, Value, When
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from dashboard import access, inspection, run_graph, run_time, stream, time_travel
+from dashboard import access, conversation, inspection, run_graph, run_time, stream, time_travel
 from dashboard.first_looks import first_looks
 from dashboard.pages import page, show
 from dashboard.refusals import local_path
@@ -23,6 +23,9 @@ from projects.errors import BadInput
 from projects.models import Run
 from projects.services.audit.vocabulary import families
 from projects.services.delivery import pushes, state
+from projects.services.forges import links, tickets
+from projects.services.forges import requests as pull_requests
+from projects.services.forges.comments import requests_of
 from projects.services.insight import replays
 from projects.services.work import runs
 
@@ -32,6 +35,11 @@ CONTROLS = (
     ("stop", "Stop", "queued running needs_you paused failed"),
 )
 VIEWS = {"graph": "Graph", "time": "Time", "list": "List"}
+VIEWS_OF_CHAT = {"conversation": "Conversation", "stream": "Stream"}
+CONTROLS_OF_CHAT = (
+    ("pause", "Stop the turn", "running needs_you"),
+    ("stop", "End the chat", "queued running needs_you paused failed"),
+)
 VIEWS_OF_RESULT = {"result": "Result", "graph": "Graph", "time": "Time", "stream": "Stream"}
 MOST_UPLOADED = 100_000_000  # bytes of a file to replay
 NEEDS = ("needs_you", "failed", "paused")
@@ -41,10 +49,11 @@ NEEDS = ("needs_you", "failed", "paused")
 def index(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Every run the person may see, newest first, those that wait for somebody on top."""
     state = request.GET.get("state", "")
-    first = Case(When(status__in=NEEDS, then=Value(0)), default=Value(1))
+    needs = Q(status__in=NEEDS) & ~Q(kind=Run.Kind.CHAT, status=Run.Status.PAUSED)  # a chat at rest waits for nobody
+    first = Case(When(needs, then=Value(0)), default=Value(1))
     found = access.counted(access.visible(Run, request.user)).annotate(first=first)
     if state == "needs":
-        found = found.filter(status__in=NEEDS)
+        found = found.filter(needs)
     elif state in Run.Status.values:
         found = found.filter(status=state)
     context = {"runs": found.order_by("first", "-pk")[:200], "state": state, "states": Run.Status.choices}
@@ -54,7 +63,22 @@ def index(request: AuthenticatedHttpRequest) -> HttpResponse:
 @page("GET", Run)
 def detail(request: AuthenticatedHttpRequest, run: Run, seq: int | None = None) -> HttpResponse:
     """One run: its result once it is built, else graph, stream, inspector. With `seq`, opened at that event."""
-    return _run_page(request, run, seq, _view(request, run, seq))
+    view = _view(request, run, seq)
+    return conversation_page(request, run) if view == "conversation" else _run_page(request, run, seq, view)
+
+
+def conversation_page(
+    request: AuthenticatedHttpRequest, run: Run, *, typed: str = "", status: int = 200
+) -> HttpResponse:
+    """A chat as a conversation; with `typed`, words that were not sent."""
+    shown = time_travel.moment(run, number(request.GET, "at"))
+    request.about["run"] = shown.run
+    live = shown.at is None and not run.replay_of
+    before = number(request.GET, "before")
+    context: dict[str, Any] = conversation.context(shown.run, live=live, before=before, typed=typed)
+    context |= {"view": "conversation", "at": shown.at, "before": before, "totals": shown.totals, "tasks": []}
+    context |= {"views": list(VIEWS_OF_CHAT.items()), "controls": CONTROLS_OF_CHAT}
+    return show(request, "pages/chat.html", context, status=status)
 
 
 @page("GET", Run)
@@ -103,13 +127,13 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
         "tasks": run_graph.listed(shown.tasks),
         "chosen": next((task for task in shown.tasks if task.key == wanted.task), None),
         "graph": run_graph.graph_of_run(run, shown.tasks, chosen=wanted.task, layer=number(request.GET, "layer")),
-        "views": list((VIEWS_OF_RESULT if run.status in Run.OVER and not run.replay_of else VIEWS).items()),
+        "views": list(_views_of(run).items()),
         "time": run_time.time_of_run(run, shown.tasks, wanted.task) if context["view"] == "time" else None,
         "presets": list(stream.PRESETS.items()),
         "errors": stream.seek(run, (seq or 0) - 1, stream.Filter(preset="errors")),
         "agents": stream.AGENTS,
         "families": families(),
-        "controls": CONTROLS,
+        "controls": CONTROLS_OF_CHAT if conversation.is_chat(run) else CONTROLS,
         "base_moved": base_branch.base_moved(run) if shown.at is None and not run.replay_of else None,
     }
     if view == "result":
@@ -118,8 +142,14 @@ def _run_page(request: AuthenticatedHttpRequest, run: Run, seq: int | None, view
 
 
 def _view(request: AuthenticatedHttpRequest, run: Run, seq: int | None) -> str:
-    """Which view of a run is asked for; unless it is named, a finished build shows its result, others the graph."""
+    """Which view of a run is asked for.
+
+    Unless it is named, a finished build shows its result, a chat its conversation, others the graph.
+    """
     asked = request.GET.get("view", "")
+    if run.kind == Run.Kind.CHAT or (run.replay_of or {}).get("kind") == Run.Kind.CHAT:
+        looks_into = seq is not None or set(request.GET) - {"view", "before"}
+        return asked if asked in VIEWS_OF_CHAT else "stream" if looks_into else "conversation"
     if asked in VIEWS or (asked in VIEWS_OF_RESULT and run.kind == Run.Kind.BUILD):
         return asked
     looks_into = seq is not None or set(request.GET) - {"view"}
@@ -127,11 +157,19 @@ def _view(request: AuthenticatedHttpRequest, run: Run, seq: int | None) -> str:
     return "result" if built and not looks_into else "graph"
 
 
+def _views_of(run: Run) -> dict[str, str]:
+    if conversation.is_chat(run):
+        return VIEWS_OF_CHAT
+    return VIEWS_OF_RESULT if run.status in Run.OVER and not run.replay_of else VIEWS
+
+
 def _result(request: AuthenticatedHttpRequest, run: Run) -> dict[str, Any]:
     found = state.result(run)
     ways = ways_out(request, run.project)
     del ways["at"]  # on this page the name of a moment of the run
-    return {"result": found, "first_looks": first_looks(run), **ways}
+    said: dict[str, Any] = {"ticket": tickets.report_of(run, found), "forge_requests": requests_of(run)}
+    said |= {"forge": links.link_of(run.project), "pull_request": pull_requests.request_of(run)}
+    return {"result": found, "first_looks": first_looks(run), **said, **ways}
 
 
 def _next(run: Run) -> dict[str, Any]:
@@ -149,6 +187,37 @@ def push(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
         raise BadInput("Tick the box to confirm the push.")
     pushed = pushes.push_run(run, by=request.user, **given)
     messages.success(request, f"{pushed.branch} was pushed to {pushed.address} at {pushed.commit[:10]}.")
+    return redirect("run-result", run.pk)
+
+
+@page("POST", Run)
+def ask_to_merge(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """Open a pull request for a build, or bring its open one up to date, on a person's yes to exactly this commit."""
+    if not request.POST.get("confirm"):
+        raise BadInput("Tick the box to confirm what is sent.")
+    made = pull_requests.open_request(run, by=request.user, commit=request.POST.get("commit", "")[:100])
+    messages.success(request, f"{made} shows commit {made.commit[:10]}.")
+    return redirect("run-result", run.pk)
+
+
+@page("POST", Run)
+def look_at_request(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """Ask the forge how the pull request of a build is."""
+    known = pull_requests.request_of(run)
+    if known is None:
+        raise BadInput(f"Run {run.pk} has no pull request.")
+    messages.success(request, f"{known} is {pull_requests.look(known).state}.")
+    return redirect("run-result", run.pk)
+
+
+@page("POST", Run)
+def tell_ticket(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+    """Write on the ticket that a build was for, on a person's yes to exactly these words."""
+    if not request.POST.get("confirm"):
+        raise BadInput("Tick the box to confirm what is written.")
+    given = {name: request.POST.get(name, "")[:100] for name in ("digest", "move")}
+    told = tickets.write_back(run, by=request.user, **given)
+    messages.success(request, f"{'Moved' if told.written else 'Written on'} {told.address}.")
     return redirect("run-result", run.pk)
 
 
@@ -242,8 +311,7 @@ def control(request: AuthenticatedHttpRequest, run: Run, verb: str) -> HttpRespo
     return redirect("run", run.pk)
 
 
-@page("POST", Run)
-def say(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
+def tell_agents(request: AuthenticatedHttpRequest, run: Run) -> HttpResponse:
     """Send a person's message to the agents."""
     text = request.POST.get("text", "").strip()
     if not text:

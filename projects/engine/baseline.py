@@ -10,7 +10,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from pydantic import TypeAdapter
 
 from agents.engine.baseline import configured, first_setup, look, measure_suite
 from agents.languages.layouts import RepositoryLayout
@@ -20,6 +19,7 @@ from projects.engine.base_settings import SETTINGS_FILE, AnswerWanted, checked_e
 from projects.engine.packages import ProjectSupply, names_asked
 from projects.engine.paths import repository_of
 from projects.engine.sandboxes import fitted, name_for
+from projects.engine.test_setups import setup_from, setup_to_json
 from projects.errors import BadInput
 from projects.models import Approval, Baseline, Project
 from projects.services.accounts.rights import require
@@ -29,45 +29,10 @@ from projects.services.work.locks import lock_project
 from projects.services.work.queue import enqueue
 from sandbox.base import PackageRefused, PackageSet, SandboxError, SandboxPreparing
 from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
-from sandbox.package_index.names import Judgement, plain_name
+from sandbox.package_index.names import Judgement, is_npm, plain_name
 from sandbox.registry import open_backend
-from sandbox.test_setup import TestSetup
 
 WAITS_FOR_IMAGE = "It waits for a sandbox"
-_SETUP = TypeAdapter(TestSetup)
-_KEPT_APART = {"known_failures", "known_messages", "flickering", "passing", "configuration_text", "measured_seconds"}
-
-
-def test_setup_of(project: Project) -> TestSetup:
-    """How the project's tests are run: as its newest usable baseline says, with the failures that it found."""
-    found = Baseline.usable(project)
-    if found is None:
-        return TestSetup()
-    return replace(
-        setup_from(found.setup),
-        measured_seconds=found.seconds,
-        known_failures=frozenset(found.tests.get("failing", {})),
-        known_messages=dict(found.tests.get("failing", {})),
-        flickering=frozenset(found.tests.get("flickering", [])),
-        passing=frozenset(json.loads(zlib.decompress(found.passing)) if found.passing else ()),
-    )
-
-
-def packages_of(project: Project) -> list[str]:
-    """Requirement lines that every run of the project's tests needs."""
-    found = Baseline.usable(project)
-    return list(found.packages) if found else []
-
-
-def setup_from(data: Mapping[str, Any]) -> TestSetup:
-    """A setup from plain data, as setup_to_json() made it; what is not named is as by default."""
-    return _SETUP.validate_python(data)
-
-
-def setup_to_json(setup: TestSetup) -> dict[str, Any]:
-    """A setup as plain data, without results, which the baseline keeps beside it, and without texts of the base."""
-    data: dict[str, Any] = _SETUP.dump_python(setup, mode="json", exclude=_KEPT_APART)
-    return data
 
 
 def measure(project: Project, commit: str = "") -> Baseline:
@@ -138,7 +103,10 @@ def _unusable(found: Baseline, problem: str) -> None:
 def _measure(found: Baseline, repository: Repository, edits: Mapping[str, Any]) -> None:
     spoken, layout = look(repository, found.commit, found.project.subfolder)
     if layout is None or spoken is None:
-        return _unusable(found, "There are no Python files, and tests in other languages cannot be run.")
+        return _unusable(
+            found,
+            "It holds no code whose tests can be run here: Python, or JavaScript and TypeScript with a package.json.",
+        )
     found.layout = layout.to_json()
     said, wanted = repository_settings(found.project, repository, found.commit)
     edits = {**said, **edits}
@@ -224,7 +192,7 @@ def _ask(project: Project, packages: Sequence[str], reason: str) -> None:
         why=reason,
         on_yes="They are fetched and unpacked without running any of their code; then the tests are run again.",
         on_no="The tests that need them stay among the known failures.",
-        payload={"packages": facts, "ecosystem": "Python"},
+        payload={"packages": facts, "ecosystem": "npm" if any(map(is_npm, facts)) else "Python"},
     )
     raise AnswerWanted(f"Waits for an answer about packages: {names}.")
 

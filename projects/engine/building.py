@@ -15,21 +15,25 @@ from agents.engine.contracts import TaskContext
 from agents.engine.graph import RECURSION_LIMIT, build_graph
 from agents.engine.state import TaskState, start_state
 from agents.events.log import EventLog
+from agents.fragments.planned import task_fields
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
-from projects.engine.baseline import packages_of, test_setup_of
+from agents.languages.registry import main_language
 from projects.engine.budgets import limits_of
 from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
+from projects.engine.outside import engaged_for
 from projects.engine.packages import ProjectSupply
 from projects.engine.paths import ensure_repository, home, repository_of
 from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.engine.task_store import DatabaseTaskStore
-from projects.models import Run, Task
+from projects.engine.test_setups import packages_of, test_setup_of
+from projects.models import Baseline, Run, Task
 from projects.models.project import ASKS_AT_GATES
+from projects.services.forges.starting import starts_at
 from projects.services.insight.lessons import embedder, store
 from projects.services.planning import documents, progress
 from sandbox.registry import open_backend
@@ -66,10 +70,43 @@ def task_data(task: Task) -> dict[str, Any]:
         "packages": list(task.packages),
         "note": task.note,
         "generation": task.generation,
+        "main_language": _main_language(task.run),
         "may_ask": task.asked_by_id is None and not Task.objects.filter(asked_by=task).exists(),
         "requirements": documents.with_mentioned(requirements, task.run.project),
         "passages": documents.passages_of((row for row in rows if row.key not in dropped), task.files),
+        "start": _start(task),
+        **_fragments(task),
     }
+
+
+def _start(task: Task) -> dict[str, Any]:
+    """What the document began with, for the last task of its run: until then the build may go on failing."""
+    document = task.run.document
+    if document is None or not document.start:
+        return {}
+    done = (Task.Status.MERGED, Task.Status.ESCALATED, Task.Status.SKIPPED, Task.Status.CANCELLED)
+    others = task.run.tasks.exclude(pk=task.pk).exclude(status__in=done)
+    return {**document.start, "cause": None} if others.exists() else dict(document.start)
+
+
+def _main_language(run: Run) -> str:
+    """What the project is written in, as its baseline, its code or its plan says; "" when none of them does."""
+    baseline = Baseline.usable(run.project)
+    if baseline is not None:
+        return str(baseline.layout.get("language", ""))
+    there = repository_of(run.project).files(run.base_commit) if run.base_commit else []
+    planned = [path for files in run.tasks.values_list("files", flat=True) for path in files]
+    return main_language([*there, *planned])
+
+
+def _fragments(task: Task) -> dict[str, Any]:
+    """The blueprint that the approved plan gave this task, with its tests; nothing for any other task."""
+    plan = task.run.plan
+    specs = plan.content.get("tasks") or () if plan is not None else ()
+    found = next(
+        (spec.get("blueprint") for spec in specs if isinstance(spec, dict) and spec.get("key") == task.key), None
+    )
+    return task_fields(found) if found else {}
 
 
 @cache
@@ -89,6 +126,7 @@ def task_context(run: Run, event_log: EventLog, **more: Any) -> TaskContext:
         project=project.slug,
         run=str(run.pk),
         house_rules=rules_of(project),
+        recipe_lines=project.recipe.get("prompts", {}),
         event_log=event_log,
         limits=limits_of(project),
         repository=repository,
@@ -110,7 +148,7 @@ def _begin(run: Run) -> None:
     """See that the repository can be used, and begin the run's branch."""
     repository = ensure_repository(run.project, run)
     if not run.base_commit:
-        run.base_commit = repository.begin()
+        run.base_commit = repository.begin(starts_at(run.document))
         Run.objects.filter(pk=run.pk).update(base_commit=run.base_commit)
 
 
@@ -138,6 +176,7 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         asks_about_reach=run.autonomy in ASKS_AT_GATES,
         lessons_across_projects=settings.SHARE_LESSONS,
         switched_off=frozenset() if settings.MEMORY else frozenset({"memory"}),
+        outside=None if _fragments(task) else engaged_for(task),  # fragments are put together by our own team
     )
     tried = task.attempts.order_by("-number").values_list("number", flat=True).first() or 0
     try:
@@ -151,3 +190,5 @@ def build(task: Task, *, actor: str, token: int) -> TaskState:
         return cast(TaskState, state)
     finally:
         context.close()
+        if context.outside is not None:
+            context.outside.close()

@@ -44,7 +44,7 @@ class DatabaseEventLog:
         self._prefix = f"{task.key}/" if task else "plan/"
         self._started = time.monotonic()
         self._looked, self._stop = 0.0, False
-        self._lane = task.key if task else "plan"
+        self._lane = task.key if task else "chat" if run.kind == Run.Kind.CHAT else "plan"
         self._streams: dict[str, Stream] = {}
 
     def _guard(self) -> None:

@@ -18,6 +18,7 @@ from sandbox.base import PackageSet
 from sandbox.package_index.facts import Facts
 from sandbox.package_index.locks import learned, read_lock, write_lock
 from sandbox.package_index.names import NameVerdict
+from sandbox.package_index.resolving import Resolution
 from sandbox.packages import PackageSupply
 
 _PACKAGES = TypeAdapter(PackageSet)
@@ -66,6 +67,9 @@ class ProjectSupply:
 
     def look_up(self, requirement: str) -> Facts:
         return supply_of(self._project).look_up(requirement)
+
+    def resolve(self, requirements: Sequence[str], runtime: str = "") -> Resolution:
+        return supply_of(self._project).resolve(requirements, runtime)
 
     def fetch(self, requirements: Sequence[str]) -> PackageSet:
         with _alone(self._memory):

@@ -17,16 +17,17 @@ from agents.engine.planner_graph import PlanState, build_plan_graph
 from agents.events.lifecycle import PlanSampled
 from agents.memory.base import NoLessons
 from agents.prompts import provenance
-from projects.engine.baseline import packages_of, test_setup_of
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
 from projects.engine.paths import home, repository_of, repository_path
 from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver, run_or_resume
-from projects.models import Plan, Project, Requirement, RequirementDocument, Run
+from projects.engine.test_setups import packages_of, test_setup_of
+from projects.models import Plan, Project, Requirement, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
 from projects.services.audit.canonical import clean_line, clean_text
+from projects.services.forges.starting import starts_at
 from projects.services.insight.lessons import embedder, store
 from projects.services.planning import documents, plans, progress, reading
 from projects.services.planning.overtaken import open_build
@@ -121,12 +122,13 @@ class DatabasePlanStore:
             self._event_log.fenced(lambda: plans.propose_plan(self._document, content=dict(plan)))
 
 
-def _code(project: Project, about: str) -> dict[str, Any]:
-    """The repository that the plan builds on; nothing before the first run of a new project."""
+def _code(project: Project, about: str, start: str) -> dict[str, Any]:
+    """The repository that the plan builds on, at the commit `start`, the base's by default; nothing before the first
+    run of a new project."""
     if not repository_path(project).exists():
         return {}
     repository = repository_of(project)
-    commit = repository.base_head()
+    commit = start or repository.base_head()
     told = [word.removeprefix("./").rstrip("/") for word in test_setup_of(project).arguments if word[0] != "-"]
     code, readme = outline(repository, commit, about, told), repository.read(commit, "README.md") or ""
     said = next((found[1] for found in _PROSE.finditer(readme) if len(found[1].split()) >= LEAST_WORDS), "")
@@ -149,6 +151,18 @@ def _tests(project: Project) -> str:
     return provenance.label(clean_text("\n".join(lines), 1_500), provenance.Source.REPOSITORY)
 
 
+def _recipe(project: Project) -> str:
+    """What the recipe of the project says to whoever plans it: its hints, and the libraries that it expects."""
+    packages = ", ".join(project.recipe.get("packages", []))
+    told = [project.recipe.get("plan", ""), f"Libraries to use where needed: {packages}" if packages else ""]
+    return provenance.label("\n\n".join(filter(None, told)), provenance.Source.ARCHITECT)
+
+
+def _starts(project: Project) -> bool:
+    """Whether nothing but the recipe's skeleton is there yet."""
+    return bool(project.recipe) and not Task.objects.filter(run__project=project, status=Task.Status.MERGED).exists()
+
+
 def plan(run: Run, *, actor: str, token: int) -> None:
     """Run or resume the planning of a run; raises what agents.engine.contracts and agents.llm.base raise."""
     label(run)
@@ -166,6 +180,10 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         comment=rejected.comment if rejected else "",
         last_plan=json.dumps(rejected.content, ensure_ascii=False) if rejected else "",
         tests=_tests(project),
+        recipe=_recipe(project),
+        # Who plans the first build instead of the planner; what is merged is changed by the ordinary roles.
+        team=str(project.recipe.get("team", "")) if (starts := _starts(project)) else "",
+        starts=starts,
         background=reading.background_of(document),
         event_log=event_log,
         task_store=DatabasePlanStore(run, event_log),
@@ -176,7 +194,7 @@ def plan(run: Run, *, actor: str, token: int) -> None:
         knowledge=knowledge_of(home(), store().folder, project.slug, embedder()),
         lessons=store() if settings.MEMORY else NoLessons(),
         lessons_across_projects=settings.SHARE_LESSONS,
-        **_code(project, document.text),
+        **_code(project, document.text, starts_at(run.document)),
     )
     graph = build_plan_graph().compile(checkpointer=DjangoSaver())
     for sample in range(1, run.samples + 1) if run.samples else (0,):

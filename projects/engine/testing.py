@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.conf import settings
-from django.db import transaction
-
-from agents.engine.contracts import Stopped, TaskContext
-from agents.engine.effects import effect, in_words
+from agents.engine.contracts import TaskContext
+from agents.engine.effects import effect
 from agents.engine.module_tests.write import SuiteFails, Written, write_tests
 from agents.events.effects import CommitMade, EffectAnnounced
 from agents.events.lifecycle import RunQueued
@@ -24,16 +19,11 @@ from agents.workspace.git import GitError, is_branch_name
 from agents.workspace.repository import Repository
 from projects.engine.building import task_context
 from projects.engine.disk_space import need_room
-from projects.engine.event_log import DatabaseEventLog
-from projects.engine.model_clients import announce, label
-from projects.engine.owners import is_alive, this_worker
+from projects.engine.on_request import run_on_request
 from projects.engine.paths import ensure_repository
-from projects.errors import BadInput, IllegalMove, ProjectsError
+from projects.errors import BadInput
 from projects.models import Project, Run
 from projects.services.accounts.rights import require
-from projects.services.audit.events import emit
-from projects.services.work import leases
-from projects.services.work.locks import lock_project
 from projects.services.work.moves import move_run
 from trials.in_memory import MemoryTaskStore
 
@@ -64,8 +54,14 @@ def on_request(project: Project, module: str, *, target: float, rounds: int, by:
     repository = ensure_repository(project)
     _need_module(repository, module)
     _need_free(repository, branch)
-    _close_orphans(project)
-    with _run(project, module, by) as (run, event_log):
+    queued = RunQueued(
+        summary=f"tests for {module}",
+        role="user",
+        kind=Run.Kind.TESTS,
+        module=module,
+        recording=project.is_recording,
+    )
+    with run_on_request(project, queued, by, known=(NoModule, SuiteFails)) as (run, event_log):
         store, name = MemoryTaskStore(), f"tests-{run.pk}"
         context = task_context(run, event_log, task_store=store, worktree_name=name, lessons=NoLessons())
         try:
@@ -98,51 +94,6 @@ def _need_free(repository: Repository, branch: str) -> None:
         there = "/".join(parts[:end])
         if repository.has_branch(there):
             raise BadInput(f"A branch named {there!r} already exists: choose another name.")
-
-
-def _close_orphans(project: Project) -> None:
-    """Runs whose command was killed have nobody left to end them."""
-    for run in Run.objects.filter(project=project, kind=Run.Kind.TESTS).exclude(status__in=Run.OVER):
-        if run.lease_owner and not is_alive(run.lease_owner):
-            _end(run, "the command that was writing the tests was killed")
-
-
-@contextmanager
-def _run(project: Project, module: str, by: User) -> Iterator[tuple[Run, DatabaseEventLog]]:
-    """A run for the time of the request; it is over afterwards, whatever happened inside."""
-    actor = this_worker()
-    with transaction.atomic():
-        lock_project(project.pk)
-        run = Run.objects.create(project=project, kind=Run.Kind.TESTS, started_by=by, recording=project.is_recording)
-        queued = RunQueued(
-            summary=f"tests for {module}", role="user", kind=run.kind, module=module, recording=run.recording
-        )
-        emit(run.pk, queued, actor=by.get_username())
-        token = leases.claim(Run, run.pk, owner=actor, seconds=settings.LEASE_SECONDS)
-        move_run(run, Run.Status.RUNNING, actor=actor)
-    try:
-        label(run)
-        event_log = DatabaseEventLog(run, actor=actor, token=token)
-        announce(run, event_log)
-        yield run, event_log
-    except Stopped:
-        _end(run, "stopped by a person")
-        raise IllegalMove(f"Run {run.pk} was stopped before the tests were done.") from None
-    except BaseException as error:
-        known = isinstance(error, ProjectsError | NoModule | SuiteFails)
-        _end(run, str(error) if known else in_words(error) if isinstance(error, Exception) else "interrupted")
-        raise
-    finally:
-        leases.release(Run, run.pk, token=token)
-
-
-def _end(run: Run, why: str) -> None:
-    """End a run that did not come to its end; whoever stopped it may have done so already."""
-    run.refresh_from_db()
-    to = Run.Status.CANCELLED if run.status == Run.Status.PAUSED else Run.Status.FAILED
-    if run.status not in Run.OVER:
-        with suppress(ProjectsError):
-            move_run(run, to, reason=why, actor=this_worker())
 
 
 def _outcome(written: Written) -> str:

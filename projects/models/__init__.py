@@ -1,10 +1,12 @@
 """The tables, one module a subject."""
 
-from projects.models.accounts import ApiToken, BrowserSession, RecoveryCode, SecondFactor, Tries
+from projects.models.accounts import ApiAnswer, ApiToken, BrowserSession, RecoveryCode, SecondFactor, Tries
 from projects.models.backlog import BacklogHours, BacklogItem
 from projects.models.baseline import Baseline
+from projects.models.chat import Chat
 from projects.models.checkpoints import GraphCheckpoint, GraphWrite, SealedReply
 from projects.models.events import Blob, Event, SiteEvent
+from projects.models.forges import ForgeComment, ForgeDelivery, ForgeLink, ForgePerson, PullRequest
 from projects.models.notices import Notice, NoticeChannel, NoticeKind, NoticePreferences
 from projects.models.operations import BadRequest, Deployment, Incident, Target, TrafficMinute
 from projects.models.plan import Plan, PlanEdits
@@ -15,6 +17,7 @@ from projects.models.review import Approval, Finding, LineComment, ReviewedFile
 from projects.models.run import Attempt, Run, Task, Transition, Usage
 
 __all__ = [
+    "ApiAnswer",
     "ApiToken",
     "Approval",
     "Attempt",
@@ -24,9 +27,14 @@ __all__ = [
     "Baseline",
     "Blob",
     "BrowserSession",
+    "Chat",
     "Deployment",
     "Event",
     "Finding",
+    "ForgeComment",
+    "ForgeDelivery",
+    "ForgeLink",
+    "ForgePerson",
     "GraphCheckpoint",
     "GraphWrite",
     "Incident",
@@ -40,6 +48,7 @@ __all__ = [
     "Plan",
     "PlanEdits",
     "Project",
+    "PullRequest",
     "RecoveryCode",
     "ReportMail",
     "ReportSchedule",

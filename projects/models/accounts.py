@@ -77,6 +77,23 @@ class ApiToken(models.Model):
         return self.revoked_at is None and self.expires_at > timezone.now()
 
 
+class ApiAnswer(models.Model):
+    """What a program asked with a key of its own, and the answer that it gets again; status 0: not answered yet."""
+
+    token = models.ForeignKey(ApiToken, on_delete=models.CASCADE, related_name="answers")
+    key = models.CharField(max_length=200)
+    seal = models.CharField(max_length=64, help_text="Hash of the request.")
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["token", "key"], name="api_key_once")]
+
+    def __str__(self) -> str:
+        return f"{self.token}: {self.key[:40]}"
+
+
 class Tries(models.Model):
     """Failed attempts, counted by a hash of account and address; the names that were typed are not kept."""
 

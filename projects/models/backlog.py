@@ -16,13 +16,15 @@ class BacklogItem(models.Model):
         PASTED = "pasted", "pasted"
         CSV = "csv", "CSV"
         COMMAND = "command", "command line"
+        JIRA = "jira", "Jira"
+        FORGE = "forge", "forge"
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="backlog")
     position = models.PositiveIntegerField()
     key = models.CharField(max_length=40)
     title = models.CharField(max_length=200)
     text = models.TextField(blank=True, help_text="Everything but the title.")
-    link = models.CharField(max_length=500, blank=True, help_text="Where the ticket came from; it is never fetched.")
+    link = models.CharField(max_length=500, blank=True, help_text="Where the ticket came from.")
     source = models.CharField(max_length=10, choices=Source.choices)
     minutes = models.PositiveIntegerField(null=True, help_text="Estimated agent time.")
     autonomy = models.CharField(max_length=12, choices=Autonomy.choices, blank=True, help_text="Empty: the project's.")

@@ -60,8 +60,12 @@ class Project(models.Model):
     sandbox_backend = models.CharField(max_length=20, default="auto")
     # Which model connection builds it: "" = the configured model; "scripted:<scenario>" = a recording.
     model = models.CharField(max_length=120, blank=True)
+    # The agent of another maker that writes its code: a name of the table of agents, "" = our own coder.
+    coder_agent = models.CharField(max_length=20, blank=True, default="")
     # Where its code came from: a folder, a git address or the name of an archive; "" when it was started here.
     source = models.CharField(max_length=500, blank=True)
+    # What it was started from, as agents.recipes.model.Recipe.to_json() tells it; {} without a recipe.
+    recipe = models.JSONField(default=dict, blank=True)
     base_branch = models.CharField(max_length=200, default="main")
     subfolder = models.CharField(max_length=400, blank=True, help_text="The part of it that is the project.")
     updates_base = models.BooleanField(default=True, help_text="Merges move the base branch too.")

@@ -63,6 +63,9 @@ class RequirementDocument(models.Model):
     # [{"lines": [a, b], "text": …}]: what the document leaves open.
     questions = models.JSONField(default=list)
     autonomy = models.CharField(max_length=12, choices=Autonomy.choices, blank=True, help_text="Empty: the project's.")
+    # What it began with where that is no document: {cause, source, reproduced, check, said, failing} of a failed build,
+    # {asked} of an upgrade.
+    start = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -61,6 +61,7 @@ class Approval(models.Model):
         BASE_MOVED = "base_moved", "Base moved"  # commits that others put on the base branch
         PUSH = "push", "Push"
         DEPLOY = "deploy", "Deployment"
+        CHAT = "chat", "Chat"  # what a model asks in a conversation: leave, an answer, a yes to its plan
 
     class Status(models.TextChoices):
         PENDING = "pending", "Pending"

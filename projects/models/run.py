@@ -35,12 +35,17 @@ class Work(models.Model):
 
 
 class Run(Work):
-    """Planning a document, building an approved plan, or writing tests on request. Owns a gapless stream of events."""
+    """Planning a document, building an approved plan, tests or a review on request, or a conversation.
+
+    Owns a gapless stream of events.
+    """
 
     class Kind(models.TextChoices):
         PLAN = "plan", "Plan"
         BUILD = "build", "Build"
         TESTS = "tests", "Tests"  # for an existing module, on request
+        REVIEW = "review", "Review"  # of a change, on request
+        CHAT = "chat", "Chat"  # a conversation, with files of its own
         REPLAY = "replay", "Replay"  # of a run that was exported, to be looked at
 
     class Status(models.TextChoices):

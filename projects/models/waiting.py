@@ -28,6 +28,7 @@ PHRASES: dict[WaitReason, str] = {
     WaitReason.TEST_CONSENT: "would decide how its tests run ({})",
     WaitReason.WINDOW: "waiting for the window until {}",
     WaitReason.NIGHT_CAP: "tonight's cap is used up; waiting until {}",
+    WaitReason.ANSWER: "the model asks: {}",
     WaitReason.TASKS: "{}",
 }
 

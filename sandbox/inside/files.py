@@ -10,6 +10,8 @@ import stat
 from sandbox.inside.pipe import Head, Refused
 
 ROOT = "/workspace"
+PACKAGES = "/packages/node_modules"
+MOST_LISTED = 50_000
 
 
 def folder_fd(parts: list[str], *, make: bool) -> int:
@@ -98,6 +100,45 @@ def read_file(path: str, room: int) -> bytes | None:
         return file.read(room)
 
 
+def listing() -> list[list[object]]:
+    """All that is in the workspace but folders: path, whether it is a regular file, a program, size, sha256.
+
+    Links are not followed. Raises ValueError for more than MOST_LISTED.
+    """
+    import hashlib
+
+    found: list[list[object]] = []
+
+    def walk(fd: int, prefix: str) -> None:
+        for name in sorted(os.listdir(fd)):
+            path, mode = f"{prefix}{name}", os.lstat(name, dir_fd=fd).st_mode
+            if len(found) >= MOST_LISTED:
+                raise ValueError(f"the workspace holds more than {MOST_LISTED} files")
+            if stat.S_ISDIR(mode):
+                os.chmod(name, 0o755, dir_fd=fd)  # noqa: S103 - as in clear()
+                below = os.open(name, os.O_DIRECTORY | os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+                try:
+                    walk(below, f"{path}/")
+                finally:
+                    os.close(below)
+            elif stat.S_ISREG(mode):
+                os.chmod(name, stat.S_IMODE(mode) | 0o400, dir_fd=fd)
+                source = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+                with open(source, "rb") as file:
+                    size = os.fstat(source).st_size
+                    sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                found.append([path, True, bool(mode & 0o100), size, sha256])
+            else:
+                found.append([path, False, False, 0, ""])
+
+    fd = os.open(ROOT, os.O_DIRECTORY | os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        walk(fd, "")
+    finally:
+        os.close(fd)
+    return found
+
+
 def clear(wanted: dict[str, str]) -> list[str]:
     """Delete all that is not wanted (path to sha256) and tell what is missing or different."""
     import hashlib
@@ -137,7 +178,26 @@ def clear(wanted: dict[str, str]) -> list[str]:
         walk(fd, "")
     finally:
         os.close(fd)
+    link_packages()
     return [path for path in wanted if path not in present]
+
+
+def link_packages() -> None:
+    """Make the packages of npm visible where Node looks from the workspace, for `require` and for `import`.
+
+    A folder of links rather than one link: tools keep what they remember in it.
+    """
+    try:
+        names = sorted(os.listdir(PACKAGES))
+    except OSError:
+        return
+    for name in names:
+        place, source = f"{ROOT}/node_modules/{name}", f"{PACKAGES}/{name}"
+        below = sorted(os.listdir(source)) if name.startswith("@") or name == ".bin" else [""]
+        for part in below:
+            with contextlib.suppress(FileExistsError, NotADirectoryError):
+                os.makedirs(os.path.dirname(f"{place}/{part}".rstrip("/")), exist_ok=True)
+                os.symlink(f"{source}/{part}".rstrip("/"), f"{place}/{part}".rstrip("/"))
 
 
 def files_in(head: Head, body: bytes) -> tuple[Head, bytes]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Coroutine
 
 REFUSED = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\nx-aiswe: down\r\n\r\n"
+CONNECT_SECONDS = 10  # a lost first packet is tried for two minutes, and the client learns nothing meanwhile
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -28,8 +29,9 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 async def relay(host: str, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """One connection; 502 when nobody listens."""
     try:
-        inner_reader, inner_writer = await asyncio.open_connection(host, port)
-    except OSError:
+        connecting = asyncio.open_connection(host, port)
+        inner_reader, inner_writer = await asyncio.wait_for(connecting, CONNECT_SECONDS)
+    except (OSError, TimeoutError):
         with contextlib.suppress(OSError, TimeoutError):
             await asyncio.wait_for(reader.read(65536), 1)  # else the client gets a reset and not the answer
             writer.write(REFUSED)

@@ -32,10 +32,11 @@ from _pytest.config.findpaths import load_config_dict_from_file
 from _pytest.fixtures import FuncFixtureInfo
 
 from sandbox.inside.pytest_checks import CollectedTests, Limit, SourceFiles, ToolSnapshot
+from sandbox.inside.report import Report, clipped
 from sandbox.inside.services import ServiceProblem, start_services
 
-REPORT_FD = 1000  # opened by the agent (sandbox.inside.commands)
 KEEP_FAILURES, KEEP_TRACE, KEEP_MESSAGE = 40, 6000, 600
+KEEP_LOGGED = 1200  # of the last exception that was logged: its inner frames and what it says
 CONFIGURATIONS = "pytest.toml .pytest.toml pytest.ini .pytest.ini pyproject.toml tox.ini setup.cfg".split()
 TAKES_VALUE = frozenset(("-c", "-k", "-m", "-o", "-p", "-r", "-W"))
 # The sandbox's own: entry point -> module.
@@ -44,26 +45,6 @@ OWN_PLUGINS = {
     "hypothesispytest": "_hypothesis_pytestplugin",
     "anyio": "anyio.pytest_plugin",
 }
-
-
-def clipped(text: str, size: int) -> str:
-    return text if len(text) <= size else f"{text[: size // 3]}\n…\n{text[-2 * size // 3 :]}"
-
-
-class Report:
-    """The way out: every line carries the run's token."""
-
-    def __init__(self, token: str) -> None:
-        pid, write, encode, own_pid = os.getpid(), os.write, json.JSONEncoder(ensure_ascii=True).encode, os.getpid
-
-        def send(kind: str, **row: Any) -> None:
-            if own_pid() != pid:  # a fork of a test goes on in here
-                return
-            view = memoryview(f"{token} {encode({'kind': kind, **row})}\n".encode())
-            while view:
-                view = view[write(REPORT_FD, view) :]
-
-        self.send = send
 
 
 class Recorder:
@@ -164,6 +145,8 @@ class Recorder:
             crash = getattr(report.longrepr, "reprcrash", None)
             traceback = str(report.longrepr)
             message = crash.message if crash else traceback.strip().rpartition("\n")[2]
+            if logged := _logged(report):
+                traceback = f"{logged}\n\n{traceback}"
         message, traceback = clipped(message, KEEP_MESSAGE), clipped(traceback, KEEP_TRACE)
         self.send(kind, id=nodeid, when=when, message=message, traceback=traceback, seconds=seconds)
 
@@ -213,6 +196,15 @@ class Recorder:
                 names = [name for name in dir(plugin) if name.startswith("pytest_")]
                 found += [f"{os.path.relpath(path, self.home)}: {name}" for name in names]
         return found
+
+
+def _logged(report: Any) -> str:
+    """The end of the last exception that the code logged, as servers do with those of their handlers; "" for none."""
+    logs = [text for title, text in report.sections if title.startswith("Captured log")]
+    _, begins, trace = "\n".join(logs).rpartition("Traceback (most recent call last):\n")
+    if not begins:
+        return ""
+    return f"An exception was logged:\n{'…' if len(trace) > KEEP_LOGGED else ''}{trace.rstrip()[-KEEP_LOGGED:]}"
 
 
 def coverage_of(names: list[str]) -> Any:

@@ -8,7 +8,7 @@ import asyncio
 import os
 import sys
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sandbox.package_index.index import NONE, PYPI, npm_registry, python_index
 
@@ -32,8 +32,9 @@ def allowed_targets() -> frozenset[str]:
 class Egress:
     """Joins a client with an allowed host; it sees host names and ciphertext, never what is fetched."""
 
-    def __init__(self, allowed: Iterable[str]) -> None:
-        self.allowed = frozenset(allowed)
+    def __init__(self, allowed: Iterable[str], refused: Callable[[str], None] | None = None) -> None:
+        """`allowed` are targets as `host:port`; `refused` is told of others, else standard error is."""
+        self.allowed, self.refused = frozenset(allowed), refused or _say_refused
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One client, from its CONNECT to the end of either side."""
@@ -55,7 +56,7 @@ class Egress:
         if method != "CONNECT":
             return CLOSED.format(405, "Only CONNECT")
         if target not in self.allowed:
-            print(f"refused: {target[:100]!r}", file=sys.stderr, flush=True)  # noqa: T201
+            self.refused(target[:100])
             return CLOSED.format(403, "Host not allowed")
         host, _, port = target.rpartition(":")
         try:
@@ -68,6 +69,10 @@ class Egress:
         finally:
             far_writer.close()
         return ""
+
+
+def _say_refused(target: str) -> None:
+    print(f"refused: {target!r}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

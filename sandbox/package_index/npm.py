@@ -9,7 +9,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -124,7 +124,28 @@ def _read_lock(
         if _fits(entry):
             index = allowed_index.index_of(name)
             modules.append(Module(place, name, version, integrity, index, address))
+    _drop_absent_options(entries)
     return NpmChoice(tuple(modules), json.dumps(document, indent=2) + "\n")
+
+
+def _drop_absent_options(entries: Mapping[str, dict[str, Any]]) -> None:
+    """Take optional dependencies that were not to be had out of the lock: `npm ci` wants all that it names."""
+    for place, entry in entries.items():
+        options = entry.get("optionalDependencies", {})
+        for name in [name for name in options if not _is_there(name, place, entries)]:
+            del options[name]
+        if not options:
+            entry.pop("optionalDependencies", None)
+
+
+def _is_there(name: str, place: str, entries: Collection[str]) -> bool:
+    """Whether Node finds a package from the one at this place: below it, or beside one of those above it."""
+    above = place
+    while above:
+        if f"{above}/node_modules/{name}" in entries:
+            return True
+        above = above.rpartition("node_modules/")[0].rstrip("/")
+    return f"node_modules/{name}" in entries
 
 
 def _fits(entry: Mapping[str, Any]) -> bool:

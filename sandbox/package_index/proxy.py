@@ -125,6 +125,10 @@ class IndexProxy:
                     return self._say(404, str(error).encode(errors="replace"), "text/plain; charset=utf-8")
                 return self._say(404, b"")
 
+            def do_HEAD(self) -> None:
+                self.send_response(405)  # uv then reads a file's metadata from the whole of it
+                self.end_headers()
+
             def _file(self, url: str) -> None:
                 found = proxy.upstream(url)
                 if found is None:

@@ -8,6 +8,16 @@ const typing = (/** @type {EventTarget|null} */ el) =>
 const palette = document.getElementById('palette');
 if (palette instanceof HTMLDialogElement) {
   const field = /** @type {HTMLInputElement} */ (palette.querySelector('input'));
+  // Enter opens the first of what was found for the words as they are: typed fast, it waits for that answer.
+  let opensFirst = false;
+  const openFirst = () => {
+    const found = /** @type {HTMLElement | null} */ (palette.querySelector('.found'));
+    opensFirst = found?.dataset.q !== field.value.slice(0, 200).trim();
+    if (!opensFirst) palette.querySelector('a')?.click();
+  };
+  field.addEventListener('input', () => { opensFirst = false; });
+  palette.addEventListener('close', () => { opensFirst = false; });
+  document.addEventListener('htmx:after:swap', () => { if (opensFirst) openFirst(); });
   const show = () => {
     if (palette.open) return;
     palette.showModal();
@@ -28,7 +38,7 @@ if (palette instanceof HTMLDialogElement) {
     const at = links.indexOf(/** @type {HTMLElement} */ (document.activeElement));
     if (event.key === 'ArrowDown') (links[at + 1] || links[0])?.focus();
     else if (event.key === 'ArrowUp') (at <= 0 ? field : links[at - 1]).focus();
-    else if (event.key === 'Enter' && document.activeElement === field && links[0]) links[0].click();
+    else if (event.key === 'Enter' && document.activeElement === field) openFirst();
     else return;
     event.preventDefault();
   });

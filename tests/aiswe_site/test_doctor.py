@@ -54,6 +54,12 @@ def test_what_is_missing_is_red_with_a_way_out(variable: str, value: str, name: 
     assert checks[name]["blocks"]
 
 
+def test_without_the_tools_for_node_python_projects_go_on(tmp_path: Path) -> None:
+    _, _, checks = doctor(tmp_path, AISWE_SANDBOX_NODE="/nowhere/node")
+    assert (checks["Sandbox Node"]["ok"], checks["Sandbox Node"]["needed"]) == (False, False)
+    assert "make install" in checks["Sandbox Node"]["hint"]
+
+
 def test_a_spoilt_database_is_a_finding_and_not_the_end(tmp_path: Path) -> None:
     (tmp_path / "db.sqlite3").write_bytes(b"this is no database" * 100)
     code, _, checks = doctor(tmp_path)

@@ -187,7 +187,7 @@ def test_a_run_whose_command_was_killed_is_ended_by_the_next(project):
     dead = Run.objects.create(project=project, kind=Run.Kind.TESTS, status="running", lease_owner=DEAD)
     assert run(["tests", "write", project.slug, "grade"]) == 0
     dead.refresh_from_db()
-    assert (dead.status, dead.why) == ("failed", "the command that was writing the tests was killed")
+    assert (dead.status, dead.why) == ("failed", "its command was killed")
 
 
 def test_a_person_can_stop_it_and_it_cannot_be_resumed(project, monkeypatch, capsys):

@@ -26,6 +26,7 @@ DECIDERS = RUNNERS | {"security"}
 SETTERS = ARCHITECTS | MANAGERS
 ROOT = frozenset({"root"})
 NO_ROOT = dict.fromkeys(SIGNED_IN - ROOT, 403)
+AUDITORS = frozenset({"security", "auditor", "root"})
 NOBODY: frozenset[str] = frozenset()
 
 
@@ -58,7 +59,7 @@ class Row:
     @property
     def by_token(self) -> bool:
         """Whether programs ask for it, with a token: the API, and git."""
-        return self.name.startswith(("api-", "git-"))
+        return self.name.startswith(("api-", "git-")) and self.name not in ("api-openapi", "api-nothing")
 
     def __str__(self) -> str:
         return f"{self.method} {self.name} {' '.join(self.args)} {sorted(self.data)}"
@@ -166,6 +167,8 @@ TABLE: list[Row] = [
     _do("incident", RUNNERS, "incident", retry="1"),
     _see("backlog", "project"),
     _do("backlog-add", SETTERS, "project", text="A-1 Do it"),
+    _do("backlog-import", SETTERS, "project", ok=422, where="x"),
+    _do("backlog-fix", RUNNERS, "project", ok=422, pasted="all is well"),
     _do("backlog-items", SETTERS, "project", ok=422, do="assign"),
     _do("backlog-hours", SETTERS, "project", time_zone="UTC"),
     _do("backlog-tonight", SETTERS, "project", ok=422),
@@ -241,11 +244,18 @@ TABLE: list[Row] = [
     _see("run-track", "run"),
     _any("run-replay", "POST", 422),
     _see("run-result", "run"),
+    Row("run-ticket", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # it was for none
+    Row("run-request", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # it is linked to no forge
+    Row("run-request-look", "POST", MEMBERS, 422, ("run",)),  # it has no pull request
+    Row("project-forge", "POST", SETTERS, 422, ("project",)),  # it was not imported from an address
     Row("run-push", "POST", DECIDERS, 422, ("run",), {"confirm": "on"}),  # no remote is set
     _do("run-take-in", RUNNERS, "run"),
     _do("run-control", RUNNERS, "run", "pause"),
     _do("run-control", RUNNERS, "run", "stop"),
     _do("run-say", RUNNERS, "run", text="hello"),
+    _do("chat-new", RUNNERS, "project"),
+    _see("run-turns", "chat"),
+    _do("chat-answer", RUNNERS, "chat", "chat_question", leave="no"),
     _see("run-tokens", "run"),
     _see("call", "run", "34"),
     _see("task-tokens", "stuck"),
@@ -269,10 +279,10 @@ TABLE: list[Row] = [
     _do("approval", frozenset({"security", "root"}), "override", answer="yes"),
     _see("audit-run", "run"),
     _do("audit-verify", MEMBERS, "run", ok=200),
-    Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "csv")),
-    Row("run-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run",)),
-    Row("audit-export", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
-    Row("audit-signed", "GET", frozenset({"security", "auditor", "root"}), 200, ("run", "jsonl")),
+    Row("audit-export", "GET", AUDITORS, 200, ("run", "csv")),
+    Row("run-export", "GET", AUDITORS, 200, ("run",)),
+    Row("audit-export", "GET", AUDITORS, 200, ("run", "jsonl")),
+    Row("audit-signed", "GET", AUDITORS, 200, ("run", "jsonl")),
     _any("audit-key"),
     Row("backups", "GET", ROOT, but=NO_ROOT),
     Row("backups", "POST", ROOT, 302, but=NO_ROOT),
@@ -281,31 +291,57 @@ TABLE: list[Row] = [
     Row("audit-site-verify", "POST", ROOT, but=NO_ROOT),
     Row("audit-site-export", "GET", ROOT, args=("csv",), but=NO_ROOT),
     Row("audit-site-signed", "GET", ROOT, args=("jsonl",), but=NO_ROOT),
+    # --- for forges: without a session, and for a made-up address one answer to everybody ---
+    Row("forge-webhook", "POST", frozenset(PERSONS), 404, ("made-up",)),
     # --- git, with a token as the password ---
     Row("git-refs", "GET", MEMBERS, args=("project",), data={"service": "git-upload-pack"}),
     Row("git-upload-pack", "POST", MEMBERS, args=("project",)),
     # --- the API, with a token of that person that has every scope ---
-    _any("api-me"),
-    _any("api-projects"),
-    _any("api-projects", "POST", 201, data={"name": "By a program"}),
-    _see("api-project", "project"),
-    _do("api-documents", ARCHITECTS, "project", ok=201, filename="a.md", text="# B\n\nThe API shall add."),
-    _do("api-document-plan", RUNNERS, "document", ok=201),
-    _see("api-plan", "plan"),
-    _do("api-plan-build", RUNNERS, "plan", ok=201),
-    _any("api-event-kinds"),
-    _any("api-runs"),
-    _see("api-run", "run"),
-    _see("api-events", "run"),
-    _do("api-run-control", RUNNERS, "run", "pause", ok=200),
-    _do("api-run-say", RUNNERS, "run", ok=201, text="hello"),
-    _see("api-task", "stuck"),
-    _do("api-task-retry", DEVELOPERS, "stuck", ok=200),
-    _any("api-approvals"),
-    _see("api-approval", "approval"),
-    _do("api-approval", DECIDERS, "approval", ok=200, answer="yes", subject="httpx"),
-    _do("api-approval", ARCHITECTS, "plan_approval", ok=200, answer="yes", subject="HASH"),
-    _do("api-approval", NOBODY, "override", answer="yes", subject="g" * 64),  # a second person is a person
+    _open("api-openapi", "GET"),
+    _open("api-nothing", "GET", 404),
+    _any("api-who_am_i"),
+    _any("api-event_kinds"),
+    _any("api-list_projects"),
+    _any("api-list_projects", "POST", 201, data={"name": "By a program"}),
+    _see("api-show_project", "project"),
+    _see("api-project_state", "project"),
+    Row("api-ask_code", "GET", MEMBERS, args=("project",), data={"question": "where are to-dos added"}),
+    _see("api-list_documents", "project"),
+    _do("api-list_documents", ARCHITECTS, "project", ok=201, filename="a.md", text="# B\n\nThe API shall add."),
+    _see("api-show_document", "project", "document"),
+    _see("api-list_requirements", "project"),
+    _do("api-confirm_requirements", ARCHITECTS, "project", "document", ok=200),
+    _see("api-show_plan", "project"),
+    _do("api-propose_plan", RUNNERS, "project", ok=201),
+    _any("api-list_plans"),
+    _see("api-read_plan", "plan"),
+    _do("api-approve_plan", ARCHITECTS, "waiting_plan", ok=200, hash="HASH"),
+    _do("api-request_changes", ARCHITECTS, "waiting_plan", ok=200, comment="Split it."),
+    _do("api-start_run", RUNNERS, "plan", ok=201),
+    _any("api-list_runs"),
+    _see("api-run_status", "run"),
+    _see("api-run_events", "run"),
+    Row("api-run_stream", "GET", MEMBERS, args=("run",), data={"limit": 1}),
+    _do("api-pause_run", RUNNERS, "run", ok=200),
+    _do("api-resume_run", RUNNERS, "run", ok=409),
+    _do("api-cancel_run", RUNNERS, "run", ok=200),
+    _do("api-say_to_run", RUNNERS, "run", ok=201, text="hello"),
+    _see("api-run_findings", "run"),
+    _see("api-run_result", "run"),
+    _see("api-run_diff", "run"),
+    _see("api-task_evidence", "run", "T-01"),
+    _do("api-retry_task", DEVELOPERS, "run", "STUCK", ok=200),
+    _see("api-verify_trail", "run"),
+    Row("api-export_trail", "GET", AUDITORS, args=("run",)),
+    _any("api-list_approvals"),
+    _see("api-show_approval", "approval"),
+    _do("api-show_approval", DECIDERS, "approval", ok=200, answer="yes", subject="httpx"),
+    _do("api-show_approval", ARCHITECTS, "plan_approval", ok=200, answer="yes", subject="HASH"),
+    _do("api-show_approval", NOBODY, "override", answer="yes", subject="g" * 64),  # a second person is a person
+    _see("api-list_backlog", "project"),
+    _do("api-list_backlog", SETTERS, "project", ok=201, text="Fix the list"),
+    _do("api-assign_tickets", SETTERS, "project", ok=404, keys=["B-9"]),  # there is none
+    _any("api-weekly_report"),
 ]
 
 # The back office: what a superuser may do with each kind of row. Nobody else comes in at all.

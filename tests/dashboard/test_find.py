@@ -61,7 +61,7 @@ def test_projects_of_others_are_not_found(story: Story, client: Client) -> None:
 
 def test_an_answer_to_the_palette_is_the_list_alone(story: Story, owner: Client) -> None:
     text = owner.get(reverse("find"), {"q": "todo"}, headers={"HX-Request": "true"}).content.decode()
-    assert text.lstrip().startswith('<div class="found">')
+    assert text.lstrip().startswith('<div class="found" data-q="todo">')
 
 
 def test_more_projects_cost_no_more_queries(

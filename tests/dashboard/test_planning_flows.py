@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -10,8 +11,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from agents.fragments.blueprint import read_blueprint
+from agents.fragments.planned import plan_of
+from projects.engine.paths import repository_of
 from projects.models import Plan, Project, Run
 from projects.services.planning import documents, plans, reading
+from tests.agents.fragments import crm
 from tests.agents.requirements.readers.files import lines, pdf
 from tests.dashboard.story import Story, second_version
 from tests.factories import owner_of
@@ -35,6 +40,27 @@ def test_a_document_becomes_a_project_with_its_requirements(
     assert "FR-01" in text
     assert "not mapped to a requirement" in text
     assert "The weather is nice." in text
+
+
+def test_a_project_starts_from_the_recipe_that_was_chosen_and_its_page_says_so(
+    client: Client, enqueued: list, django_user_model: Any, settings: Any, tmp_path: Any
+) -> None:
+    settings.AISWE_HOME = tmp_path
+    client.force_login(django_user_model.objects.create_user("ada"))
+    options = client.get("/projects/new").content.decode()
+    assert '<option value="service-fastapi">FastAPI service: an HTTP API in Python' in options
+    sent = {"name": "Todo", "autonomy": "plan_gates", "max_retries": 3, "text": PRD, "recipe": "service-fastapi"}
+    client.post("/projects/new", sent)
+    project = Project.objects.get()
+    repository = repository_of(project)
+    assert "todo/main.py" in repository.files(repository.base_head())
+    assert "APIRouter" in project.house_rules
+    page = client.get(f"/p/{project.pk}/").content.decode()
+    assert "a recipe that comes with AI SWE" in page
+    assert project.recipe["hash"] in page
+    refused = client.post("/projects/new", sent | {"recipe": "/etc"})
+    assert refused.status_code == 422
+    assert Project.objects.count() == 1
 
 
 @pytest.mark.bubblewrap
@@ -309,3 +335,21 @@ def test_approving_pins_the_hash_and_building_starts_once(owner: Client, story: 
     for _ in range(2):
         owner.post(reverse("plan-build", args=[plan.pk]))
     assert Run.objects.filter(plan=plan, kind="build").count() == 1
+
+
+def test_the_fragments_of_a_blueprint_are_shown_before_the_yes(owner: Client, story: Story) -> None:
+    document = story.waiting_plan.document
+    blueprint, _ = read_blueprint(crm.blueprint())
+    assert blueprint is not None
+    rows = document.requirements.wanted().values("key", "kind")
+    plans.propose_plan(document, content=plan_of(blueprint, rows))
+    page = " ".join(unescape(owner.get(reverse("plan", args=[story.waiting_plan.project_id])).content.decode()).split())
+    for words in (
+        "Fragments of T-01",
+        "<code>calculate_tax(amount: str, rate: float) → float</code>",
+        "calculate_tax('100', 0.19) → 19.0",
+        "add_customer([], ' ', 1) raises ValueError",
+        "A search field, numbers at the top",
+        "<code>rate</code>",
+    ):
+        assert words in page

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from projects.services.audit.notifications import Doorbell
 from tests.e2e.scenes import KEPT, last_of, session_of
 
 BUSY = threading.Event()
+LOSSLESS = Doorbell._send
 
 
 def do_emit(run: int, count: int, type: str = "thought", text: str = "thought", **more: Any) -> dict[str, Any]:
@@ -25,14 +27,13 @@ def do_write(run: int) -> dict[str, Any]:
 
     from django.db import connection
 
-    from projects.services.audit.notifications import Doorbell
     from tests.rows import emit
 
-    chance, send = random.Random(7), Doorbell._send
+    chance = random.Random(7)
 
     async def sometimes(bell: Doorbell, group: str, message: dict[str, Any]) -> None:
         if chance.random() < 0.5:
-            await send(bell, group, message)
+            await LOSSLESS(bell, group, message)
 
     Doorbell._send = sometimes  # type: ignore[method-assign]
     kinds = ["cmd", "cmd", "thought", "file.diff", "file.diff", "cmd", "test.result"]
@@ -52,9 +53,10 @@ def do_write(run: int) -> dict[str, Any]:
 
 
 def do_quiet(run: int) -> dict[str, Any]:
-    """Stop writing."""
+    """Stop writing, and lose no doorbell any more: tests that follow, in any order, hear everything."""
     BUSY.clear()
     KEPT[-1].join()
+    Doorbell._send = LOSSLESS  # type: ignore[method-assign]
     return {"last": last_of(run)}
 
 

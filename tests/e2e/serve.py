@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any
 
-from tests.e2e import happenings, scenes, states
+from tests.e2e import deliveries, happenings, scenes, states, talks
 
 
 def main() -> None:
@@ -58,7 +58,7 @@ def main() -> None:
 
 def listen() -> None:
     """Answer commands until there are no more."""
-    orders = vars(scenes) | vars(happenings) | vars(states)
+    orders = vars(scenes) | vars(happenings) | vars(states) | vars(talks) | vars(deliveries)
     answer({"ready": True})
     for line in sys.stdin:
         order = json.loads(line)

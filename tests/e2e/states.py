@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, reverse
 
-from tests.e2e import happenings, scenes
+from tests.e2e import happenings, scenes, talks
 from tests.e2e.server import ROOT
 
 # Whose number `pk` is, by the first word of an address.
@@ -16,7 +16,7 @@ NUMBERED = {"p": "project", "runs": "run", "audit": "run", "tasks": "task", "app
 NUMBERED |= {"documents": "document", "requirements": "requirement", "findings": "finding", "targets": "target"}
 NUMBERED |= {"deployments": "deployment", "incidents": "incident"}
 VALUES = {"key": "T-01", "where": "main", "kind": "package", "n": 0, "fmt": "csv", "form": "zip", "verb": "stop"}
-VALUES |= {"id": "none", "name": "none"}
+VALUES |= {"id": "none", "name": "none", "question": 1}
 # What more an address shows by its query: the page's name, the address's name, the query.
 VIEWS = (
     ("project-ask-found", "project-ask", "?q=todos"),
@@ -161,6 +161,7 @@ def busy(person: Any) -> dict[str, Any]:
         "plan-draft-circle": f"/plans/{drafts['busy']}/draft",
         "file": f"/p/{story.project.pk}/files/main/app/todos.py",
     }
+    more |= talks.chats_of(person)
     told = numbers(story, baseline="unusable")
     more |= operations(person, told["target"])
     return told | {"plan": second.pk, "more": more}

@@ -157,7 +157,19 @@ def test_the_palette_opens_a_task_from_any_page_without_a_mouse(
     expect(page.locator("#palette-found a").first).to_be_visible()
     page.keyboard.type("T-02")
     expect(page.locator("#palette-found h2").first).to_have_text("Tasks")
+    expect(page.locator(".found")).to_have_attribute("data-q", "T-02")
     assert complaints_of(page) == []
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{site.url}/tasks/*")
+
+
+def test_enter_in_the_palette_waits_for_what_was_typed_last(
+    site: Site, story: dict[str, Any], window: Callable[..., Any]
+) -> None:
+    page = window("/system")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette-found a").first).to_be_visible()  # the newest work: not what is looked for
+    page.keyboard.type("T-02")
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site.url}/tasks/*")
 

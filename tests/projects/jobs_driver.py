@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from projects import jobs
+from projects import chat_jobs, jobs
 from projects.services.work import queue
 
 # The marks of tests that run the jobs with a sandbox and a memory.
@@ -28,6 +28,7 @@ NAMES = {
     "projects.jobs.run_task": jobs.run_task,
     "projects.jobs.sweep": jobs.sweep,
     "projects.jobs.index_project": jobs.index_project,
+    "projects.chat_jobs.chat_turn": chat_jobs.chat_turn,
 }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from sandbox.base import Availability, ExecResult, PackageSet, SandboxUnavailable, SandboxWish
+from sandbox.base import Availability, ExecResult, ListedFile, PackageSet, SandboxUnavailable, SandboxWish
 from sandbox.paths import checked_folder, checked_path, regular_files
 
 Answer = Callable[[tuple[str, ...]], ExecResult]
@@ -69,6 +70,13 @@ class FakeSandbox:
         self._alive()
         wanted = {path: checked_path(path) for path in paths}
         return {path: self.files[plain] for path, plain in wanted.items() if plain in self.files}
+
+    def listing(self) -> dict[str, ListedFile]:
+        """All files as regular ones."""
+        return {
+            path: ListedFile(True, False, len(data), hashlib.sha256(data).hexdigest())
+            for path, data in self.files.items()
+        }
 
     def warm_up(self) -> None:
         """There is nothing to load."""

@@ -54,6 +54,16 @@ def test_a_failure_carries_its_message_and_trace(box: Sandbox) -> None:
     assert "left = 1" in report.failures[0].traceback
 
 
+def test_a_failure_tells_what_a_server_logged_instead_of_raising(box: Sandbox) -> None:
+    code = b"import logging\ndef answer():\n    try: return nothing\n    except NameError:\n"
+    test = b"from app import answer\ndef test_it(): assert answer() == 200\n"
+    box.put({"app.py": code + b"        logging.exception('failed')\n        return 500\n", "test_x.py": test})
+    (failure,) = run_pytest(box, coverage_of=()).failures
+    assert "assert 500 == 200" in failure.message
+    assert "NameError: name 'nothing' is not defined" in failure.traceback
+    assert failure.traceback.rstrip().endswith("AssertionError")
+
+
 def test_a_test_that_closes_the_output_breaks_the_run_and_fails_it(box: Sandbox) -> None:
     test = b"import sys, pytest\ndef test_a(capsys): sys.stdout.close()\n@pytest.mark.parametrize('n', range(9))\n"
     box.put({"test_x.py": test + b"def test_b(n): pass\n"})

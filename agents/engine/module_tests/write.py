@@ -19,6 +19,7 @@ from agents.engine.nodes.verify import command_ran
 from agents.engine.state import TaskState, key_of, start_state, updated
 from agents.events.effects import CommandRan, CoverageMeasured, FileChanged, SystemNotice, TestsRan
 from agents.languages.registry import language_of_task
+from agents.languages.suites import setup_for
 from agents.llm.base import LLMError, Message
 from agents.mutation.check import check, mutants_of
 from agents.personas import TESTER
@@ -103,9 +104,9 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
         project=ctx.project,
         key=KEY,
         path=path,
-        imported=language.import_name(path),
+        imported=language.import_name(path, test_file),
         target=f"{target:g}",
-        language=language.words,
+        language=language.words_for([path]),
         source=files_text({path: source}, Source.REPOSITORY),
         missing=_missing(source, before),
         others=label("\n".join(filter(language.is_test, there)), Source.REPOSITORY),
@@ -153,7 +154,9 @@ def write_tests(ctx: TaskContext, module: str, *, target: float = TARGET, rounds
 def _test_file(state: TaskState, ctx: TaskContext, path: str, taken: Collection[str]) -> str:
     """A free path for the tests of a module, among those that are there."""
     language, folder = language_of_task(state["task"]), tests_folder(state, ctx)
-    name = language.words.test_file.rpartition("/")[2].replace("name", language.import_word(path) or "module")
+    name = (
+        language.words_for([path]).test_file.rpartition("/")[2].replace("name", language.import_word(path) or "module")
+    )
     wanted = name if folder == "." else f"{folder}/{name}"
     return free_name(wanted, taken) if wanted in taken else wanted
 
@@ -193,8 +196,9 @@ def _stand(state: TaskState, ctx: TaskContext, tests: Mapping[str, str]) -> Sand
     return sandbox
 
 
-def _setup(ctx: TaskContext) -> TestSetup:
-    return with_services(ctx.test_setup, ctx.repository.open(ctx.worktree_name).path)
+def _setup(state: TaskState, ctx: TaskContext) -> TestSetup:
+    setup = setup_for(language_of_task(state["task"]), ctx.test_setup)
+    return with_services(setup, ctx.repository.open(ctx.worktree_name).path)
 
 
 def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestReport:
@@ -205,7 +209,7 @@ def _run_suite(state: TaskState, ctx: TaskContext, sandbox: Sandbox) -> TestRepo
     key = key_of(state, "suite/cmd")
     announcement = CommandRan(summary=f"{shown} …", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key, attempt=number):
-        report = language.run_tests(sandbox, [], _setup(ctx), measured=["."])
+        report = language.run_tests(sandbox, [], _setup(state, ctx), measured=["."])
     plain = asdict(report)
     ctx.event_log.emit(command_ran(argv, report, sandbox.backend), attempt=number, key=key)
     tests = TestsRan(
@@ -299,7 +303,7 @@ def _mutants(state: TaskState, ctx: TaskContext, path: str, source: str, best: W
     found = mutants_of({path: source}, {}, seed=path)
     if found:
         sandbox, tests = _stand(state, ctx, best.files), sorted(best.files)
-        result = check(language_of_task(state["task"]), sandbox, found, {path: source}, tests, _setup(ctx))
+        result = check(language_of_task(state["task"]), sandbox, found, {path: source}, tests, _setup(state, ctx))
         ctx.event_log.emit(mutation_checked(result), attempt=state["step"], key=key_of(state, "mutation"))
         best.mutants, best.noticed = result.ran, result.noticed
 

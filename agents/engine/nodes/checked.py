@@ -29,7 +29,9 @@ def checked(state: TaskState, ctx: TaskContext, tree: Worktree, name: str) -> di
     found = check_files(
         files, before, {*there, *files}, lambda path: files.get(path) or ctx.repository.read(state["base"], path)
     )
-    failures, built = ([], []) if found else try_containers(state, ctx, tree, name)
+    # What failed in a build is repeated by itself; more than that is not asked of somebody's Dockerfile.
+    repeated = bool(state["task"].get("start", {}).get("cause"))
+    failures, built = ([], []) if found or repeated else try_containers(state, ctx, tree, name)
     if not found and not failures and any(map(tests_of(state, ctx), there)):
         return None
     notes = [*words_on_checks(state), *built]

@@ -20,11 +20,13 @@ from agents.engine.nodes.common import (
     own_files,
     request_files,
 )
+from agents.engine.nodes.compose import compose
 from agents.engine.nodes.current_code import add_code
 from agents.engine.nodes.explain_fix import previous_failure
 from agents.engine.nodes.lessons import ids, recalled_for_failure
 from agents.engine.nodes.missing import LACKS, add_answer, asked, missing
 from agents.engine.nodes.opening import opening
+from agents.engine.nodes.outside import by_agent
 from agents.engine.nodes.removals import paths_of, tests_of
 from agents.engine.nodes.shown_tests import add_tests, tests_text
 from agents.engine.nodes.verify import write_candidate
@@ -45,7 +47,12 @@ ASKING = {"first": "code", "repair": "repair", "fresh": "fresh"}  # strategies t
 IN_DOUBT, DISAGREES = "the test", "the objection"  # what the coder holds to be wrong, in the place of a path
 _WRONG_TEST = re.compile(
     r"\b(?:test|assert)\w*\b.*\b(?:wrong|incorrect|contradict|mistake|invalid|asks for (?:what|more)"
-    r"|do(?:es)? not (?:say|ask|follow))",
+    r"|do(?:es)? not (?:say|ask|follow)|fails? in (?:its|their) own set-?up"
+    r"|(?:not|n't|never|without|missing|lacks?|forg[eo]ts?)\b(?:\W+\w+){0,2}?\W+import)"
+    r"|\btests?\b(?: itself)? (?:has|have|needs?|must|should|ought)(?: to)? be (?:correct|chang|fix|adjust|rewrit)"
+    # That the code is right says the same: the test sets itself up wrongly.
+    r"|\b(?:code|implementation)\b(?: itself)? (?:is|seems|looks) (?:right|correct|fine)\b"
+    r"|\b(?:nothing|no changes?|no need) (?:\w+ ){0,3}?(?:change|fix|in|to) (?:\w+ ){0,2}?(?:code|implementation)\b",
     re.IGNORECASE,
 )
 _DISAGREE = re.compile(r"^\W*disagree\W*:\W*(\w.*(?:\n.*\S.*)*)", re.IGNORECASE | re.MULTILINE)
@@ -160,6 +167,10 @@ def _disagrees(reply: Reply) -> tuple[str, str] | None:
 def code(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The first version."""
     ctx = runtime.context
+    if ctx.outside:
+        return by_agent(state, ctx, ctx.outside, strategy="first")
+    if state["task"].get("blueprint"):
+        return compose(state, ctx, strategy="first")
     tests = "" if "tests" in ctx.switched_off else tests_text(state, ctx)
     messages = opening(state, ctx, CODER, "code", tests=tests)
     changed = _candidate(state, ctx, messages, step="code", strategy="first")
@@ -169,6 +180,8 @@ def code(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
 def repair(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Diagnosis and repaired files in one answer, from the full trace; a try that made it worse is undone first."""
     ctx = runtime.context
+    if ctx.outside:
+        return by_agent(state, ctx, ctx.outside, strategy="repair")
     if _has_passed(state, ctx):
         return _answer_again(state, ctx, {})
     back = _taken_back(state, ctx)
@@ -256,6 +269,8 @@ def _answer_again(state: TaskState, ctx: TaskContext, begun: TaskState) -> TaskS
 def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Another approach: a new conversation at a higher temperature that is told what did not work."""
     ctx, history, used = runtime.context, state["history"], state["counters"]
+    if ctx.outside:
+        return by_agent(state, ctx, ctx.outside, strategy="fresh")
     if _has_passed(state, ctx):
         kept = history["best_here"] | {"approach": used["approach"] + 1}
         begun: TaskState = {
@@ -265,8 +280,11 @@ def fresh(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         return _answer_again(state, ctx, begun)
     begun = updated(without_failed(state), {"counters": {"approach": used["approach"] + 1}})
     again = updated(state, begun)
-    messages = opening(again, ctx, CODER, "code", tests=tests_text(state, ctx), avoid=to_avoid(state))
-    changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
+    if state["task"].get("blueprint"):
+        changed = compose(again, ctx, strategy="fresh")
+    else:
+        messages = opening(again, ctx, CODER, "code", tests=tests_text(state, ctx), avoid=to_avoid(state))
+        changed = _candidate(again, ctx, messages, step="code", strategy="fresh")
     if "candidate" not in changed:
         return changed
     tried: TaskState = {
@@ -293,8 +311,12 @@ def to_avoid(state: TaskState) -> str:
 
 def answer(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """The gate blocked, or the reviewer refused: remove the cause, change what was asked for."""
-    strategy, prompt = _objection(state, runtime.context)
-    return _answer(state, runtime.context, "rejected" if strategy == "review" else strategy, strategy, prompt)
+    ctx = runtime.context
+    if ctx.outside:
+        kind = "review" if "review" in state["candidate"]["report"] else "findings"
+        return by_agent(state, ctx, ctx.outside, strategy=kind)
+    strategy, prompt = _objection(state, ctx)
+    return _answer(state, ctx, "rejected" if strategy == "review" else strategy, strategy, prompt)
 
 
 def _objection(state: TaskState, ctx: TaskContext, broke: str = "") -> tuple[str, Material]:
@@ -313,6 +335,8 @@ def _objection(state: TaskState, ctx: TaskContext, broke: str = "") -> tuple[str
 
 def resolve(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Both sides changed the same lines: the coder writes the file that serves both."""
+    if agent := runtime.context.outside:
+        return by_agent(state, runtime.context, agent, strategy="conflict")
     conflict = state["candidate"]["conflict"]
     shown = {path: _around_conflicts(text) if is_long(text) else text for path, text in conflict.items()}
     prompt = render("task.conflict", conflicts=files_text(shown), long=shown != conflict)

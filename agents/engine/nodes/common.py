@@ -32,7 +32,7 @@ from agents.engine.nodes.removals import (
 from agents.engine.state import TaskState, files_of, key_of
 from agents.events.effects import ErrorRaised, SystemNotice
 from agents.events.reasoning import DecisionMade
-from agents.languages.base import Language
+from agents.languages.base import Language, PromptWords
 from agents.languages.registry import language_labelled, language_of_task
 from agents.llm.base import Message, ReplyTooLong
 from agents.personas import FRESH_TEMPERATURE, Persona
@@ -58,11 +58,17 @@ def is_long(text: str, path: str = "") -> bool:
 
 def system_turn(persona: Persona, ctx: TaskContext, task: Mapping[str, Any]) -> Message:
     """Who the model is to be, and its rules in the language of the task."""
-    words = language_of_task(task).words
-    if ctx.test_packages and words.test_rules_need not in map(plain_name, ctx.test_packages):
+    words = words_of_task(task)
+    if words.test_rules_need and ctx.test_packages and words.test_rules_need not in map(plain_name, ctx.test_packages):
         words = replace(words, test_rules="")  # the tests of an imported project use what that declares
-    text = render(f"system.{persona.name}", house_rules=ctx.house_rules, language=words)
+    recipe = ctx.recipe_lines.get(persona.name, "")
+    text = render(f"system.{persona.name}", house_rules=ctx.house_rules, recipe=recipe, language=words)
     return as_turn("system", text, persona=persona.name)
+
+
+def words_of_task(task: Mapping[str, Any]) -> PromptWords:
+    """What prompts call things in the language of the task's files."""
+    return language_of_task(task).words_for([str(path) for path in task.get("files") or ()])
 
 
 def task_facts(task: Mapping[str, Any], ctx: TaskContext) -> dict[str, Any]:
@@ -168,7 +174,9 @@ def request_files(
         reasons += [f"{path}: {reason}" for path, reason in applied.refused]
         if persona.name == "coder":
             reasons += [
-                f"{path}: {why}" for path, text in applied.files.items() if (why := language.steers_tests(path, text))
+                f"{path}: {why}"
+                for path, text in applied.files.items()
+                if (why := language.steers_tests(path, text, base.get(path, "")))
             ]
         if persona.name == "tester":
             sent = dict(applied.files)
@@ -184,7 +192,11 @@ def request_files(
             reasons += cannot_run(applied, base)
         # The same files again are an answer too: the writer holds on to what was judged.
         if not (applied.files or reply.files or reply.edits or reasons) and (missing := lacks(reply)):
-            named = f"; begin one with ```{language.words.fence} path={own[0]}" if missing == NO_FILE and own else ""
+            named = (
+                f"; begin one with ```{words_of_task(state['task']).fence} path={own[0]}"
+                if missing == NO_FILE and own
+                else ""
+            )
             reasons = [*reply.problems, missing + named]
         if not reasons:
             break
@@ -217,8 +229,8 @@ def _with_path(answer: Answer, own: Sequence[str], language: Language) -> Reply 
         return None
     named = answer.text.replace(fences[0], f"{fences[0].rstrip()} path={files[0]}\n", 1)
     reply = parse_reply(named, truncated=answer.truncated)
-    defined = [one.name for file in reply.files for one in spoken.definitions(files[0], file.content) or ()]
-    tests = any(name.rpartition(".")[2].startswith("test") for name in defined)
+    defined = [one for file in reply.files for one in spoken.definitions(files[0], file.content) or ()]
+    tests = any(one.is_test for one in defined)
     return reply if defined and tests == spoken.is_test(files[0]) else None
 
 
@@ -238,8 +250,8 @@ def _refusal(reasons: list[str]) -> Material:
 def unusable(state: TaskState, ctx: TaskContext, persona: Persona, reasons: list[str], name: str) -> None:
     """Put on the record why an answer was not taken."""
     error = ErrorRaised(
-        summary=f"The {persona.name}'s answer could not be used: {reasons[0]}",
-        role=persona.name,
+        summary=f"The {persona.title}'s answer could not be used: {reasons[0]}",
+        role=persona.role,
         message="; ".join(reasons)[:2000],
         tool="reply",
         next_steps=["retry", "adjust", "skip", "escalate"],

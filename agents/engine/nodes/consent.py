@@ -18,11 +18,12 @@ from agents.engine.nodes.removals import (
     base_files,
     came_with_dropped,
     changed_tests,
-    mentions,
+    names_definition,
     removal_words,
     removed_names,
     tests_of,
 )
+from agents.engine.said_changes import said_changes
 from agents.engine.state import TaskState, files_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.firewall import FirewallContext, judge
@@ -108,7 +109,9 @@ def consent(state: TaskState, ctx: TaskContext) -> Consent:
     All questions are put before the first answer is waited for. Raises Waiting while one is open.
     """
     open_lines, refused = list[tuple[WaitReason, str]](), list[Consent]()
-    for one in filter(None, (_reach(state, ctx), _removals(state, ctx), _test_changes(state, ctx))):
+    for one in filter(
+        None, (_reach(state, ctx), _removals(state, ctx), _test_changes(state, ctx), _promises(state, ctx))
+    ):
         answer = one.answer(state, ctx)
         if answer == "pending":
             open_lines.append((one.wait, one.lines[0]))
@@ -181,6 +184,28 @@ def _test_changes(state: TaskState, ctx: TaskContext) -> _Ask | None:
     )
 
 
+def _promises(state: TaskState, ctx: TaskContext) -> _Ask | None:
+    """Work that began with a failed build must not pass by a looser pin or a quieter check that nobody wanted."""
+    start = state["task"].get("start")
+    if not start:
+        return None
+    files = state["candidate"]["files"] | state["candidate"]["tests"]
+    base = base_files(state, ctx, files)[0]
+    # What becomes of single tests is asked by itself.
+    lines = said_changes(base, files, frozenset(start.get("asked", ())), apart=tests_of(state, ctx))
+    if not lines:
+        return None
+    return _Ask(
+        kind="gate",
+        topic="promises",
+        title="may it change pins or what checks are told?",
+        lines=lines,
+        paths=sorted({line.partition(":")[0] for line in lines}),
+        seen="\0".join(f"{path}\0{files[path]}" for path in sorted({line.partition(":")[0] for line in lines})),
+        on_yes="It is merged as shown, and the result and the pull request say so.",
+    )
+
+
 def _lines(found: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{path}: {reason}" for path, reasons in found.items() for reason in reasons]
 
@@ -203,7 +228,7 @@ def refused_forgery(state: TaskState, ctx: TaskContext, hooks: Sequence[str]) ->
         reasons += [
             f"adds the hook {name}" for place, _, name in (one.partition(": ") for one in hooks) if place == path
         ]
-        steers = language.steers_tests(path, text)
+        steers = language.steers_tests(path, text, base or "")
         if steers and not language.holds_fixtures(path):
             reasons.append(f"configures the test run: {steers}")
         if reasons:
@@ -236,7 +261,7 @@ def refused_loss(state: TaskState, ctx: TaskContext, report: Mapping[str, Any]) 
         path, *parts = nodeid.partition("[")[0].split("::")
         if path not in texts:
             texts[path] = written.get(path) or ctx.repository.read(state["base"], path) or ""
-        there = parts and mentions(texts[path], parts[0].rpartition(".")[2])  # else an earlier task took it away
+        there = parts and names_definition(texts[path], parts[0])  # else an earlier task took it away
         if there and ".".join(parts) not in changed.get(path, ()):
             gone.append(nodeid)
     if not gone:

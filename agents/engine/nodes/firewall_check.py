@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from agents.engine.contracts import TaskContext
 from agents.engine.state import TaskState, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import GuardBlocked, GuardWatched
-from agents.firewall import FirewallContext, FirewallJudgement, FirewallVerdict, Kind, judge
+from agents.firewall import FirewallContext, FirewallJudgement, FirewallVerdict, Guard, Kind, judge
 from agents.languages.registry import language_of
 from agents.personas import Persona
 from agents.replies.apply import Applied
@@ -28,6 +28,24 @@ def written_code(path: str, content: str, base: Mapping[str, str]) -> str:
     return language.changed_code(base.get(path, ""), content) if language else content
 
 
+def judged_file(
+    path: str, content: str, base: Mapping[str, str], *, canary: str, guard: Guard | None
+) -> Iterator[tuple[Kind, FirewallJudgement]]:
+    """What is said against a file: of its path, its text, and the code that it does not have from `base`.
+
+    A syntax error is not said here: it is a failed try with its own reward, found by the next step.
+    """
+    context = FirewallContext(workspace="/workspace", canaries=(canary,) if canary else ())
+    checks: list[tuple[Kind, str]] = [("path", path), ("output", content)]
+    if is_code(path):
+        checks.append(("code", written_code(path, content, base)))
+    for kind, text in checks:
+        # The guard reads what would run, once; what it thinks of names and prose is nobody's concern.
+        found = judge(kind, text, context=context, guard=guard if kind == "code" else None)
+        if found.verdict.decision != "allow" and found.verdict.rule != "code.unparsable":
+            yield kind, found
+
+
 def screen(
     state: TaskState, ctx: TaskContext, persona: Persona, applied: Applied, turn: int, base: Mapping[str, str]
 ) -> list[str]:
@@ -39,17 +57,9 @@ def screen(
     Raises Waiting while a person has not answered a question of the guard model.
     """
     reasons = []
-    context = FirewallContext(workspace="/workspace", canaries=(ctx.canary,) if ctx.canary else ())
     for path, content in applied.files.items():
-        checks: list[tuple[Kind, str]] = [("path", path), ("output", content)]
-        if is_code(path):
-            checks.append(("code", written_code(path, content, base)))
-        for kind, text in checks:
-            # The guard reads what would run, once; what it thinks of names and prose is nobody's concern.
-            found = judge(kind, text, context=context, guard=ctx.guard if kind == "code" else None)
+        for _, found in judged_file(path, content, base, canary=ctx.canary, guard=ctx.guard):
             verdict = found.verdict
-            if verdict.decision == "allow" or verdict.rule == "code.unparsable":
-                continue  # a syntax error is a failed try with its own reward, found by the next step
             _report(state, ctx, persona, turn, path, found)
             if verdict.decision == "deny":
                 reasons.append(f"{path}: refused by the firewall: {verdict.reason}")

@@ -48,6 +48,8 @@ def _committed(state: TaskState, ctx: TaskContext, base: str, tested: str) -> st
         "Event": str(head.seq),
         "Audit-Head": head.hash,
     }
+    if author := state["candidate"].get("author"):
+        trailers["Agent"] = author
     tree = _with_locks(state, ctx, base)
     return tree.commit(base, task["title"], task.get("expects", ""), trailers, tested=tested)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from agents.checks.compose_services import with_services
 from agents.engine.contracts import Runtime, TaskContext
 from agents.engine.effects import effect
+from agents.engine.nodes.rebuilt import decided_by_build
 from agents.engine.nodes.verify import REWARD_LINT, close_attempt, write_candidate
-from agents.engine.state import TaskState, key_of
+from agents.engine.state import Candidate, TaskState, key_of
 from agents.events.effects import EffectAnnounced, MutationChecked
 from agents.languages.registry import language_of_task
 from agents.mutation.check import Result, check, mutants_of
@@ -16,7 +17,7 @@ SHOWN = 5  # survivors that the tester is shown
 
 def due(state: TaskState, ctx: TaskContext) -> bool:
     """True for tests that a persona wrote and that were not checked yet; given ones are nobody's to change."""
-    if "mutation" in ctx.switched_off or state["task"].get("tests_given"):
+    if "mutation" in ctx.switched_off or state["task"].get("tests_given") or decided_by_build(state):
         return False
     return not state["candidate"]["mutation"].get("done")
 
@@ -40,7 +41,7 @@ def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         sandbox.mirror(tree.path)
         language = language_of_task(state["task"])
         setup = with_services(ctx.test_setup, tree.path)
-        result = check(language, sandbox, found, files, list(candidate["tests"]), setup)
+        result = check(language, sandbox, found, files, list(candidate["tests"]), setup, _took(candidate))
     ctx.event_log.emit(mutation_checked(result), attempt=number, key=key)
     done["candidate"]["mutation"] |= {"remark": result.one_sided or partly_noticed(result), "attempt": number}
     again = result.blind and not known.get("rounds") and used["iteration"] < ctx.limits.max_iterations
@@ -49,6 +50,11 @@ def mutate(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     close_attempt(state, ctx, candidate["report"], "rejected", REWARD_LINT, tree.diff(state["base"]))
     survivors = [mutant.diff for mutant in result.survivors[:SHOWN]]
     return {"verdict": "weak", "candidate": {"mutation": {"rounds": 1, "survivors": survivors}}}
+
+
+def _took(candidate: Candidate) -> float:
+    """Seconds of computing in which the tests passed; time in which they waited does not count against a limit."""
+    return float(candidate["report"].get("cpu_seconds") or 0.0)
 
 
 def partly_noticed(result: Result) -> str:

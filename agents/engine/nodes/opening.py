@@ -48,10 +48,10 @@ def opening(state: TaskState, ctx: TaskContext, persona: Persona, step: str, **m
         **{**task_facts(task, ctx), "files": files},
         tests_go="" if is_coder or any(map(is_test, there)) else tests_folder(state, ctx),
         installed=[re.split(r"[^\w.-]", line)[0] for line in ctx.test_packages] if not is_coder else [],
-        servers=_servers(state, ctx),
+        servers=servers_of(state, ctx),
         container_files=container_files(files if is_coder else (), about),
         removable=removable(state, ctx, [path for path in (*files, *nearest) if is_test(path) != is_coder]),
-        note=_note(task),
+        note=note_of(task),
         lessons=lessons_text(state["memory"]["lessons"]),
         failing=_failing(ctx, {*files, *nearest}, about),
         tests=more.get("tests", ""),
@@ -96,14 +96,14 @@ def container_files(files: Sequence[str], about: str) -> dict[str, bool]:
     }
 
 
-def _servers(state: TaskState, ctx: TaskContext) -> list[str]:
+def servers_of(state: TaskState, ctx: TaskContext) -> list[str]:
     """Servers that run while the tests do, each with the variable that has its address."""
     found, _ = compose_services(lambda path: ctx.repository.read(state["base"], path))
     kinds = {service.kind: service for service in (*found, *ctx.test_setup.services)}
     return [f"{one.facts.name} (os.environ[{next(iter(one.environment()))!r}])" for one in kinds.values()]
 
 
-def _note(task: Mapping[str, Any]) -> Material:
+def note_of(task: Mapping[str, Any]) -> Material:
     """What a person added. Code and findings that it quotes are in fences which name their source."""
     note = task.get("note", "")
     quoted = {one for one in (Source.MODEL, Source.TOOLS) if f"from={one}" in note}

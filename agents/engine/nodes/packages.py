@@ -12,7 +12,7 @@ from agents.engine.nodes.removals import as_imported
 from agents.engine.state import TaskState, files_of, key_of
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.effects import ErrorRaised, SystemNotice
-from agents.languages.registry import languages
+from agents.languages.registry import language_of_task, languages
 from sandbox.base import PackageRefused, PackageSet
 from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.package_index.names import NPM, Judgement, base_packages, plain_name
@@ -77,7 +77,9 @@ def _needs(state: TaskState, ctx: TaskContext) -> _Needs:
     everything = files_of(state["candidate"])
     # A module that the task was to write and did not is a failing test, and no package.
     paths = as_imported(ctx, {*everything, *ctx.repository.files(state["base"]), *state["task"].get("files", [])})
-    given = {plain_name(name): name for name in state["candidate"]["packages"]}
+    spoken = language_of_task(state["task"])
+    lines = filter(None, map(spoken.requirement, state["candidate"]["packages"]))
+    given = {plain_name(line): line for line in lines}
     needs = _Needs(dict(given), {})
     for language in languages():
         found = language.needs(everything, paths, _text_of(state, ctx, language.manifest), given)
@@ -230,7 +232,8 @@ def _without(state: TaskState, packages: Sequence[str], named: set[str]) -> list
     A refusal that names none of them is of what they bring along; then only what the plan asked for stays.
     """
     kept = [line for line in packages if plain_name(line) not in named]
-    planned = {plain_name(name) for name in state["task"].get("packages", [])}
+    spoken = language_of_task(state["task"])
+    planned = {plain_name(spoken.requirement(name)) for name in state["task"].get("packages", [])}
     return kept if len(kept) < len(packages) else [line for line in packages if plain_name(line) in planned]
 
 
@@ -242,7 +245,8 @@ def _write_lists(
     for language in languages():
         if unlisted := needs.unlisted[language.name]:
             manifest = _text_of(state, ctx, language.manifest)
-            text, names = language.with_packages(manifest, unlisted, fetched.locks.get(language.lock, ""))
+            lock = fetched.locks.get(language.lock, "")
+            text, names = language.with_packages(manifest, unlisted, lock, files_of(state["candidate"]))
             if names:
                 settled.files[language.manifest] = text
                 added += names

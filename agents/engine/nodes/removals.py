@@ -15,6 +15,7 @@ from agents.engine.state import TaskState, files_of
 from agents.languages.base import Language
 from agents.languages.definitions import CannotMerge, DefinitionSpan, without
 from agents.languages.registry import language_of, language_of_task
+from agents.languages.suites import owner_of_test
 from agents.replies.apply import Applied
 from agents.replies.keeping import gone_from
 from agents.replies.paths import BadPath, check_path
@@ -31,6 +32,7 @@ _TAKEN_OUT = re.compile(
     r"\b(?:remov|delet|drop|retir)\w*\s+(?:(?:the|its|old|unused|function|method|class|helper|constant)\s+)*`?([\w.]*\w)",
     re.IGNORECASE,
 )
+_DOTTED = re.compile(r"[\w$#]+(?:\.[\w$#]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
@@ -54,7 +56,9 @@ def mentions(text: str, name: str) -> bool:
 
 
 def names_definition(text: str, name: str) -> bool:
-    """True when the text names a definition, given with what it is in or without."""
+    """True when the text names a definition, given with what it is in or without; a test in words by all of them."""
+    if " > " in name or not _DOTTED.fullmatch(name):
+        return mentions(text, name.rpartition(" > ")[2])
     return mentions(text, name.rpartition(".")[2])
 
 
@@ -85,7 +89,13 @@ def base_files(state: TaskState, ctx: TaskContext, paths: Iterable[str]) -> tupl
 
 def tests_of(state: TaskState, ctx: TaskContext) -> Callable[[str], bool]:
     """Tells which files are tests, as the test runner of this repository sees them."""
-    return partial(language_of_task(state["task"]).is_test, told=told_paths(ctx))
+    main, told, runner = language_of_task(state["task"]), told_paths(ctx), ctx.test_setup.language
+
+    def is_test(path: str) -> bool:
+        spoken = owner_of_test(path, main)
+        return spoken.is_test(path, told if runner in ("", spoken.name) else ())
+
+    return is_test
 
 
 def told_paths(ctx: TaskContext) -> list[str]:
@@ -174,7 +184,9 @@ def removed_names(state: TaskState, ctx: TaskContext) -> dict[str, list[str]]:
         else:
             names = [one.title for one in gone if one.title in insisted or _is_public(one)]
             left = language.exported_names(files[path])
-            names += [f"{name} in __all__" for name in sorted(language.exported_names(old) - left) if left]
+            names += [
+                f"{name} in {language.export_list}" for name in sorted(language.exported_names(old) - left) if left
+            ]
         if names:
             found[path] = names
     return found
@@ -188,7 +200,7 @@ def test_changes(language: Language, path: str, old: str, new: str) -> dict[str,
     """Tests and helpers of an existing file that a new version alters or drops: by name the old text and the new."""
     there, given = language.definitions(path, old), language.definitions(path, new)
     before, after = old.splitlines(), new.splitlines()
-    if there is None or given is None or language.name != "python":
+    if there is None or given is None:
         lost = [line for line in before if line.strip() and line not in set(after)]
         return {path: ("\n".join(lost), "")} if lost else {}
     later: dict[str, list[DefinitionSpan]] = {}
@@ -255,7 +267,8 @@ def only_added(
             made = language.merged(path, state["candidate"]["tests"].get(path, old), part) if part else ""
         except CannotMerge:
             made = ""
-        helpers = [name for name, (_, text) in changes.items() if text and "test" not in name.rpartition(".")[2][:4]]
+        tests = {one.name for text in (old, new) for one in _spans(path, text) if one.is_test}
+        helpers = [name for name, (_, text) in changes.items() if text and name not in tests]
         if made and not helpers and not test_changes(language, path, old, made):
             applied.files[path] = made
         elif part and (alone := language.new_part(old, new, helpers=True)):
@@ -352,6 +365,8 @@ def _came_with(state: TaskState, ctx: TaskContext, path: str, text: str, ours: C
 
 
 def free_name(path: str, taken: Collection[str]) -> str:
-    """The path with the first number that makes it a new one."""
-    stem, dot, suffix = path.rpartition(".")
-    return next(name for number in range(2, 1000) if (name := f"{stem}_{number}{dot}{suffix}") not in taken)
+    """The path with the first number that makes it a new one; before all its suffixes, by which runners find tests."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, suffixes = name.partition(".")
+    numbered = (f"{folder}{slash}{stem}_{number}{dot}{suffixes}" for number in range(2, 1000))
+    return next(one for one in numbered if one not in taken)

@@ -138,6 +138,7 @@ def _about_tests(state: TaskState, ctx: TaskContext) -> list[str]:
     report, tried = state["candidate"]["report"], state["candidate"]["mutation"]
     remark = tried.get("remark", "") if tried.get("attempt") == state["counters"]["attempt"] else ""  # of this version
     notes = [f"Of the others {note}." for note in report.get("notes", ())]
+    notes += [f"The check that failed in the build: {one}." for one in report.get("checks", ())]
     if state["candidate"].get("unproven"):
         notes.append("The new tests pass on the code before the change too.")
     there = {path.rpartition("/")[2] for path in (*ctx.repository.files(state["base"]), *files_of(state["candidate"]))}
@@ -179,7 +180,8 @@ def review(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         answer=label(refused.get("answer", ""), Source.MODEL),
         of_tests=refused.get("of_tests", False),
     )
-    system = as_turn("system", render("system.reviewer", house_rules=ctx.house_rules), persona=REVIEWER.name)
+    rules = render("system.reviewer", house_rules=ctx.house_rules, recipe=ctx.recipe_lines.get(REVIEWER.name, ""))
+    system = as_turn("system", rules, persona=REVIEWER.name)
     bare = as_turn("user", about(tests="tests", diff="diff", part=1, parts=2, shown=[]))
     room = CHARS_PER_TOKEN * room_beside(ctx, REVIEWER, [system, bare])
     parts = parts_of_change(

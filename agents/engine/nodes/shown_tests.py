@@ -14,8 +14,8 @@ from agents.engine.contracts import TaskContext
 from agents.engine.nodes.common import added
 from agents.engine.nodes.removals import base_files
 from agents.engine.state import TaskState
-from agents.languages.registry import grammar_of
-from agents.languages.symbols import read_symbols
+from agents.languages.registry import grammar_of, language_of
+from agents.languages.symbols import Symbols, read_symbols
 from agents.llm.base import Message
 from agents.prompts.provenance import Material, Source, joined
 
@@ -44,16 +44,28 @@ def _shown(state: TaskState, ctx: TaskContext, said: str) -> dict[str, str]:
     tests = state["candidate"]["tests"]
     before, shown = base_files(state, ctx, list(tests))[0], dict[str, str]()
     for path, text in tests.items():
-        first, part = (_part(path, text, before.get(path, ""), known) for known in ("", said))
+        first, part = (what_is_new(path, text, before.get(path, ""), known) for known in ("", said))
         if not said or not any(one.rstrip() in said for one in (text, first, part)):
             shown[path] = part
     return shown
 
 
-def _part(path: str, text: str, before: str, said: str) -> str:
+def what_is_new(path: str, text: str, before: str, said: str) -> str:
+    """The file, or of a long one what neither `before` nor `said`, the conversation if it knows the file, holds."""
     grammar, known = grammar_of(path), re.search(rf"path={re.escape(path)}\s", said)
     before = f"{before}\n{said}" if known else before
     if not before or grammar is None or (len(text) <= LONG_CHARS and not known):
         return text
-    part = what_changed(text, before, read_symbols(text.encode(), grammar))
+    symbols = read_symbols(text.encode(), grammar)
+    if _are_calls(path, text, symbols):
+        return text
+    part = what_changed(text, before, symbols)
     return part if len(part) <= WORTH * len(text) else text
+
+
+def _are_calls(path: str, text: str, symbols: Symbols) -> bool:
+    """True for tests that are calls and no definitions, of which a view of definitions would show none."""
+    language = language_of(path)
+    names = {one.name for one in symbols.definitions}
+    ids = language.ids_of_tests(path, text) if language is not None and language.is_test(path) else []
+    return any(one.rpartition("::")[2] not in names for one in ids)

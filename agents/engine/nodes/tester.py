@@ -21,6 +21,7 @@ from agents.engine.nodes.common import (
 )
 from agents.engine.nodes.missing import LACKS, add_answer, asked, missing
 from agents.engine.nodes.opening import opening
+from agents.engine.nodes.rebuilt import decided_by_build
 from agents.engine.nodes.removals import tests_of
 from agents.engine.nodes.shown_tests import unseen_tests
 from agents.engine.nodes.verify import command_ran, write_candidate
@@ -29,6 +30,7 @@ from agents.engine.verdict import verdict_of
 from agents.events.effects import CommandRan, SystemNotice
 from agents.events.reasoning import Adjudicated
 from agents.languages.registry import grammar_of, language_of, language_of_task
+from agents.languages.suites import run_suites
 from agents.languages.symbols import Symbols, read_symbols
 from agents.llm.base import Message
 from agents.personas import TESTER
@@ -50,6 +52,10 @@ def write_tests(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
             summary=f"No tests are written. {'. '.join(said)}"[:300], role="tester", text="\n".join(said)
         )
         ctx.event_log.emit(notice, key=key_of(state, "checked"))
+        return {"verdict": ""}
+    if check := decided_by_build(state):
+        why = f"No tests are written: {check} failed before and decides"
+        ctx.event_log.emit(SystemNotice(summary=why[:300], role="tester", text=why), key=key_of(state, "decided"))
         return {"verdict": ""}
     messages, _ = add_messages(state, ctx, opening(state, ctx, TESTER, "tests"))
     messages, lacks = add_answer(state, ctx, messages), partial(missing, state, ctx)
@@ -95,7 +101,7 @@ def _pass_on_base(state: TaskState, ctx: TaskContext, name: str) -> bool:
     announcement = CommandRan(summary=f"{' '.join(argv)} on the base …", role="tester", effect="command", argv=argv)
     with effect(ctx.event_log, announcement, key=key_of(state, name)):
         setup = with_services(ctx.test_setup, tree.path)
-        found = language.run_tests(sandbox, sorted(tests), setup, first=True)
+        found = run_suites(language, sandbox, [], sorted(tests), setup, first=True)
     ctx.event_log.emit(command_ran(argv, found, sandbox.backend), key=key_of(state, name))
     return verdict_of(found, ctx.test_setup, tests, {}, language).ok
 

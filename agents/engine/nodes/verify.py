@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from agents.engine.nodes.checked import checked
 from agents.engine.nodes.consent import refused_forgery, refused_loss
 from agents.engine.nodes.lessons import confirmed, judged, unhelpful_lessons
 from agents.engine.nodes.packages import settle_packages
+from agents.engine.nodes.rebuilt import with_build
 from agents.engine.repeats import already_tried, remembered
 from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.engine.verdict import hangs_again, plain, trouble, verdict_of, waited
@@ -30,6 +31,7 @@ from agents.events.effects import (
 from agents.events.reasoning import AttemptRepeated
 from agents.languages.base import Language
 from agents.languages.registry import language_of, language_of_task
+from agents.languages.suites import run_suites
 from agents.repair.feedback import summary_text
 from agents.repair.known import problem_of
 from agents.repair.signature import error_kind, signature_of
@@ -122,7 +124,7 @@ def run_tests(
     With `related`, of a suite that takes long only the tests that import what changed; before a merge all of them run.
     """
     if (report := checked(state, ctx, tree, name)) is not None:
-        return report
+        return with_build(state, ctx, tree, name, report)
     number, language = state["counters"]["attempt"], language_of_task(state["task"])
     broken = syntax_errors(files_of(state["candidate"]))
     if broken:
@@ -157,6 +159,7 @@ def run_tests(
             "uncovered": verdict.report.uncovered,
             "lost": [] if paths else verdict.lost[:MOST_LOST],
             "fixed": list(verdict.fixed),
+            "asked": _asked(state, found.outcomes, in_full=not paths),
         }
         for part in ("outcomes", "skips", "hangs", "failing", "covered"):  # too much for the state: each test and file
             del report[part]
@@ -179,7 +182,7 @@ def run_tests(
         uncovered = report.get("uncovered", {})
         measured = CoverageMeasured(summary=f"branch coverage {branch:.0f} %", branch=branch, uncovered=uncovered)
         ctx.event_log.emit(measured, attempt=number, key=key_of(state, f"{name}/coverage"))
-    return report | {"signature": signature}
+    return with_build(state, ctx, tree, name, report | {"signature": signature})
 
 
 def _related(state: TaskState, ctx: TaskContext, tree: Worktree, language: Language) -> list[str]:
@@ -212,7 +215,8 @@ def _run_until_sound(
         sandbox = ctx.sandbox(state["candidate"]["packages"])
         sandbox.mirror(tree.path)
         tested = tree.tree(state["base"])
-        found = language.run_tests(sandbox, paths, setup, measured=[*written])
+        there = [path for path, _, _ in regular_files(tree.path)]
+        found = run_suites(language, sandbox, there, paths, setup, measured=[*written])
         why = trouble(found, written, setup) or _hung_once(ctx, tree, language, sandbox, found)
         if not why:
             break
@@ -228,7 +232,8 @@ def _hung_once(ctx: TaskContext, tree: Worktree, language: Language, sandbox: Sa
     setup = with_services(ctx.test_setup, tree.path)
     for hang in waited(found, setup)[:1]:
         sandbox.mirror(tree.path)
-        again = language.run_tests(sandbox, [plain(hang.nodeid)], replace(setup, suite_seconds=setup.test_seconds * 2))
+        alone = replace(setup, suite_seconds=setup.test_seconds * 2)
+        again = run_suites(language, sandbox, [], [plain(hang.nodeid)], alone)
         if not hangs_again(hang, again):
             at = f" at {hang.frames[0]}" if hang.frames else ""
             return f"{hang.nodeid} did not end{at} after {hang.seconds:.0f} s, and did when it ran alone"
@@ -249,6 +254,12 @@ def command_ran(argv: Sequence[str], found: TestReport, backend: str) -> Command
         timed_out=found.timed_out,
         backend=backend,
     )
+
+
+def _asked(state: TaskState, outcomes: Mapping[str, str], *, in_full: bool) -> dict[str, str]:
+    """What became of the tests that failed in the log of a build; "" of one that did not run."""
+    wanted = state["task"].get("start", {}).get("failing", ()) if outcomes else ()
+    return {one: outcomes.get(one, "") for one in wanted if in_full or one in outcomes}
 
 
 def _failure_row(failure: dict[str, Any], language: Language) -> dict[str, Any]:

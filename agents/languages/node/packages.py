@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from agents.languages.base import PackageNeeds
+from agents.languages.node.test_files import is_test
 from sandbox.package_index.names import BUILTIN, NPM, NPM_NAME, is_npm
 
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts")
+EITHER = (".js", ".jsx", ".ts", ".tsx")  # modules of the kind that package.json says
 BROWSER = frozenset({"static", "public", "templates", "assets", "dist", "vendor", "node_modules"})
 COMMENT = re.compile(r"/\*.*?\*/|(?m:^[ \t]*//[^\n]*$)", re.DOTALL)
 NAMED = re.compile(
     r"""\b(?:from|require\s*\(|import\s*\(|import)\s*(?P<quote>["'])(?P<name>[^"'\n]{1,214})(?P=quote)"""
 )
+ES_MODULE = re.compile(r"^[ \t]*(?:import|export)\b(?!\s*\()", re.MULTILINE)
+COMMON_JS = re.compile(r"\brequire\s*\(|\bmodule\.exports\b|^[ \t]*exports\.", re.MULTILINE)
+DEVELOPMENT = "-D "  # before names that only tests and configuration import, as npm's option has it
+CONFIGURATION = re.compile(r"(?:^|/)[\w-]+\.config\.[cm]?[jt]s$")
+TOOLS = frozenset({"vitest", "jest", "@jest/globals", "mocha", "chai", "sinon", "tsx", "typescript", "vite"})
 MANIFEST_KEYS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 
 
@@ -30,8 +37,13 @@ def imported_node_packages(files: Mapping[str, str]) -> set[str]:
     found: set[str] = set()
     for path, text in files.items():
         if is_for_node(path):
-            found.update(_node_packages(COMMENT.sub(" ", text[:500_000])))
+            found |= packages_in(text)
     return found
+
+
+def packages_in(text: str) -> set[str]:
+    """npm packages that one script imports."""
+    return set(_node_packages(COMMENT.sub(" ", text[:500_000])))
 
 
 def _node_packages(text: str) -> Iterator[str]:
@@ -42,10 +54,16 @@ def _node_packages(text: str) -> Iterator[str]:
             yield name
 
 
+def libraries_of(files: Mapping[str, str], names: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """Packages that the files import or a task names, in order, without those that only tests are written with."""
+    named = {name.removeprefix(NPM) for name in names if is_npm(name)}
+    return sorted((imported_node_packages(files) | named) - TOOLS)
+
+
 def manifest_packages(text: str) -> dict[str, str]:
     """Names and ranges in a package.json; nothing of one that cannot be read."""
     found: dict[str, str] = {}
-    manifest = _manifest(text)
+    manifest = manifest_of(text)
     for key in MANIFEST_KEYS:
         given = manifest.get(key)
         if isinstance(given, dict):
@@ -53,16 +71,30 @@ def manifest_packages(text: str) -> dict[str, str]:
     return found
 
 
-def with_packages(text: str, versions: Mapping[str, str]) -> str:
-    """A package.json with these dependencies added, made anew when there is none."""
-    manifest = _manifest(text) or {"private": True}
-    known = manifest.get("dependencies")
-    added = {name: f"^{version}" for name, version in versions.items()}
-    manifest["dependencies"] = dict(sorted({**(known if isinstance(known, dict) else {}), **added}.items()))
+def _new_manifest(files: Mapping[str, str]) -> dict[str, Any]:
+    """What a package.json begins with: Node and tsx have to be told of files that are ES modules."""
+    texts = [COMMENT.sub(" ", text[:500_000]) for path, text in files.items() if path.endswith(EITHER)]
+    modules = any(map(ES_MODULE.search, texts)) and not any(map(COMMON_JS.search, texts))
+    return {"private": True} | ({"type": "module"} if modules else {})
+
+
+def with_packages(text: str, versions: Mapping[str, str], files: Mapping[str, str]) -> str:
+    """A package.json with these added, made anew when there is none; names after DEVELOPMENT go to devDependencies."""
+    manifest = manifest_of(text) or _new_manifest(files)
+    for key, development in (("dependencies", False), ("devDependencies", True)):
+        added = {
+            name.removeprefix(DEVELOPMENT): f"^{version}"
+            for name, version in versions.items()
+            if name.startswith(DEVELOPMENT) is development
+        }
+        if added:
+            known = manifest.get(key)
+            manifest[key] = dict(sorted({**(known if isinstance(known, dict) else {}), **added}.items()))
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
-def _manifest(text: str) -> dict[str, Any]:
+def manifest_of(text: str) -> dict[str, Any]:
+    """A package.json as data; {} for one that cannot be read."""
     try:
         found = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
@@ -70,42 +102,57 @@ def _manifest(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def needs_of(files: Mapping[str, str], manifest: str, given: Mapping[str, str]) -> PackageNeeds:
-    """Packages by plain name, with the ranges that package.json names."""
-    # npm is not asked in tasks of other languages because a package.json exists.
-    concerned = any(path == "package.json" or path.endswith(SCRIPTS) for path in files)
+def needs_of(
+    files: Mapping[str, str], manifest: str, given: Mapping[str, str], *, tested: bool = False
+) -> PackageNeeds:
+    """Packages by plain name, with the ranges that package.json names; all of them where a suite is run (`tested`).
+
+    What only people need for developing is idle: it is fetched where nobody has to be asked.
+    """
+    # npm is not asked in tasks of other languages because a package.json exists; the suite of a second language is
+    # run in every task, though, and needs what the repository's code imports.
+    concerned = tested or any(path == "package.json" or path.endswith(SCRIPTS) for path in files)
     in_manifest = manifest_packages(manifest) if concerned else {}
     wanted = {plain: line for plain, line in given.items() if is_npm(line)}
     wanted |= {NPM + name: f"{NPM}{name}@{versions}" for name, versions in in_manifest.items()}
-    for name in imported_node_packages(files):
+    apart = {path: text for path, text in files.items() if is_test(path) or CONFIGURATION.search(path)}
+    by_code = imported_node_packages({path: text for path, text in files.items() if path not in apart})
+    imported = by_code | imported_node_packages(apart)
+    for name in imported:
         wanted.setdefault(NPM + name, NPM + name)
-    names = [plain.removeprefix(NPM) for plain in sorted(wanted)]
-    return PackageNeeds(wanted, [name for name in names if name not in in_manifest])
-
-
-def has_start(text: str) -> bool:
-    """True for a package.json with a script called start."""
-    scripts = _manifest(text).get("scripts")
-    return isinstance(scripts, dict) and "start" in scripts
+    names = [name for plain in sorted(wanted) if (name := plain.removeprefix(NPM)) not in in_manifest]
+    unlisted = [name if name in by_code or name not in imported else DEVELOPMENT + name for name in names]
+    development = manifest_of(manifest).get("devDependencies")
+    idle = {NPM + str(name) for name in development} if isinstance(development, dict) else set()
+    return PackageNeeds(wanted, unlisted, frozenset(idle - {NPM + name for name in imported}))
 
 
 def pinned(lock: str, names: Sequence[str]) -> dict[str, str]:
     """The version that a package-lock holds of each name, at the top."""
     places = json.loads(lock)["packages"] if lock else {}
-    return {name: str(places[f"node_modules/{name}"]["version"]) for name in names if f"node_modules/{name}" in places}
+    inside = {name: f"node_modules/{name.removeprefix(DEVELOPMENT)}" for name in names}
+    return {name: str(places[place]["version"]) for name, place in inside.items() if place in places}
 
 
-def rooted(lock: str, manifest: str) -> str:
-    """The lock with the repository's own package.json as its root, which is what `npm ci` compares."""
-    document = json.loads(lock)
+def joined_lock(old: str, new: str, manifest: str) -> str:
+    """The lock `new` with the repository's own package.json as its root, which is what `npm ci` compares.
+
+    What package.json lists and nothing fetched, such as tools of its developers, stays as `old` has it.
+    """
+    document = json.loads(new)
     try:
         given = json.loads(manifest)
     except ValueError:
-        return lock
+        return new
     if not isinstance(given, dict):
-        return lock
+        return new
     kept = ("name", "version", "license", *MANIFEST_KEYS, "engines")
     root = {key: given[key] for key in kept if key in given}
-    document["packages"] = {"": root, **{place: entry for place, entry in document["packages"].items() if place}}
+    fetched = {place: entry for place, entry in document["packages"].items() if place}
+    if any(f"node_modules/{name}" not in fetched for name in manifest_packages(manifest)):
+        before = manifest_of(old).get("packages")
+        known = before if isinstance(before, dict) and manifest_of(old).get("lockfileVersion") in (2, 3) else {}
+        fetched = dict(sorted({**{place: one for place, one in known.items() if place}, **fetched}.items()))
+    document["packages"] = {"": root, **fetched}
     document |= {key: given[key] for key in ("name", "version") if key in given}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -53,6 +53,7 @@ _SPEC = re.compile(r"^\s{0,20}✖ (?P<name>.{1,400}?) \([\d.]+ms\)$", re.M)
 _MOCHA = re.compile(r"^  \d{1,4}\) (?P<name>.{1,400})$", re.M)
 _JEST = re.compile(r"^  ● (?P<name>.{1,400})$", re.M)
 _VITEST = re.compile(r"^ FAIL  (?P<name>.{1,600})$", re.M)
+_SCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
 _PARTS = {"error": re.compile(r"^\s*error: (.*)$", re.M), "name": re.compile(r"^\s*name: ['\"](.*)['\"]$", re.M)}
 
 
@@ -63,6 +64,18 @@ def read_tsc(text: str, root: str) -> list[Problem]:
         for found in _TSC.finditer(text)
     ]
     return placed or [Problem("tsc", one["code"], one["message"].strip()) for one in _TSC_ALONE.finditer(text)]
+
+
+def read_failure(test: str, text: str, root: str = WORKSPACE) -> Problem:
+    """The problem in one failure of a test report; kind "Failure" when it names no error."""
+    if types := read_tsc(text, root):
+        return replace(types[0], test=test)
+    said = _error(text, root)
+    if said is None:
+        return Problem("node", "Failure", "", test=test)
+    one = _settled("node", *said, text, root, test=test)
+    path = test.partition("::")[0]
+    return one if one.file or not _SCRIPT.search(path) else _in_file(one, Frame(path, 0))
 
 
 def read_runner(text: str, root: str) -> list[Problem]:

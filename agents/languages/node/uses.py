@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.languages.symbols import MAX_BYTES, Grammar, parsed, text_of
+from agents.languages.node.grammars import JAVASCRIPT, TSX, TYPESCRIPT
+from agents.languages.symbols import MAX_BYTES, Grammar, parsed_within, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -61,8 +62,21 @@ def js_uses_of(text: str, grammar: Grammar) -> list[JsUse]:
     content, typed = text.encode("utf-8", "replace"), grammar.name != "javascript"
     if len(content) > MAX_BYTES:
         return []
-    root = parsed(content, grammar)
-    return [] if root.has_error else _ScriptReader(root, typed=typed, asks=bool(_ASKS.search(text))).read()
+    root = parsed_within(content, grammar, 0)
+    if root is None or root.has_error:
+        return []
+    return _ScriptReader(root, typed=typed, asks=bool(_ASKS.search(text))).read()
+
+
+def names_used(source: str) -> set[str]:
+    """Full names, as `module.name`, that a text takes from modules; its kind is found by trying."""
+    content = source.encode("utf-8", "replace")
+    for grammar in (JAVASCRIPT, TYPESCRIPT, TSX):
+        root = parsed_within(content, grammar, 0) if len(content) <= MAX_BYTES else None
+        if root is not None and not root.has_error:
+            uses = js_uses_of(source, grammar)
+            return {".".join([use.module, *(one for one in use.attributes if one != "default")]) for use in uses}
+    return set()
 
 
 class _ScriptReader:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agents.languages.base import Language, PromptWords, Question
 from agents.languages.problems import WORKSPACE, Problem
-from agents.languages.python import look_up, merging, modules, packages, text
+from agents.languages.python import build_checks, build_output, look_up, merging, modules, packages, text
 from agents.languages.python.definitions import definitions_of, exported_names, imported_names
 from agents.languages.python.forgery import forgeries
 from agents.languages.python.layout import layout_of
@@ -55,13 +55,30 @@ class Python(Language):
     labels = ("python", "py", "python3")
     words = PromptWords("python", "package/module.py", "tests/test_name.py", "pytest files", _RULES, "hypothesis")
     test_command = ("python", "-m", "pytest", "-q")
+    set_up = (
+        "python -m venv .venv && . .venv/bin/activate",
+        "pip install pytest hypothesis",
+        "pip install -r requirements.txt",
+    )
     manifest = "requirements.txt"
     lock = "requirements.lock.txt"
-    ignored = ("__pycache__/", "*.pyc", ".pytest_cache/", ".hypothesis/", ".coverage", ".venv/")
+    ignored = ("__pycache__/", "*.pyc", ".pytest_cache/", ".hypothesis/", ".coverage", ".venv/", "venv/")
     foreign_marks = "<-/;%"
+    export_list = "__all__"
     test_marks = frozenset({"pytestmark"})
+    import_variable = "PYTHONPATH"
     temporary = r"\btmp[a-z0-9_]{6,12}\b|\bpytest-\d+\b"
 
+    build_kinds = build_output.KINDS
+
+    read_build = staticmethod(build_output.read_build)
+    build_kind = staticmethod(build_output.build_kind)
+    build_words = staticmethod(build_output.build_words)
+    build_check = staticmethod(build_checks.build_check)
+    silenced = staticmethod(build_checks.silenced)
+    bound = staticmethod(build_checks.bound)
+    configures_checks = staticmethod(build_checks.configures_checks)
+    pins = staticmethod(build_checks.pins)
     import_word = staticmethod(modules.import_word)
     import_name = staticmethod(modules.dotted_name)
     find_module = staticmethod(modules.path_of)
@@ -93,6 +110,7 @@ class Python(Language):
     layout = staticmethod(layout_of)
     read_failure = staticmethod(read_block)
     listed = staticmethod(packages.listed)
+    requirement = staticmethod(packages.requirement)
     needs = staticmethod(packages.needs_of)
     unknown_modules = staticmethod(packages.unknown_modules)
     libraries = staticmethod(packages.libraries_of)
@@ -125,7 +143,9 @@ class Python(Language):
     def read_program(self, text: str, root: str = WORKSPACE) -> list[Problem]:
         return read_python(text, root) or read_pip(text)
 
-    def with_packages(self, manifest: str, names: Sequence[str], lock: str) -> tuple[str, list[str]]:
+    def with_packages(
+        self, manifest: str, names: Sequence[str], lock: str, files: Mapping[str, str]
+    ) -> tuple[str, list[str]]:
         return "\n".join(sorted({*packages.listed(manifest), *names}, key=str.lower)) + "\n", list(names)
 
     def merged_lock(self, old: str, new: str, manifest: str) -> str:

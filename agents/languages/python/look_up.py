@@ -10,7 +10,7 @@ from typing import Any
 from agents.languages import look_up
 from agents.languages.base import Question
 from sandbox.base import ExecResult, Sandbox
-from sandbox.pytest_run import RunsScripts
+from sandbox.test_script import RunsScripts
 
 INSIDE = Path(__file__).parent / "inside" / "look_up.py"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,120}")

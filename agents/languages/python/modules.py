@@ -56,7 +56,7 @@ def import_word(path: str) -> str:
     return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
 
 
-def dotted_name(path: str) -> str:
+def dotted_name(path: str, importer: str = "") -> str:
     """What to write after `import`."""
     parts = PurePosixPath(path.removeprefix("src/")).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

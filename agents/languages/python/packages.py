@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
@@ -21,6 +22,7 @@ DEVELOPMENT = frozenset(
     "ipython isort jupyter mypy nox pip-tools pre-commit pycodestyle pydocstyle pyflakes pylint pyright pytest-cov "
     "pytest-randomly pytest-sugar pytest-xdist pyupgrade ruff safety sphinx tox towncrier twine uv vulture yapf".split()
 )
+_BY_MODULE = {plain_name(module): distribution for module, distribution in DISTRIBUTIONS.items()}
 _ASKING = ("find_spec", "importorskip")
 _MODULES = (".py", ".pyi", ".pyx", ".so", ".pyd")
 
@@ -74,6 +76,17 @@ def local_modules(paths: Iterable[str], roots: Iterable[str] = ("src",)) -> set[
     return {"tests", "conftest"} | {path.split("/")[0].split(".")[0] for path in below}
 
 
+def requirement(name: str) -> str:
+    """The line of a package that people and models may name as it is imported: `rest_framework>=3` is the line
+    `djangorestframework>=3`. "" for a module of the standard library, which no index has under that name.
+    """
+    head = "" if is_npm(name) else re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0]
+    if head in sys.stdlib_module_names:
+        return ""
+    known = _BY_MODULE.get(plain_name(head))
+    return name if known is None else known + name.strip().removeprefix(head)
+
+
 def listed(manifest: str) -> list[str]:
     """The lines of a requirements file that count."""
     return [line.split("#")[0].strip() for line in manifest.splitlines() if line.split("#")[0].strip()]
@@ -96,10 +109,9 @@ def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, give
     base, unlisted = base_packages(), []
     for module in sorted(imported_modules(files, sure=True) - local - sys.stdlib_module_names):
         name = distribution_for(module) or module
-        if plain_name(name) not in wanted:
-            wanted[plain_name(name)] = name
-            if plain_name(name) not in base:
-                unlisted.append(name)
+        line = wanted.setdefault(plain_name(name), name)
+        if plain_name(name) not in {*base, *there}:
+            unlisted.append(line)
     return PackageNeeds(wanted, unlisted, frozenset(idle))
 
 
@@ -117,7 +129,7 @@ def _import_names(package: str) -> list[str]:
 
 def unknown_modules(files: Mapping[str, str], paths: Iterable[str], packages: Iterable[str]) -> list[str]:
     """Modules that the files need and that are neither here, nor in the standard library, nor in known packages."""
-    known, here = {*base_packages(), *map(plain_name, packages)}, list(paths)
+    known, here = {*base_packages(), *(plain_name(requirement(line)) for line in packages)}, list(paths)
     found = imported_modules(files, sure=True) - local_modules(here) - sys.stdlib_module_names
     unknown = {name for name in found if plain_name(distribution_for(name) or name) not in known}
     return sorted(unknown | _not_in_their_package(files, here))

@@ -22,7 +22,7 @@ _PIP = (
     ("InvalidRequirement", re.compile(r"Invalid requirement: '?([^'\n]{1,200})")),
 )
 _PIP_INVALID = _PIP[-1][1]
-_BUILD = re.compile(r"╰─> \[\d+ lines? of output\]\n(.*?)\n\s*\[end of output\]", re.S)
+_BUILD, _BUILT = re.compile(r"╰─> \[\d+ lines? of output\]\n"), "[end of output]"
 _FROM_LINE = re.compile(r"Invalid requirement: .{1,600}\(from line (\d{1,9}) of ([^)\n]{1,400})\)")
 
 
@@ -32,8 +32,9 @@ def read_pip(text: str) -> list[Problem]:
         return []
     if (wrong := _FROM_LINE.search(text)) and (found := _PIP_INVALID.search(text)):
         return [Problem("pip", "InvalidRequirement", one_line(found[1]), wrong[2], int(wrong[1]))]
-    if built := _BUILD.search(text):
-        inner = dedent(built[1])
+    built = _BUILD.search(text)
+    if built and (end := text.find(_BUILT, built.end())) >= 0:
+        inner = dedent(text[built.end() : end].rstrip())
         raised = outermost(list(tracebacks(inner, "")))[-1:]
         if raised:  # what the package's own build raised says more than that it failed
             return [Problem("pip", raised[0].kind, raised[0].message, frames=raised[0].frames)]

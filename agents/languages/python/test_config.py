@@ -52,7 +52,7 @@ def is_test(path: str, told: Sequence[str] = ()) -> bool:
     return inside and bool(_TEST_FOLDERS & set(path.split("/")[:-1]))
 
 
-def steers_tests(path: str, text: str) -> str:
+def steers_tests(path: str, text: str, old: str = "") -> str:
     """Why the coder may not write this file; empty when it may."""
     parts = path.lower().split("/")
     if parts[-1] in _NAMES or parts[-1].endswith(".pth") or parts[0] in _FOLDERS:

@@ -6,11 +6,10 @@ import ast
 import codecs
 import re
 
+from agents.languages import talk
 from agents.languages.python import syntax
 
 MAX_PARSED = 100_000  # characters; a longer file is compared as text
-MAX_LINES = 5_000
-_MAX_TRIES = 40
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _READ_ALIKE = frozenset({"utf-8", "ascii", "iso8859-1"})  # in which nobody sees a comment where Python sees code
 _CODE = re.compile(r"(?:def|class|import|from|async|@|if|for|while|with|try|return)\b|@")
@@ -58,30 +57,8 @@ def normal(source: str) -> str | None:
 
 
 def without_talk(source: str) -> str | None:
-    """Python without the prose that follows it; None when that is not what is wrong with it.
-
-    Only what reads as prose is cut off, and nothing that is followed by code: half a file must not pass for a complete
-    one.
-    """
-    lines = source.split("\n")
-    if len(lines) > MAX_LINES or compiles(source):
-        return None
-    tries = 0
-    for row in range(len(lines) - 1, 0, -1):
-        line = lines[row]
-        if not line or line[0] in " \t":
-            continue
-        if _CODE.match(line):
-            return None
-        if not _PROSE.match(line):
-            continue
-        tries += 1
-        if tries > _MAX_TRIES:
-            return None
-        head = _HEADINGS.sub("", "\n".join(lines[:row])).rstrip() + "\n"
-        if compiles(head) and head.strip():
-            return head
-    return None
+    """Python without the prose that follows it; None when that is not what is wrong with it."""
+    return talk.without_talk(source, compiles, _CODE, _PROSE, _HEADINGS)
 
 
 def changed_code(old: str, new: str) -> str:

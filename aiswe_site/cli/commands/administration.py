@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 SWITCHES = ("updates_base", "sign_off")
 COMMITS = ("author_name", "author_email", "sign_off", "signing_key")  # together they are `commit_settings`
-PLAIN = ("name", "autonomy", "model", "sandbox_backend", "house_rules", "base_branch", "updates_base")
+PLAIN = ("name", "autonomy", "model", "sandbox_backend", "house_rules", "base_branch", "updates_base", "coder_agent")
 
 
 @click.command("list")
@@ -33,17 +33,21 @@ def list_() -> None:
     )
     names = "project=slug name autonomy model=model_name source runs=runs_made created_at archived_at"
     found = [output.fields(row, names) for row in rows]
+    say_all(found)
+
+
+def say_all(rows: list[dict[str, Any]]) -> int:
+    """Answer with these projects."""
     columns: dict[str, output.Column] = {
         "Project": "project",
         "Name": "name",
         "Autonomy": "autonomy",
         "Model": "model",
         "Runs": "runs",
-        "Archived": lambda row: f"{row['archived_at']:%Y-%m-%d}" if row["archived_at"] else "",
+        "Archived": lambda row: str(row["archived_at"] or "")[:10],
     }
-    output.answer(
-        found, lambda: output.records(found, columns, nothing="No projects yet. `aiswe project new` makes one.")
-    )
+    nothing = "No projects yet. `aiswe project new` makes one."
+    return output.answer(rows, lambda: output.records(rows, columns, nothing=nothing))
 
 
 def _settings_of(project: Project) -> dict[str, Any]:

@@ -20,17 +20,24 @@ FIELDS = (
     "approval=pk kind project=project.slug run=run_id task=task.key title subject status why on_yes on_no payload"
     " reason decided_by requested_at decided_at"
 )
+COLUMNS: dict[str, output.Column] = {
+    "ID": "approval",
+    "Kind": "kind",
+    "Project": "project",
+    "Task": lambda row: row["task"] or "–",
+    "Question": "title",
+}
 
 
-def details(approval: Approval) -> Iterator[str]:
+def details(row: dict[str, Any]) -> Iterator[str]:
     """What the question is about, beyond its words: changed tests as differences, lists by line."""
-    for name, value in approval.payload.items():
-        if name == "reasons" and all(str(reason) in approval.why for reason in value):
+    for name, value in row["payload"].items():
+        if name == "reasons" and all(str(reason) in row["why"] for reason in value):
             continue
         if name == "changes":
-            for row in value:
-                yield f"\n{row['path']}: {row['test']}"
-                pair = (row["old"].splitlines(), row["new"].splitlines())
+            for one in value:
+                yield f"\n{one['path']}: {one['test']}"
+                pair = (one["old"].splitlines(), one["new"].splitlines())
                 yield from list(unified_diff(*pair, n=2, lineterm=""))[2:]
         elif isinstance(value, list):
             yield f"  {name}:"
@@ -51,6 +58,12 @@ def _in_words(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def say_all(rows: list[dict[str, Any]], *, everything: bool) -> None:
+    """Questions as a table; with `everything` also what became of them."""
+    columns = COLUMNS | ({"Status": "status"} if everything else {})
+    output.records(rows, columns, nothing="Nothing waits for an answer.")
+
+
 @click.group("approvals")
 def command() -> None:
     """List, show and answer the questions that wait for a person."""
@@ -64,15 +77,31 @@ def document_of(approval: Approval) -> dict[str, Any]:
 
 def say(approval: Approval) -> None:
     """The question as a person reads it."""
-    run, task = f"run {approval.run_id}" if approval.run_id else "", approval.task.key if approval.task else ""
-    place = " · ".join(part for part in (approval.project.name, run, task) if part)
-    output.say(f"{approval.title}\n{place} · {approval.get_kind_display().lower()}")
-    if approval.why:
-        output.say(f"\n{approval.why}\n")
-    if approval.on_yes:
-        output.say(f"yes: {approval.on_yes}")
-    if approval.on_no:
-        output.say(f"no:  {approval.on_no}")
+    say_row(document_of(approval), approval.project.name, approval.get_kind_display().lower())
+
+
+def say_row(row: dict[str, Any], project: str, kind: str) -> None:
+    """The same from its data."""
+    place = " · ".join(part for part in (project, f"run {row['run']}" if row["run"] else "", row["task"]) if part)
+    output.say(f"{row['title']}\n{place} · {kind}")
+    if row["why"]:
+        output.say(f"\n{row['why']}\n")
+    if row["on_yes"]:
+        output.say(f"yes: {row['on_yes']}")
+    if row["on_no"]:
+        output.say(f"no:  {row['on_no']}")
+
+
+def say_whole(row: dict[str, Any], project: str, kind: str, status: str) -> None:
+    """A question with everything it is about, and its answer if there is one."""
+    say_row(row, project, kind)
+    for line in details(row):
+        output.say(line)
+    if row["status"] == "pending":
+        output.say(f"\nAnswer: aiswe approvals answer {row['approval']} yes|no [--reason TEXT]")
+    else:
+        by = f" by {row['decided_by']}" if row["decided_by"] else ""
+        output.say(f"\n{status}{by}" + (f": {row['reason']}" if row["reason"] else ""))
 
 
 @command.command("list")
@@ -94,19 +123,10 @@ def list_(slug: str, everything: bool, user: str) -> None:
         project = django.project(slug)
         rows, waiting = rows.filter(project=project), [run for run in waiting if run.project == project]
     found = [document_of(row) for row in rows.select_related("decided_by")]
-    columns: dict[str, output.Column] = {
-        "ID": "approval",
-        "Kind": "kind",
-        "Project": "project",
-        "Task": lambda row: row["task"] or "–",
-        "Question": "title",
-    }
-    if everything:
-        columns["Status"] = "status"
 
     def people() -> None:
         if found or not waiting:
-            output.records(found, columns, nothing="Nothing waits for an answer.")
+            say_all(found, everything=everything)
         for run in waiting:
             output.say(f"Run {run.pk} of {run.project.name}, {run.document}: {run.why}\n{documents.next_step(run)}")
 
@@ -118,18 +138,8 @@ def list_(slug: str, everything: bool, user: str) -> None:
 @output.json_option
 def show(approval: Approval) -> None:
     """Show the question ID with everything it is about, and its answer if there is one."""
-
-    def people() -> None:
-        say(approval)
-        for line in details(approval):
-            output.say(line)
-        if approval.status == "pending":
-            output.say(f"\nAnswer: aiswe approvals answer {approval.pk} yes|no [--reason TEXT]")
-        else:
-            by = f" by {approval.decided_by.get_username()}" if approval.decided_by else ""
-            output.say(f"\n{approval.get_status_display()}{by}" + (f": {approval.reason}" if approval.reason else ""))
-
-    output.answer(document_of(approval), people)
+    row, kind = document_of(approval), approval.get_kind_display().lower()
+    output.answer(row, lambda: say_whole(row, approval.project.name, kind, approval.get_status_display()))
 
 
 @command.command()
@@ -141,7 +151,7 @@ def show(approval: Approval) -> None:
 def answer(approval: Approval, word: str, reason: str, user: str) -> None:
     """Answer the question ID. Exit code 1 when it was answered before or what it was about has changed."""
     yes = word.lower().startswith("y")
-    if not yes and not reason.strip():
+    if not yes and not reason.strip() and approval.kind != "chat":
         raise WrongUse("A no needs a reason.", f'Give it: `aiswe approvals answer {approval.pk} no --reason "…"`.')
     from projects.services.work import approvals
 

@@ -57,14 +57,22 @@ def verify(run: int | None, head: str | None, file: Path | None, key: Path | Non
 
 def _one(run: int, head: str | None, noted: Heads) -> int:
     from projects.models import Run
-    from projects.services.audit.decisions import differences
 
     django.row(Run, run, "run")
-    report = _report(run, noted, head)
-    differ = differences(run)
-    document = {"run": run, **asdict(report), "heads": _heads(noted), "decisions": [asdict(each) for each in differ]}
-    lines = [*_words(f"run {run}", report), *_differ(differ), *_noted(noted)]
-    return output.answer(document, "\n".join(lines), ok=report.ok and noted.ok and not differ)
+    document, lines = judged_run(run, noted, head)
+    document["heads"] = _heads(noted)
+    ok = document["ok"] and noted.ok and not document["decisions"]
+    return output.answer(document, "\n".join([*lines, *_noted(noted)]), ok=ok)
+
+
+def judged_run(run: int, noted: Heads | None = None, head: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """What comparing one run's trail found: the document, and its lines for people. Call within `snapshot()`."""
+    from projects.services.audit.checkpoints import read_heads
+    from projects.services.audit.decisions import differences
+
+    report, differ = _report(run, noted or read_heads(), head), differences(run)
+    document = {"run": run, **asdict(report), "decisions": [asdict(each) for each in differ]}
+    return document, [*_words(f"run {run}", report), *_differ(differ)]
 
 
 def _all(noted: Heads) -> int:

@@ -43,13 +43,18 @@ def list_(project: Project) -> int:
 
     items = [_row(item) for item in open_items(project).select_related("document", "project")]
     title, sentence = headline(simulate(project, timezone.now()), len(items))
+    return say_all({"headline": title, "sentence": sentence, "items": items})
+
+
+def say_all(document: dict[str, Any]) -> int:
+    """Answer with a backlog."""
 
     def people() -> None:
-        output.say(f"{title}. {sentence}".strip())
+        output.say(f"{document['headline']}. {document['sentence']}".strip())
         columns: dict[str, output.Column] = {name.capitalize(): name for name in ("key", "title", "minutes", "state")}
-        output.records(items, {**columns, "Run": "run"}, nothing="Add tickets with `aiswe backlog add`.")
+        output.records(document["items"], {**columns, "Run": "run"}, nothing="Add tickets with `aiswe backlog add`.")
 
-    return output.answer({"headline": title, "sentence": sentence, "items": items}, people)
+    return output.answer(document, people)
 
 
 @command.command()
@@ -63,6 +68,7 @@ def add(project: Project, file: Path, user: str) -> int:
     With - as FILE they are read from stdin.
     """
     from projects.services.backlog import items
+    from projects.wording import counted
 
     data = sys.stdin.buffer.read(MOST_BYTES + 1) if str(file) == "-" else file.read_bytes()
     if len(data) > MOST_BYTES:
@@ -70,8 +76,32 @@ def add(project: Project, file: Path, user: str) -> int:
     is_csv = file.suffix.lower() == ".csv"
     given = items.from_csv(data) if is_csv else items.from_text(data.decode("utf-8", "replace"))
     added = items.add(project, given, by=django.acting_user(user), source="command")
-    words = f"{len(added)} tickets added or changed: {', '.join(item.key for item in added[:20])}"
+    words = f"{counted(len(added), 'ticket')} added or changed: {', '.join(item.key for item in added[:20])}"
     return output.answer([_row(item) for item in added], words)
+
+
+@command.command("import")
+@click.argument("project", type=django.named_project)
+@click.option("--from", "where", required=True, metavar="URL", help="A site of Jira Cloud, or a repository on a forge.")
+@click.option(
+    "--query", "--jql", default="", help="JQL for Jira; for a forge its labels and state; there all open ones."
+)
+@django.as_option
+@output.json_option
+def import_(project: Project, where: str, query: str, user: str) -> int:
+    """Put the tickets that a query finds into the backlog of PROJECT (its short name).
+
+    A ticket that is there takes the new words; one that is closed, done, left out or begun stays as it is.
+    """
+    from projects.services.forges.tickets import import_tickets
+    from projects.wording import counted
+
+    found = import_tickets(project, where, query, by=django.acting_user(user))
+    words = (
+        f"{counted(len(found.items), 'ticket')} added or renewed: {', '.join(item.key for item in found.items[:20])}"
+    )
+    words += f"\nLeft as they are: {', '.join(found.left[:20])}" if found.left else ""
+    return output.answer({"items": [_row(item) for item in found.items], "left": found.left}, words)
 
 
 @command.command()

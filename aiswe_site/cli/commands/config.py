@@ -52,6 +52,39 @@ def show() -> None:
 
 
 @command.command()
+@output.json_option
+def agents() -> None:
+    """The agents of other makers that projects and tasks may choose: what each may see and reach."""
+    django.start()
+    from agents.outside.table import AgentsFileError
+    from projects.engine import outside
+
+    try:
+        known = outside.agents()
+    except AgentsFileError as problem:
+        raise CliError(str(problem), "docs/how-to/other-agents.md has an example.") from None
+    found = [
+        {
+            "agent": agent.name,
+            "command": " ".join(agent.command),
+            "hosts": list(agent.hosts),
+            "keys": list(agent.env),
+            "folders": [str(folder) for folder in agent.folders],
+            "note": agent.note,
+        }
+        for agent in known.values()
+    ]
+    columns: dict[str, output.Column] = {
+        "Agent": "agent",
+        "Command": "command",
+        "Reaches": lambda row: ", ".join(row["hosts"]) or "nothing",
+        "Sees keys": lambda row: ", ".join(row["keys"]) or "none",
+        "Note": "note",
+    }
+    output.answer(found, lambda: output.records(found, columns, nothing="No other agents are named."))
+
+
+@command.command()
 @click.argument("name")
 @click.password_option(envvar="AISWE_ADMIN_PASSWORD", help="Prompted for when neither given nor in the environment.")
 @output.json_option

@@ -150,6 +150,42 @@ def push(project: Project, run: int | None, yes: bool, user: str) -> None:
     output.answer(document, f"{done.branch} was pushed to {done.address} at {done.commit[:10]}.")
 
 
+@click.command("tell-ticket")
+@click.argument("project", type=django.named_project)
+@click.option("--run", type=int, help="The build that is told of; the newest with results by default.")
+@click.option(
+    "--move", default="", metavar="STATE", help="Also move the ticket: a step or state there; of a forge closed."
+)
+@click.option("--yes", is_flag=True, help="Confirm without being asked.")
+@django.as_option
+@output.json_option
+def tell_ticket(project: Project, run: int | None, move: str, yes: bool, user: str) -> None:
+    """Write on the ticket that a build of PROJECT (its short name) was for what came of it.
+
+    The words are shown first; the yes is kept in the audit trail.
+    """
+    from projects.services.delivery import pushes
+    from projects.services.forges import tickets
+
+    row = pushes.newest_result(project) if run is None else project.runs.filter(pk=run).first()
+    report = tickets.report_of(row) if row is not None else None
+    if row is None or report is None:
+        raise WrongUse(
+            f"{project.slug} has no finished build of a ticket{f' in run {run}' if run else ''}.",
+            "A project, document or backlog ticket that came from an address has one: see --ticket.",
+        )
+    if not yes:
+        if output.wants_json():
+            raise WrongUse("Writing on a ticket asks for a yes.", "Add --yes.")
+        output.say(report.text)
+        asked = f"Move {report.address}, where this is written" if report.written else f"Write this on {report.address}"
+        click.confirm(f"{asked}?", abort=True, err=True)
+    tickets.write_back(row, by=django.acting_user(user), digest=report.digest, move=move)
+    document = {"project": project.slug, "run": row.pk, "address": report.address, "text": report.text, "move": move}
+    did = report.address if report.written else f"Written on {report.address}"
+    output.answer(document, f"{did}{f', moved: {move}' if move else ''}.")
+
+
 def _git(*argv: str, check: bool = True) -> str:
     ended = subprocess.run(
         ["git", *argv], capture_output=True, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"}, stdin=subprocess.DEVNULL
@@ -159,4 +195,4 @@ def _git(*argv: str, check: bool = True) -> str:
     return ended.stdout.decode("utf-8", "replace")
 
 
-COMMANDS = (state, export, clone, take, push)
+COMMANDS = (state, export, clone, take, push, tell_ticket)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
-import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from aiswe_site.cli import django, output
+from aiswe_site.cli.serving import served
 from aiswe_site.running.home import Home, home_lock
-from aiswe_site.running.supervisor import StartFailed, Supervisor, address_of, listen
+from aiswe_site.running.supervisor import Supervisor, address_of, listen
 
 if TYPE_CHECKING:
     from projects.models import Run
@@ -105,7 +103,7 @@ def play(supervisor: Supervisor, timeout: float) -> int:
     output.note("  Starting the server, the worker and the recorded model")
     # A demo that was interrupted in this folder goes on; else a new one begins.
     planning = Run.objects.filter(kind=Run.Kind.PLAN).order_by("pk").first() or story.begin()
-    with serving(supervisor) as failure:
+    with served(supervisor) as failure:
         why = watch(planning, started + timeout, failure)
     run = result.newest_run(planning)
     document = result.summary(run, time.monotonic() - started)
@@ -130,33 +128,6 @@ def play(supervisor: Supervisor, timeout: float) -> int:
     if not good:
         output.complain(why or "Not every task was merged.", f"Logs are in {supervisor.home.logs}.")
     return code
-
-
-@contextlib.contextmanager
-def serving(supervisor: Supervisor) -> Iterator[list[BaseException]]:
-    """The server in the background; yields a list that will hold the error that ended it, if any."""
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            supervisor.run()
-        except StartFailed as error:
-            failure.append(error)
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    old = signal.signal(signal.SIGTERM, stop)
-    thread = threading.Thread(target=run, name="supervisor")
-    thread.start()
-    try:
-        yield failure
-    finally:
-        supervisor.stop()
-        thread.join()
-        signal.signal(signal.SIGTERM, old)
-    if failure:
-        raise failure[0]
 
 
 def watch(planning: Run, until: float, failure: list[BaseException]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from aiswe_site.cli import django, output
@@ -10,6 +12,15 @@ FIELDS = (
     "run=pk kind project=project.slug status why recording plan=plan_id tasks=all_tasks merged events=last_seq"
     " created_at finished_at"
 )
+COLUMNS: dict[str, output.Column] = {
+    "Run": "run",
+    "Project": "project",
+    "Kind": lambda row: row["kind"] + (" (recording)" if row["recording"] else ""),
+    "Status": lambda row: row["status"] + (f", {row['left_out']} left out" if row["left_out"] else ""),
+    "Merged": lambda row: f"{row['merged']}/{row['tasks']}" if row["tasks"] else "–",
+    "Events": "events",
+    "Why": "why",
+}
 
 
 @click.command()
@@ -30,14 +41,10 @@ def command(limit: int) -> None:
     for row in document:
         is_build = (row["kind"], row["status"]) == (Run.Kind.BUILD, Run.Status.FINISHED)
         row["left_out"] = row["tasks"] - row["merged"] if is_build else 0
-    columns: dict[str, output.Column] = {
-        "Run": "run",
-        "Project": "project",
-        "Kind": lambda row: row["kind"] + (" (recording)" if row["recording"] else ""),
-        "Status": lambda row: row["status"] + (f", {row['left_out']} left out" if row["left_out"] else ""),
-        "Merged": lambda row: f"{row['merged']}/{row['tasks']}" if row["tasks"] else "–",
-        "Events": "events",
-        "Why": "why",
-    }
+    say(document)
+
+
+def say(document: list[dict[str, Any]]) -> int:
+    """Answer with these runs."""
     nothing = "No runs yet. `aiswe demo` shows one."
-    output.answer(document, lambda: output.records(document, columns, nothing=nothing))
+    return output.answer(document, lambda: output.records(document, COLUMNS, nothing=nothing))

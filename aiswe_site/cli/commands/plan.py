@@ -107,9 +107,15 @@ def list_(slug: str) -> None:
     rows = rows.filter(project=django.project(slug)) if slug else rows
     fields = "plan=pk project=project.slug version status document=document.filename hash=content_hash comment"
     found = [output.fields(row, fields) | {"tasks": len(row.content.get("tasks", []))} for row in rows]
+    say_all(found)
+
+
+def say_all(rows: list[dict[str, Any]]) -> int:
+    """Answer with these plans."""
     names = ("plan", "project", "version", "status", "tasks", "document", "comment")
     columns: dict[str, output.Column] = {name.capitalize(): name for name in names}
-    output.answer(found, lambda: output.records(found, columns, nothing="No plans yet. A run makes one of a document."))
+    nothing = "No plans yet. A run makes one of a document."
+    return output.answer(rows, lambda: output.records(rows, columns, nothing=nothing))
 
 
 @command.command()
@@ -117,10 +123,15 @@ def list_(slug: str) -> None:
 @output.json_option
 def show(plan: Plan) -> None:
     """Show plan PLAN: its tasks, their dependencies, and the problems that validation found."""
+    say(_document(plan), plan.project.name, plan.get_status_display())
+
+
+def say(plan: dict[str, Any], project: str, status: str) -> int:
+    """Answer with a plan."""
 
     def people() -> None:
-        tasks = plan.content.get("tasks", [])
-        output.say(f"{plan.project.name}, plan v{plan.version}: {plan.get_status_display().lower()}")
+        tasks = plan["content"].get("tasks", [])
+        output.say(f"{project}, plan v{plan['version']}: {status.lower()}")
         keys = ("key", "title", "needs", "requirements", "minutes")
         cells = [[_cell(task.get(key, "")) for key in keys] for task in tasks]
         output.table(("Task", "Title", "Needs", "Requirements", "Minutes"), cells, nothing="It has no tasks.")
@@ -129,11 +140,11 @@ def show(plan: Plan) -> None:
             for part in ("files", "packages", "expects"):
                 if told := _cell(task.get(part, "")):
                     output.say(f"  {part}: {told}")
-        for problem in plan.problems:
+        for problem in plan["problems"]:
             output.say(f"! {problem.get('message', problem)}")
-        output.say(f"hash {plan.content_hash}")
+        output.say(f"hash {plan['hash']}")
 
-    output.answer(_document(plan), people)
+    return output.answer(plan, people)
 
 
 @command.command()

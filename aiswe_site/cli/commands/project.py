@@ -25,27 +25,55 @@ for _one in (importing.take_in, importing.measure, ask.index, *administration.CO
 
 @command.command()
 @click.argument("name")
-@click.option("--prd", "file", required=True, type=documents.GIVEN, help=documents.WHAT)
+@click.option("--prd", "file", type=documents.GIVEN, help=documents.WHAT)
+@click.option("--ticket", default="", metavar="URL", help=documents.TICKET)
 @click.option("--house-rules", type=click.Path(exists=True, dir_okay=False), help="Patterns every task must obey.")
+@click.option("--recipe", "started_from", default="", metavar="RECIPE", help=documents.RECIPE)
+@click.option("--scaffold", is_flag=True, help="Start from the architecture diagram in the document.")
 @click.option("--autonomy", default="plan_gates", show_default=True, help="plan_only, plan_gates, gates_only or none.")
 @click.option("--model", default="", help="A model of the server; the configured one by default.")
 @django.as_option
 @output.json_option
-def new(name: str, file: str, house_rules: str | None, autonomy: str, model: str, user: str) -> None:
-    """Create project NAME from its document: requirements first, then a plan to approve."""
+def new(
+    name: str,
+    file: str | None,
+    ticket: str,
+    house_rules: str | None,
+    started_from: str,
+    scaffold: bool,
+    autonomy: str,
+    model: str,
+    user: str,
+) -> None:
+    """Create project NAME from its document or a ticket: requirements first, then a plan to approve."""
     from agents.requirements.documents import read_path
 
-    found = documents.read_given(file)  # refused before anything is made
+    documents.check_one_given(file, ticket)
+    if scaffold and started_from:
+        raise WrongUse("A project starts from a recipe or from a diagram.", "Leave out --recipe or --scaffold.")
+    if scaffold and not file:
+        raise WrongUse("A diagram is read from a document.", "Give --prd, or leave out --scaffold.")
+    read = documents.read_given(file) if file else []  # refused before anything is made
+    drawn = documents.read_architecture(file, 0) if scaffold and file else None
     rules = read_path(house_rules).text if house_rules else ""
     django.start()
-    from django.db import transaction
-
-    from projects.services.planning import projects
+    from projects.services.planning.starting import started_project
 
     by = django.acting_user(user)
-    with transaction.atomic():
-        project = projects.create_project(name, by=by, autonomy=autonomy, house_rules=rules, model=model)
+    found = read or documents.read_ticket_or_file(file, ticket, by)
+    recipe = documents.recipe(started_from)
+    if drawn is not None:
+        from agents.recipes.names import Names
+        from agents.scaffold.start import recipe_of
+
+        recipe = recipe_of(drawn[1], Names.of(name).slug, drawn[0])
+    settings = {"autonomy": autonomy, "house_rules": rules, "model": model}
+    with started_project(name, by=by, recipe=recipe, **settings) as project:
         result, words = documents.store_and_plan(project, found, by)
+    result["recipe"] = project.recipe.get("name", "")
+    if drawn is not None:
+        result["questions"] = list(drawn[1].questions)
+        words = " ".join([words, *(f"\nOpen: {one}" for one in drawn[1].questions)])
     output.answer(result, f"Project {project.slug} created; {words}\nNext: aiswe run watch {result['run']}")
     django.tell_worker()
 

@@ -91,27 +91,28 @@ def _list(document: Document, found: Extraction) -> None:
 
 @command.command()
 @click.argument("project", type=django.named_project)
-@click.argument("file", type=documents.GIVEN)
+@click.argument("file", type=documents.GIVEN, required=False)
+@click.option("--ticket", default="", metavar="URL", help=documents.TICKET)
 @click.option("--replaces", is_flag=True, help="It replaces the one of its name, else the newest.")
 @click.option("--adds", is_flag=True, help="It adds to the earlier ones, whatever its name.")
 @django.as_option
 @output.json_option
-def upload(project: Project, file: str, replaces: bool, adds: bool, user: str) -> None:
+def upload(project: Project, file: str | None, ticket: str, replaces: bool, adds: bool, user: str) -> None:
     """Give PROJECT (its short name) a document: its first, or the next one. It is read, then planned.
 
     It replaces the document of the same file name, and adds to the project where there is none.
 
     FILE is Markdown, text, reStructuredText, HTML, DOCX or PDF, or a folder of Spec Kit, OpenSpec or Kiro: a document
-    for each of its specifications.
+    for each of its specifications. A ticket that is read again replaces what was read of it before.
     """
     if replaces and adds:
         raise WrongUse("A document replaces earlier ones or adds to them.", "Give --replaces or --adds, not both.")
-    found = documents.read_given(file)
     from django.db import transaction
 
     from projects.errors import BadInput
 
     by = django.acting_user(user)
+    found = documents.read_ticket_or_file(file, ticket, by, project)
     with transaction.atomic():
         try:
             result, words = documents.store_and_plan(project, found, by, "replaces" * replaces + "adds" * adds)
@@ -210,9 +211,9 @@ def confirm(project: Project, spec: str, keys: tuple[str, ...], accept_read: boo
     from projects.services.planning import suggestions
 
     by, document = django.acting_user(user), service.extract_written(_document(project, spec))
-    suggested = document.requirements.exclude(origin__in=(Requirement.Origin.EXPLICIT, Requirement.Origin.MANUAL))
-    if unknown := sorted(set(keys) - set(suggested.values_list("key", flat=True))):
-        known = ", ".join(suggested.values_list("key", flat=True)) or "none"
+    suggested = suggestions.suggested(document).values_list("key", flat=True)
+    if unknown := sorted(set(keys) - set(suggested)):
+        known = ", ".join(suggested) or "none"
         raise WrongUse(f"{', '.join(unknown)} is not a suggestion in {document}.", f"Suggestions: {known}.")
     if keys:
         _open(project, spec)
@@ -220,9 +221,7 @@ def confirm(project: Project, spec: str, keys: tuple[str, ...], accept_read: boo
         if document.status != RequirementDocument.Status.CONFIRMED:
             if accept_read:
                 suggestions.accept_read(document, by=by)
-            for row in suggested.filter(status=Requirement.Status.PROPOSED):
-                status = Requirement.Status.ACCEPTED if row.key in keys else Requirement.Status.REJECTED
-                service.set_requirement(row, by=by, status=status)
+            suggestions.decide_suggestions(document, keys, by=by, reject_others=True)
         service.confirm_requirements(document, by=by)
     rows = list(document.requirements.values("key", "origin", "status", "text"))
     accepted = [row["key"] for row in rows if row["status"] == Requirement.Status.ACCEPTED]

@@ -12,7 +12,19 @@ from aiswe_site.cli import django, documents, output, watching
 from aiswe_site.cli.problems import WrongUse
 
 if TYPE_CHECKING:
-    from projects.models import Plan, Run
+    from projects.models import Plan, PullRequest, Run
+
+
+COLUMNS: dict[str, output.Column] = {
+    "Task": lambda row: row["key"] + (f" for {row['asked_by']}" if row["asked_by"] else ""),
+    "Status": "status",
+    "Tries": "tries",
+    "Calls": "calls",
+    "Tokens": lambda row: f"{row['tokens']:,}",
+    "Seconds": lambda row: f"{row['seconds']:,.0f}",
+    "Title": "title",
+    "Why": "why",
+}
 
 
 @click.group()
@@ -43,29 +55,26 @@ def show(run: Run) -> None:
     """
     from django.db.models import Count, F
 
+    from projects.engine.build_fixes import request_section
     from projects.services.insight.usage import usage_of
 
     names = "key title status tries why commit escalation"
     tasks = run.tasks.annotate(tries=Count("attempts"), asked=F("asked_by__key")).order_by("ordinal")
     found = [output.fields(task, names) | {"asked_by": task.asked or ""} | usage_of(task_id=task.pk) for task in tasks]
-    columns: dict[str, output.Column] = {
-        "Task": lambda row: row["key"] + (f" for {row['asked_by']}" if row["asked_by"] else ""),
-        "Status": "status",
-        "Tries": "tries",
-        "Calls": "calls",
-        "Tokens": lambda row: f"{row['tokens']:,}",
-        "Seconds": lambda row: f"{row['seconds']:,.0f}",
-        "Title": "title",
-        "Why": "why",
-    }
-    total = usage_of(run_id=run.pk)
+    section = request_section(run) if run.kind == run.Kind.BUILD and run.base_commit else ""
+    document = {**_document(run), "by_task": found} | ({"failed_build": section} if section else {})
+    say_whole(document, "\n\n".join(filter(None, [_words(run), section])), waits(run))
+
+
+def say_whole(document: dict[str, Any], words: str, waits: str) -> int:
+    """Answer with a run and its tasks."""
 
     def people() -> None:
-        output.records(found, columns, nothing="It has no tasks.")
-        output.say(f"{counted(total['calls'], 'model call')}, {counted(total['tokens'], 'token')}")
-        output.say("\n".join(filter(None, [_words(run), _waits(run)])))
+        output.records(document["by_task"], COLUMNS, nothing="It has no tasks.")
+        output.say(f"{counted(document['calls'], 'model call')}, {counted(document['tokens'], 'token')}")
+        output.say("\n".join(filter(None, [words, waits])))
 
-    output.answer({**_document(run), "by_task": found}, people)
+    return output.answer(document, people)
 
 
 @command.command()
@@ -93,7 +102,7 @@ def watch(run: Run, after: int, task: str, role: str, kind: str, user: str) -> i
         for lines in watching.follow(run, after, wanted):
             for line in lines:
                 tell(line)
-    return _say(run, _waits(run), ok=run.status == run.Status.FINISHED and not run.left_out)
+    return _say(run, waits(run), ok=run.status == run.Status.FINISHED and not run.left_out)
 
 
 @command.command()
@@ -171,7 +180,7 @@ def take_in(run: Run, user: str) -> int:
     return output.answer(document, words, ok=not taken.conflicts)
 
 
-def _waits(run: Run) -> str:
+def waits(run: Run) -> str:
     """What the run waits for, and how a person ends that."""
     waiting = run.approvals.filter(status="pending")
     ways = [f"{one.title}\nAnswer: aiswe approvals answer {one.pk} yes|no [--reason TEXT]" for one in waiting]
@@ -186,9 +195,47 @@ def _document(run: Run) -> dict[str, Any]:
 
 
 def _words(run: Run) -> str:
-    left = f", {run.left_out} left out" if run.left_out else ""
-    return f"Run {run.pk} of {run.project.name}: {run.get_status_display().lower()}{left}"
+    return words_of(run.pk, run.project.name, run.get_status_display(), run.left_out)
+
+
+def words_of(run: int, project: str, status: str, left_out: int) -> str:
+    """How a run stands, in a line."""
+    return f"Run {run} of {project}: {status.lower()}" + (f", {left_out} left out" if left_out else "")
 
 
 def _say(run: Run, more: str = "", *, ok: bool = True) -> int:
     return output.answer(_document(run), "\n".join(filter(None, [_words(run), more])), ok=ok)
+
+
+@command.command()
+@click.argument("run", type=django.numbered_run)
+@click.option("--draft", is_flag=True, help="As a draft.")
+@click.option("--look", is_flag=True, help="Only ask how the pull request is; nothing is sent.")
+@click.option("--yes", is_flag=True, help="Confirm without being asked.")
+@django.as_option
+@output.json_option
+def request(run: Run, draft: bool, look: bool, yes: bool, user: str) -> None:
+    """Push the results of build RUN to the project's forge and open a pull request, or bring its open one up to date.
+
+    Nothing is forced: what somebody else pushed to the branch stays, and newer results go beside it.
+    """
+    from projects.services.forges import requests
+
+    known = requests.request_of(run)
+    if look:
+        if known is None:
+            raise WrongUse(f"Run {run.pk} has no pull request.", f"`aiswe run request {run.pk}` opens one.")
+        made = requests.look(known)
+        return _say_request(made)
+    target = requests.offer(run)
+    if not yes:
+        if output.wants_json():
+            raise WrongUse("A push asks for a yes.", "Add --yes.")
+        words = f"Push {target.branch} at {target.commit[:10]} to {target.address} and ask to merge it?"
+        click.confirm(words, abort=True, err=True)
+    _say_request(requests.open_request(run, by=django.acting_user(user), commit=target.commit, draft=draft))
+
+
+def _say_request(made: PullRequest) -> None:
+    told = output.fields(made, "number run=run_id state branch base commit web_address")
+    output.answer(told, f"{made.web_address} is {made.state}, at {made.commit[:10]}.")

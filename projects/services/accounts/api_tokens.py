@@ -26,7 +26,7 @@ SCOPES: dict[str, str] = {
     "read": "see projects, plans, runs, events and approvals",
     "write": "create projects and upload documents",
     "run": "start, pause, resume and stop runs, retry tasks, talk to agents",
-    "approve": "answer approvals; never as the second person of an override",
+    "approve": "answer approvals, confirm requirements and approve plans; never as the second person of an override",
 }
 MARK = "aiswe"  # tells people and secret scanners what the string is
 _WRITTEN = re.compile(rf"{MARK}_([0-9a-f]{{10}})_([A-Za-z0-9_-]{{43}})")

@@ -78,7 +78,8 @@ def _begin(item: BacklogItem) -> None:
             text = f"{item.title}\n\n{item.text}".strip()
             # Rules find one requirement in a sentence; a ticket is one however many it holds.
             found = extract(text).requirements
-            acceptance = found[0].acceptance if len(found) == 1 else ()
+            own = [one for one in found if one.kind != "acceptance"]
+            acceptance = [*(own[0].acceptance if len(own) == 1 else ()), *(one.text for one in found if one not in own)]
             run = plan_small(project, text, name=item.key, by=by, acceptance=acceptance, autonomy=item.autonomy)
             item.document = run.document
             item.save(update_fields=["document"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from agents.events.effects import ContainerTried, TestsRan
 from agents.workspace import changes
@@ -156,7 +156,7 @@ def result(run: Run) -> RunResult:
     if commit:
         folder = git_dir_of(run.project)
         try:
-            first = run.base_commit or _before_first(run, tasks)
+            first = base_of(run)
             size = changes.size_of(folder, first, commit) if first else size
             start = how_to_start(repository_of(run.project), commit)
         except GitError:  # a commit that is gone: what is known is shown without it
@@ -183,8 +183,10 @@ def tried_containers(events: QuerySet[Event]) -> list[Event]:
     return list({str(row.payload.get("path")): row for row in rows}.values())
 
 
-def _before_first(run: Run, tasks: list[Task]) -> str:
-    """The commit a run without a noted base started from: the parent of its first merge."""
-    store = repository_of(run.project).store
-    order = [task.commit for task in sorted(tasks, key=lambda t: (t.finished_at is None, t.finished_at)) if task.commit]
-    return store.parent(order[0]) if order else ""
+def base_of(run: Run) -> str:
+    """The commit a run started from: the one noted, or the parent of its first merge; "" when it merged nothing."""
+    if run.base_commit:
+        return run.base_commit
+    tasks = run.tasks.exclude(commit="").order_by(F("finished_at").asc(nulls_last=True))
+    first = tasks.values_list("commit", flat=True).first()
+    return repository_of(run.project).store.parent(first) if first else ""

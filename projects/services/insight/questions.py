@@ -115,8 +115,11 @@ def _chunks(project: Project, commit: str) -> list[Chunk]:
     return chunks_of(repository_of(project), commit, home() / DOCS, project.slug)
 
 
-def search(project: Project, question: str, *, seconds: float = ASKED_SECONDS) -> FoundAnswer:
-    """The places of the newest code that fit a question. Raises BadInput, and NotFound without code."""
+def search(project: Project, question: str, *, seconds: float = ASKED_SECONDS, borrows: bool = False) -> FoundAnswer:
+    """The places of the newest code that fit a question. Raises BadInput, and NotFound without code.
+
+    A process that `borrows` reads a copy of the vectors and never owns them, so that a server may start beside it.
+    """
     question = " ".join(question.split())
     if not question or len(question) > LONGEST:
         raise BadInput(f"Ask a question of at most {LONGEST} characters.")
@@ -128,7 +131,7 @@ def search(project: Project, question: str, *, seconds: float = ASKED_SECONDS) -
     if not commit:
         raise NotFound(f"{project.name} has no code yet.")
     found = FoundAnswer(commit, [])
-    with _vectors(project) as (made, why):
+    with _vectors(project, borrows=borrows) as (made, why):
         if made is not None and not why:
             why = _stale(made, project)
             found.to_index = bool(why)
@@ -153,10 +156,15 @@ def _place(found: FoundPlace) -> CodePlace:
 
 
 @contextmanager
-def _vectors(project: Project) -> Iterator[tuple[VectorStore | None, str]]:
+def _vectors(project: Project, *, borrows: bool) -> Iterator[tuple[VectorStore | None, str]]:
     """The vectors of a project, its own or a copy; or why there are none."""
     folder: ChromaFolder = store().folder
-    if not settings.REDIS_URL:  # else the workers own it: a page that took it would leave them without memory
+    if borrows and not folder.path.exists():
+        yield None, "no vectors have been made yet"
+        return
+    if (
+        not settings.REDIS_URL and not borrows
+    ):  # else the workers own it: a page that took it would leave them without memory
         folder.client()
         if not folder.taken:
             yield VectorStore(folder, project.slug, embedder().label), folder.problem
@@ -165,7 +173,7 @@ def _vectors(project: Project) -> Iterator[tuple[VectorStore | None, str]]:
         with copied(folder.path) as copy:
             yield VectorStore(copy, project.slug, embedder().label), ""
     except OSError as error:
-        yield None, f"the memory of the other process cannot be read: {error}"
+        yield None, f"the memory cannot be read: {error}"
 
 
 def may_order(project: Project, found: FoundAnswer, *, by: Person) -> bool:

@@ -33,6 +33,7 @@ from projects.services.audit.sitelog import note
 from projects.services.planning.projects import create_project
 
 FORMAT = "aiswe-run/1"
+KINDS = (Run.Kind.PLAN, Run.Kind.BUILD, Run.Kind.TESTS, Run.Kind.REVIEW, Run.Kind.CHAT)
 MOST_BYTES = 400_000_000  # unpacked
 MOST_LINE = 6 * MAX_BLOB
 MOST_EVENTS, MOST_TASKS = 200_000, 2_000
@@ -152,7 +153,7 @@ def _made(head: dict[str, Any], lines: Iterator[dict[str, Any]], by: User) -> Ru
     was = {
         "source": source,
         "project": clean_line(str(head["project"]), 120),
-        "kind": said["kind"] if said["kind"] in (Run.Kind.PLAN, Run.Kind.BUILD, Run.Kind.TESTS) else Run.Kind.BUILD,
+        "kind": said["kind"] if said["kind"] in KINDS else Run.Kind.BUILD,
         "events": head["events"],
         "head": head["head"],
     }

@@ -36,12 +36,8 @@ MAX_REQUIREMENTS = 2_000
 REPLACES, ADDS = "replaces", "adds"  # what a new document is to the earlier ones
 
 
-def preview(data: bytes, filename: str) -> dict[str, Any]:
-    """What the rules find in these bytes: {filename, notes, lines, requirements, implied, unmapped, mapped, …}.
-
-    Nothing is stored. Raises BadInput (empty, binary, too large, unreadable) with what to do about it.
-    """
-    document = read_bytes(data, filename)
+def preview(document: Document) -> dict[str, Any]:
+    """What the rules find in it, stored nowhere: {filename, notes, lines, requirements, implied, unmapped, …}."""
     found = extract(document)
     return {
         "filename": document.name,

@@ -15,7 +15,7 @@ from projects.errors import BadInput
 
 Content = dict[str, Any]
 Edit = Mapping[str, Any]
-FIELDS = ("title", "description", "expects", "minutes", "requirements", "needs", "files", "packages", "kind")
+FIELDS = ("title", "description", "expects", "minutes", "requirements", "needs", "files", "packages", "kind", "agent")
 _NUMBER = re.compile(r"^(.*?)(\d+)$")
 
 
@@ -47,6 +47,14 @@ def tasks_of(content: Mapping[str, Any]) -> list[Content]:
     """The tasks; what is no object is left out."""
     tasks = content.get("tasks")
     return [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
+
+
+def without_agents(content: Mapping[str, Any]) -> Content:
+    """The content as a planner may propose it: who writes a task's code is for people to say."""
+    changed = copy.deepcopy(dict(content))
+    for task in tasks_of(changed):
+        task.pop("agent", None)
+    return changed
 
 
 def words_of(edit: Edit) -> str:
@@ -117,10 +125,11 @@ def _remove(content: Content, edit: Edit) -> None:
 
 
 def _split(content: Content, edit: Edit) -> None:
-    """The first part keeps the key; the second needs it, and what waited for the task waits for the second."""
+    """The first part keeps key and blueprint; the second needs it, and whatever waited for the task waits for that."""
     first = _find(content, edit.get("key"))
     key = _new(content, edit.get("new"))
     second = {**copy.deepcopy(first), **_known(edit.get("second")), "key": key, "needs": [str(first["key"])]}
+    second.pop("blueprint", None)
     _lead(content, str(first["key"]), [key])
     first.update(_known(edit.get("first")))
     content["tasks"].insert(content["tasks"].index(first) + 1, second)

@@ -13,12 +13,14 @@ from agents.planning.parse import parse_plan
 from agents.planning.validate import limited, validate_plan
 from agents.planning.writers import order_writers
 from agents.requirements.injection_hints import passages
+from projects.engine import outside
 from projects.engine.patterns import rules_of
 from projects.models import Plan, Requirement, RequirementDocument, Run, Task
 from projects.services.planning.documents import hints, passages_of
 from projects.services.planning.keys import names_of
 from projects.services.planning.progress import DONE as FINISHED
 from projects.services.planning.progress import scope_of
+from projects.services.planning.reading import opening_of
 from projects.services.work.graphs import grid_of
 
 SIZES = Sizes(width=240, height=72, gap_x=80, gap_y=24, lane=14, margin=24)
@@ -75,6 +77,7 @@ def examine(content: Mapping[str, Any], document: RequirementDocument, *, order:
     if parsed is None:
         return Examined(dict(content), "", [problem.to_json() for problem in found])
     found += asked.problems_of(parsed)
+    found += outside.problems_of(parsed, document.project)
     found += additions(
         parsed, _words_of(document), passages_of(document.requirements.wanted().select_related("document"))
     )
@@ -85,10 +88,11 @@ def examine(content: Mapping[str, Any], document: RequirementDocument, *, order:
 
 
 def _words_of(document: RequirementDocument) -> str:
-    """The words of what is asked for: requirements, what stands beside them, house rules."""
+    """The words of what is asked for: requirements, what stands beside them, house rules, the recipe."""
     rows = document.requirements.wanted().exclude(kind=Requirement.Kind.NON_GOAL).values_list("text", "acceptance")
     wanted = "\n".join(line for text, acceptance in rows for line in (text, *acceptance))
-    return f"{wanted}\n{document.background}\n{rules_of(document.project)}"
+    recipe = document.project.recipe.get("plan", "")
+    return f"{wanted}\n{opening_of(document)}\n{document.background}\n{rules_of(document.project)}\n{recipe}"
 
 
 def outdated(plan: Plan) -> str:

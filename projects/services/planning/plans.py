@@ -19,6 +19,7 @@ from projects.services.accounts.rights import can, require
 from projects.services.audit.canonical import clean_json, clean_text
 from projects.services.audit.events import emit
 from projects.services.audit.sitelog import note
+from projects.services.planning.plan_edits import without_agents
 from projects.services.planning.plan_rules import contradiction_problems, examine, odd_problems
 from projects.services.work.approval_requests import ask, close_approval, close_questions
 from projects.services.work.locks import lock_project, lock_run
@@ -96,7 +97,8 @@ def _store(
     base: str | None,
     kind: type[PlanChanged],
 ) -> Plan:
-    found = examine(clean_json(redact(clean_json(dict(content)))), document, order=True)
+    content = dict(content) if by is not None else without_agents(content)
+    found = examine(clean_json(redact(clean_json(content))), document, order=True)
     given, digest, invalid = found.content, found.digest, bool(found.first_error)
     actor = by.get_username() if by is not None else ""
     run = run or planning_run(document)
@@ -154,6 +156,11 @@ def _store(
 def planning_run(document: RequirementDocument) -> Run | None:
     """The newest run that planned the document: its trail tells what became of its plans."""
     return Run.objects.filter(document=document, kind=Run.Kind.PLAN).order_by("-pk").first()
+
+
+def is_confirmed(run: Run) -> bool:
+    """Whether the requirements of the document that a run plans are confirmed."""
+    return run.document is not None and run.document.status == RequirementDocument.Status.CONFIRMED
 
 
 def _question(plan: Plan) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from django.utils.text import slugify
 from agents.engine.limits import LIMITS, PER_TASK, default_limits
 from agents.workspace.addresses import SourceRefused, parse_address
 from agents.workspace.git import CommitSettings, is_branch_name
+from projects.engine import outside
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Membership, Project, Run
 from projects.models.project import Autonomy, Role
@@ -32,7 +33,7 @@ __all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member"
 SANDBOXES = ("auto", "docker", "bubblewrap")
 SETTINGS = (
     *("name", "autonomy", "limits", "house_rules", "model", "sandbox_backend", "push_remote"),
-    *("base_branch", "updates_base", "commit_settings"),
+    *("base_branch", "updates_base", "commit_settings", "coder_agent"),
 )
 MAX_RULES = 20_000
 _EMAIL = re.compile(r"[^\s<>@]+@[^\s<>@]+")
@@ -160,6 +161,9 @@ def _checked(values: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, 
             raise BadInput(f"House rules can have at most {MAX_RULES} characters: they go into every prompt.")
     if "model" in checked and len(str(checked["model"])) > 120:
         raise BadInput("The model's name can have at most 120 characters.")
+    if checked.get("coder_agent") and checked["coder_agent"] not in (known := outside.names()):
+        there = ", ".join(known) or "none"
+        raise BadInput(f"There is no agent {str(checked['coder_agent'])[:40]!r}; an administrator has named: {there}.")
     if checked.get("push_remote"):
         try:
             checked["push_remote"] = str(parse_address(str(checked["push_remote"])))[:500]

@@ -11,7 +11,7 @@ from agents.requirements.readers import convert
 from agents.requirements.readers.diagrams import image_note, in_words, read_diagrams
 from agents.secrets.redaction import redact
 from projects.errors import BadInput
-from projects.models import OriginalFile, RequirementDocument
+from projects.models import OriginalFile, Requirement, RequirementDocument
 from projects.services.audit.canonical import clean_json, clean_line, clean_text
 from projects.services.audit.sealing import seal, unseal
 from sandbox.base import Backend
@@ -19,6 +19,7 @@ from sandbox.registry import open_backend
 
 ACCEPTED, ENDINGS, TYPES = convert.ACCEPTED, convert.ENDINGS, convert.TYPES
 MOST_BACKGROUND = 12_000  # characters shown to the planner, about 4,000 tokens
+MOST_OPENING = 1_500  # characters of them
 
 
 def configured_sandbox() -> Backend:
@@ -67,6 +68,25 @@ def file_of(document: RequirementDocument) -> tuple[str, bytes]:
     return document.filename, document.text.encode()
 
 
+def opening_of(document: RequirementDocument) -> str:
+    """What it says under its title, before its first requirement or section: what is built, and in which language.
+
+    No requirement says that again, and a model that is not told plans in the language it knows best.
+    """
+    rows = list(document.requirements.values_list("origin", "status", "text", "line_start"))
+    starts = [start for origin, _, _, start in rows if start and origin == Requirement.Origin.EXPLICIT]
+    accepted = {text for _, status, text, _ in rows if status == Requirement.Status.ACCEPTED}
+    told: list[str] = []
+    for part in document.unmapped:
+        text, kind = str(part.get("text", "")), part.get("kind")
+        if (starts and part["lines"][0] > min(starts)) or (kind == "heading" and told):
+            break
+        if kind == "text":
+            told.append(text)
+    return "\n".join(text for text in told if text not in accepted)[:MOST_OPENING]
+
+
 def background_of(document: RequirementDocument) -> str:
-    """What the planner is told beside the requirements: diagrams in words, and a specification's plans."""
-    return "\n\n".join(part for part in (in_words(document.diagrams), document.background) if part)[:MOST_BACKGROUND]
+    """What the planner is told beside the requirements: the opening, diagrams in words, and a specification's plans."""
+    parts = (opening_of(document), in_words(document.diagrams), document.background)
+    return "\n\n".join(filter(None, parts))[:MOST_BACKGROUND]

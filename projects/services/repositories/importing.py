@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -179,6 +180,10 @@ def _checked_subfolder(subfolder: str, repository: Path, head: str) -> str:
 
 def remote_access() -> RemoteAccess:
     """Private hosts that are allowed and credentials, from the environment."""
-    pairs = (row.split("=", 1) for row in settings.GIT_TOKENS if "=" in row)
-    tokens = {host.strip().lower(): token.strip() for host, token in pairs}
-    return RemoteAccess(settings.GIT_HOSTS, tokens, settings.GIT_SSH_KEY)
+    return RemoteAccess(settings.GIT_HOSTS, by_host(settings.GIT_TOKENS), settings.GIT_SSH_KEY)
+
+
+def by_host(rows: Iterable[str]) -> dict[str, str]:
+    """Credentials by their host, of a setting whose rows are `host=credential`."""
+    pairs = (row.split("=", 1) for row in rows if "=" in row)
+    return {host.strip().lower(): token.strip() for host, token in pairs}

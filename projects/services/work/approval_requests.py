@@ -86,6 +86,8 @@ def verb_of(approval: Approval) -> str:
     """The right that deciding this question takes."""
     if approval.kind == Approval.Kind.PLAN:
         return "plan.approve"
+    if approval.kind == Approval.Kind.CHAT:
+        return "run.control"
     return "gate.override" if is_second(approval) else "approval.decide"
 
 

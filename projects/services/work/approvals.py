@@ -15,7 +15,7 @@ from projects.models import Approval, Finding, Membership, Plan, Project, Run, T
 from projects.services.accounts.rights import Person, can, require, roles_that_may
 from projects.services.operations import releases
 from projects.services.planning import plans
-from projects.services.work import findings, tasks
+from projects.services.work import chats, findings, tasks
 from projects.services.work.approval_requests import close_approval, is_second, stored_subject
 from projects.services.work.approval_requests import verb_of as verb_of
 from projects.services.work.locks import lock_run
@@ -40,7 +40,7 @@ def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Appr
     Raises NotAllowed, BadInput, LostRace (answered before) and StaleVersion (what it was about changed).
     """
     require(by, approval.project, verb_of(approval))
-    if not yes and not reason.strip():
+    if not yes and not reason.strip() and approval.kind != Approval.Kind.CHAT:
         raise BadInput("Give a reason: the agents and the audit trail need it.")
     if approval.kind == Approval.Kind.PLAN and approval.task_id is None:  # with a task: a sub-task of it
         _decide_plan(approval, by=by, yes=yes, reason=reason)
@@ -60,6 +60,16 @@ def decide(approval: Approval, *, by: User, yes: bool, reason: str = "") -> Appr
             _wake(approval, by=by, yes=yes)
     approval.refresh_from_db()
     return approval
+
+
+def answer_chat(approval: Approval, *, by: User, leave: str, reason: str = "") -> None:
+    """Answer what a chat asks: no, once or session. Raises as decide does."""
+    if leave not in ("no", "once", "session") or (leave == "session" and approval.payload.get("each_time")):
+        raise BadInput("Choose an answer.")
+    with transaction.atomic():
+        payload = {**approval.payload, "leave": leave}
+        Approval.objects.filter(pk=approval.pk, status=Approval.Status.PENDING).update(payload=payload)
+        decide(approval, by=by, yes=leave != "no", reason=reason)
 
 
 def _decide_plan(approval: Approval, *, by: User, yes: bool, reason: str) -> None:
@@ -133,7 +143,8 @@ def _wake(approval: Approval, *, by: User, yes: bool) -> None:
         move_task(task, Task.Status.READY, reason="answered", actor=who)
     if run.status == Run.Status.NEEDS_YOU:
         move_run(run, Run.Status.RUNNING, reason="", actor=who)
-    enqueue("projects.jobs.schedule_run" if run.kind == Run.Kind.BUILD else "projects.jobs.plan_run", run.pk)
+    jobs = {Run.Kind.BUILD: "projects.jobs.schedule_run", Run.Kind.CHAT: chats.JOB}
+    enqueue(jobs.get(Run.Kind(run.kind), "projects.jobs.plan_run"), run.pk)
 
 
 def answer_to(project: Project, *, kind: str, subject: str, run: Run | None = None) -> Approval.Status | None:
@@ -154,12 +165,13 @@ def pending_for(user: Person) -> QuerySet[Approval]:
     rows = rows.exclude(pk__in=Approval.objects.filter(SECOND_PERSON, payload__first=user.pk).values("pk"))
     if user.is_superuser:
         return rows
-    plan = Q(kind=Approval.Kind.PLAN)
+    plan, chat = Q(kind=Approval.Kind.PLAN), Q(kind=Approval.Kind.CHAT)
     second = Q(pk__in=Approval.objects.filter(SECOND_PERSON).values("pk"))
     return rows.filter(
         (plan & _where(user, "plan.approve"))
         | (second & _where(user, "gate.override"))
-        | (~plan & ~second & _where(user, "approval.decide"))
+        | (chat & _where(user, "run.control"))
+        | (~plan & ~chat & ~second & _where(user, "approval.decide"))
     )
 
 

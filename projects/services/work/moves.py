@@ -162,7 +162,7 @@ def _tell(run: Run, to: str, wait: WaitReason | None, event: Event) -> None:
     about, link = f"run:{run.pk}:{event.seq}", f"/runs/{run.pk}"
     if to == Run.Status.FAILED:
         outbox.tell(NoticeKind.FAILED, run.project, key=about, link=link, text="run failed")
-    elif to == Run.Status.FINISHED and run.kind != Run.Kind.PLAN:
+    elif to == Run.Status.FINISHED and run.kind not in (Run.Kind.PLAN, Run.Kind.CHAT):
         outbox.tell(NoticeKind.FINISHED, run.project, key=about, link=link, text="run finished")
     elif to == Run.Status.NEEDS_YOU and wait in UNCONFIRMED:
         link, text = f"/p/{run.project_id}/reqs", "requirements to confirm"

@@ -26,7 +26,7 @@ from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.insight.usage import usage_of
 from projects.services.planning.plan_rules import already_built, nothing_left, outdated
-from projects.services.work import leases
+from projects.services.work import chats, leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_project_in_use, lock_run
 from projects.services.work.moves import move_run, move_task
@@ -189,6 +189,9 @@ def pause_run(run: Run, *, by: User) -> Run:
     require(by, run.project, "run.control")
     with transaction.atomic():
         current = lock_run(run.pk)
+        if current.kind == Run.Kind.CHAT:
+            chats.check_pause(current)
+            close_questions("the turn was stopped", run=current, kind="chat")  # going on asks it again
         move_run(current, Run.Status.PAUSED, reason=f"paused by {by.get_username()}", actor=by.get_username())
     run.refresh_from_db()
     return run
@@ -197,6 +200,9 @@ def pause_run(run: Run, *, by: User) -> Run:
 def resume_run(run: Run, *, by: User) -> Run:
     """Go on with a paused, waiting or failed run. Raises NotAllowed and IllegalMove."""
     require(by, run.project, "run.control")
+    if run.kind == Run.Kind.CHAT:
+        chats.go_on(run, by=by)
+        return run
     with transaction.atomic():
         current = lock_run(run.pk)
         if current.status == Run.Status.QUEUED:
@@ -244,6 +250,8 @@ def say(run: Run, *, by: User, text: str, task: Task | None = None) -> Event:
     require(by, run.project, "run.control")
     if run.kind == Run.Kind.REPLAY:
         raise IllegalMove("This is a replay: nobody reads what is said to it.")
+    if run.kind == Run.Kind.CHAT:
+        raise IllegalMove("This is a chat: what is said in it begins a turn.")
     words = clean_text(str(redact(text)).strip(), 8_000)
     if not words:
         raise BadInput("Write a message.")

@@ -37,7 +37,7 @@ def head(*, approach: int = 1, **texts: str) -> list[Message]:
     return [
         as_turn(
             "system",
-            render("system.coder", house_rules=texts.get("rules", ""), language=language().words),
+            render("system.coder", house_rules=texts.get("rules", ""), recipe="", language=language().words),
             persona="coder",
         ),
         as_turn("user", first, task="T-01", approach=approach, step="code"),

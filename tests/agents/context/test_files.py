@@ -114,6 +114,9 @@ def test_a_plan_is_shown_the_code_by_its_paths(tmp_path):
     assert "shop/basket.py:" in shown
     assert "def total(" in shown
     assert "README.md, tests/test_money.py" in shown
+    short = {"src/cli.ts": "type Write = (text: string) => void;\nexport function run(args: string[]): number {}\n"}
+    skeleton, sha = repository_of(tmp_path / "short", short)
+    assert "function run(" in outline(skeleton, sha, "Write to a file."), "of a short file all is shown"
     empty, sha = repository_of(tmp_path / "new", {"README.md": "# New\n"})
     assert outline(empty, sha, "a shop") == ""
 

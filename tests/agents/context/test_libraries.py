@@ -81,3 +81,15 @@ def test_what_fits_by_meaning_alone_is_shown_too():
     assert libraries.signatures(language(), ["bank"], "refund a customer", {}, sandbox=opened, scope="") == ""
     shown = libraries.signatures(language(), ["bank"], "refund a customer", {}, sandbox=opened, scope="", near=near)
     assert shown == "bank.reimburse(order): Gives the amount back"
+
+
+def test_what_the_files_use_of_one_module_is_not_displaced_by_what_fits_of_another():
+    fits = [
+        [f"convert_money_{number}", "(value=<object object at 0x7f2e196c7e10>)", "Money " * 30] for number in range(9)
+    ]
+    opened, _ = answering([fits, [["draw", "(text)", "Draws it"]]])
+    files = {"app.py": "import ui\n\nui.draw('x')\n"}
+    shown = Libraries().signatures(language(), ["bank", "ui"], "convert money", files, sandbox=opened, scope="")
+    assert shown.splitlines()[-1] == "ui.draw(text): Draws it"
+    assert shown.startswith("bank.convert_money_0(value=<object object>)")
+    assert count_tokens(shown) <= TOKENS

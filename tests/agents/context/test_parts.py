@@ -52,15 +52,16 @@ def test_every_stretch_of_the_first_message_has_its_name():
 
 
 def test_every_stretch_of_a_planners_prompt_has_its_name():
-    texts = ("requirements", "passages", "beside", "background", "code", "tests", "documents", "lessons", "last_plan")
+    texts = ["requirements", "passages", "beside", "background", "recipe", "code", "tests", "documents", "lessons"]
+    texts.append("last_plan")
     fenced = {name: label(f"the {name}", Source.DOCUMENT) for name in texts}
     prompt = render("plan.reason", project="shop", comment="smaller", small=False, may_look=True, **fenced)
     found = [(part.name, part.text) for part in parts_of(as_turn("user", prompt, step="plan"))]
     assert [name for name, _ in found] == [
-        *("task", "requirements", "document", "requirements", "document", "map", "existing tests", "documentation"),
-        *("lessons", "plan", "people", "task"),
+        *("task", "requirements", "document", "requirements", "document", "house rules", "map", "existing tests"),
+        *("documentation", "lessons", "plan", "people", "task"),
     ]
-    for (_, text), words in zip(found[1:9], texts[:8], strict=True):
+    for (_, text), words in zip(found[1:10], texts[:9], strict=True):
         assert f"the {words}" in text
     assert "read_file" in found[-1][1]
 

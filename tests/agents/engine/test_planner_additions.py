@@ -63,3 +63,9 @@ def test_options_that_no_requirement_speaks_of_are_named() -> None:
     asked = "The command prints the sum, on request as JSON."
     (message,) = added(asked, expects="`sum --json` prints JSON, `--verbose` and --dry-run work.")
     assert "--verbose, --dry-run (T-01)" in message
+
+
+@pytest.mark.parametrize("option", ["out", "all", "with-lines"])
+def test_an_option_that_a_requirement_spells_is_not_named_however_common_its_word(option: str) -> None:
+    assert added(f"`--{option} FILE` writes the text to FILE.", description=f"Reads --{option}.") == []
+    assert added("It writes the text.", description=f"Reads --{option}.") != []

@@ -19,7 +19,9 @@ ALLOWED = (
     "agents/languages/",
     "agents/gates/",
     "agents/firewall/code/",
+    "agents/fragments/",  # the team that writes Streamlit apps, which are Python
     "agents/mutation/",
+    "agents/recipes/library/",  # first files of projects
     "trials/datasets.py",  # reads data sets of Python programs
     "trials/mistakes.py",  # makes small mistakes in them
 )
@@ -104,7 +106,8 @@ def test_a_task_is_written_in_the_language_of_its_files_and_in_doubt_in_the_defa
     monkeypatch.setitem(LANGUAGES, "toy", "tests.agents.languages.toy.language.Toy")
     for files, name in (
         (["a.py", "page.js"], "python"),
-        (["page.js"], "python"),  # Node runs no tasks of its own yet
+        (["page.js"], "node"),
+        (["static/page.js"], "python"),  # a browser runs it, and no test of Node
         (["a.toy", "README.md"], "toy"),
         (["a.toy", "a.py"], "python"),
         (["README.md"], "python"),
@@ -118,7 +121,7 @@ def test_the_rules_of_a_persona_speak_of_the_language_of_the_task(monkeypatch) -
     monkeypatch.setitem(LANGUAGES, "toy", "tests.agents.languages.toy.language.Toy")
 
     class Context:
-        house_rules, test_packages = "", ()
+        house_rules, test_packages, recipe_lines = "", (), {}
 
     def said(persona, path: str) -> str:
         return system_turn(persona, Context(), {"files": [path]})["content"]  # type: ignore[arg-type]

@@ -58,3 +58,10 @@ def test_any_bytes_can_be_read(content, path):
     lines = content.count(b"\n") + content.count(b"\r") + 1
     for each in read_symbols(content, grammar_of(path)).definitions:
         assert 1 <= each.line <= each.end <= lines + 1
+
+
+def test_a_file_that_the_parser_would_search_for_hours_is_left_out(monkeypatch) -> None:
+    broken = b"def one():\n    pass\n" + b")) ((\n" * 40
+    assert [one.name for one in read_symbols(broken, grammar_of("a.py")).definitions] == ["one"]
+    monkeypatch.setattr("agents.languages.symbols.SEARCHED", -1)  # as if it had searched for long
+    assert read_symbols(broken, grammar_of("a.py")).definitions == ()

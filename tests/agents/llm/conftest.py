@@ -14,7 +14,7 @@ from tests.agents.llm.fake_servers import FakeModelServer
 
 MODEL = "qwen2.5-coder:7b"
 REPLY = "The sum was off by one.\n\n```python path=src/total.py\ndef total(items):\n    return sum(items)\n```\n"
-SHORT = Timeouts(connect=2, first_token=1.0, idle=1.0, total=30)
+SHORT = Timeouts(connect=5, first_token=5.0, idle=5.0, total=30)
 
 SCENARIO = f"""
 name = "small"

@@ -7,9 +7,8 @@ import traceback
 
 import pytest
 
-from agents.llm.base import ModelRefused, ModelUnavailable
+from agents.llm.base import LLMError, ModelRefused, ModelUnavailable, ReplyTooLong
 from agents.llm.gemini import GeminiProvider
-from agents.llm.gemini_schema import gemini_schema
 from agents.llm.registry import PROVIDERS
 from agents.llm.web import ChatCall
 from tests.agents.llm.fake_servers import FakeModelServer
@@ -77,9 +76,11 @@ def said(text: str, reason: str = "", **more: object) -> dict:
         ([said("", "SOMETHING_NEW")], ModelRefused, "SOMETHING_NEW"),
         ([{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}], ModelRefused, "PROHIBITED_CONTENT"),
         ([said("a"), {"error": {"code": 503, "message": "overloaded"}}], ModelUnavailable, "overloaded"),
+        ([said("a"), {"error": {"message": "no code"}}], ModelUnavailable, "not its protocol"),
+        ([said("a"), {"error": {"code": 403, "message": "no leave"}}], ModelRefused, "no leave"),
         ([said("a")], ModelUnavailable, "hung up"),
         ([{"candidates": 3}], ModelUnavailable, "not its protocol"),
-        ([[]], ModelUnavailable, "not its protocol"),
+        ([[]], ModelUnavailable, "hung up"),
         ([], ModelUnavailable, "hung up"),
     ],
 )
@@ -99,62 +100,13 @@ def test_thoughts_are_counted_and_not_part_of_the_reply(odd):
 
 
 def test_a_schema_beyond_the_model_is_left_out_from_then_on(odd):
-    body = json.dumps({"error": {"code": 400, "message": "Unknown field responseSchema"}}).encode()
+    body = json.dumps({"error": {"code": 400, "message": "Unknown field responseJsonSchema"}}).encode()
     provider = GeminiProvider(odd(body, 400, "application/json"), "m", timeouts=SHORT)
     with pytest.raises(ModelRefused):
         ask(provider, talk(), schema={"type": "object"})
-    _, body = provider._request(ChatCall(talk(), {"type": "object"}, 0.2, None, None))
-    assert "responseSchema" not in body["generationConfig"]
-
-
-def test_a_schema_is_put_into_the_words_that_are_known():
-    schema = {
-        "$defs": {
-            "Task": {
-                "type": "object",
-                "properties": {"id": {"type": "string", "format": "uri"}},
-                "required": ["id", "gone"],
-            }
-        },
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "tasks": {"type": "array", "items": {"$ref": "#/$defs/Task"}, "minItems": 1},
-            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            "kind": {"enum": ["a", 3]},
-            "done": {"type": ["boolean", "null"]},
-        },
-        "required": ["tasks"],
-    }
-    assert gemini_schema(schema) == {
-        "type": "OBJECT",
-        "properties": {
-            "tasks": {
-                "type": "ARRAY",
-                "minItems": 1,
-                "items": {
-                    "type": "OBJECT",
-                    "properties": {"id": {"type": "STRING"}},
-                    "propertyOrdering": ["id"],
-                    "required": ["id"],
-                },
-            },
-            "note": {"type": "STRING", "nullable": True},
-            "kind": {"type": "STRING", "enum": ["a", "3"]},
-            "done": {"type": "BOOLEAN", "nullable": True},
-        },
-        "propertyOrdering": ["tasks", "note", "kind", "done"],
-        "required": ["tasks"],
-    }
-
-
-def test_a_schema_that_refers_to_itself_is_refused():
-    loop = {
-        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
-        "$ref": "#/$defs/Node",
-    }
-    with pytest.raises(ValueError, match="deep"):
-        gemini_schema(loop)
+    _, config = provider._request(ChatCall(talk(), {"type": "object"}, 0.2, None, None))
+    assert "response_json_schema" not in config
+    assert config["response_mime_type"] == "application/json"
 
 
 def refusal(quota: str) -> bytes:
@@ -201,3 +153,78 @@ def test_a_call_without_a_key_is_refused_as_such(folder, monkeypatch):
     with FakeModelServer(folder, tokens_per_s=0, key="secret") as url, pytest.raises(ModelRefused) as caught:
         ask(GeminiProvider(url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE), talk())
     assert caught.value.status == 403
+
+
+GOOGLE = {
+    "GOOGLE_API_KEY": "AIza-somebody-elses-key",
+    "GEMINI_API_KEY": "AIza-somebody-elses-key",
+    "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9",
+    "GOOGLE_VERTEX_BASE_URL": "http://127.0.0.1:9",
+    "GOOGLE_GENAI_API_VERSION": "v9",
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+    "GOOGLE_GENAI_USE_ENTERPRISE": "true",
+    "GOOGLE_GENAI_CLIENT_MODE": "replay",
+    "GOOGLE_GENAI_REPLAYS_DIRECTORY": "/nowhere",
+    "GOOGLE_GENAI_HTTP_CLIENT": "httpx2",
+    "GOOGLE_CLOUD_PROJECT": "somebody-elses-project",
+    "GOOGLE_CLOUD_LOCATION": "global",
+    "GOOGLE_API_USE_MTLS_ENDPOINT": "always",
+    "GOOGLE_API_USE_CLIENT_CERTIFICATE": "true",
+    "GOOGLE_APPLICATION_CREDENTIALS": "/nowhere.json",
+}
+
+
+def test_variables_that_the_sdk_knows_change_nothing(server, monkeypatch):
+    for name, value in GOOGLE.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    provider = GeminiProvider(server.url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE)
+    assert ask(provider, talk())[-1].text == REPLY
+    assert provider.health().ok
+    with pytest.raises(LLMError, match="not the address"):
+        ask(GeminiProvider("", MODEL, timeouts=SHORT), talk())
+
+
+def test_no_key_but_the_named_one_is_sent(folder, monkeypatch):
+    monkeypatch.setenv("GOOGLE_API_KEY", "the-key-of-the-server")
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    with (
+        FakeModelServer(folder, tokens_per_s=0, key="the-key-of-the-server") as url,
+        pytest.raises(ModelRefused) as caught,
+    ):
+        ask(GeminiProvider(url, MODEL, timeouts=SHORT, key_variable=KEY_VARIABLE), talk())
+    assert caught.value.status == 403, "another status is for a wrong key"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_the_sdk_repeats_nothing_on_its_own(server, status):
+    server.faults.add("status", path="/v1beta:streamGenerateContent", status=status)
+    with pytest.raises(LLMError):
+        ask(GeminiProvider(server.url, MODEL, timeouts=SHORT), talk())
+    assert len(server.requests) == 1
+
+
+def test_a_stream_that_breaks_off_is_not_continued_by_the_sdk(odd):
+    broken = said("a", continuationToken="dG9rZW4=")
+    broken["candidates"][0]["continuationToken"] = "dG9rZW4="
+    with pytest.raises(ModelUnavailable, match="hung up"):
+        ask(GeminiProvider(odd(events(broken)), "m", timeouts=SHORT), talk())
+
+
+def test_an_event_without_an_end_is_too_long(odd):
+    with pytest.raises(ReplyTooLong):
+        ask(GeminiProvider(odd(b"data: " + b"x" * 90_000), "m", timeouts=SHORT, max_reply_bytes=20_000), talk())
+
+
+def test_what_the_sdk_does_not_know_yet_is_passed_over(odd):
+    new = said("yes", "STOP", somethingNew=[1])
+    new["candidates"][0] |= {"alsoNew": {"a": 1}}
+    new["candidates"][0]["content"]["parts"].append({"thirdNew": "x"})
+    assert ask(GeminiProvider(odd(events(new)), "m", timeouts=SHORT), talk())[-1].text == "yes"
+
+
+def test_a_schema_is_sent_as_it_is(server):
+    schema = {"$defs": {"Id": {"type": "string"}}, "type": "object", "properties": {"id": {"$ref": "#/$defs/Id"}}}
+    ask(GeminiProvider(server.url, MODEL, timeouts=SHORT), talk(), schema=schema)
+    settings = server.requests[0].body["generationConfig"]
+    assert (settings["responseJsonSchema"], settings["responseMimeType"]) == (schema, "application/json")

@@ -164,4 +164,5 @@ def test_a_compatible_server_gets_the_switches_that_it_takes(turns):
 def test_gemini_keeps_the_budget_itself_unless_the_model_refuses_one(turns):
     address, seen = turns("text/event-stream", 400, events(gemini_said("yes", "STOP")))
     assert answered(GeminiProvider(address, "m", timeouts=SHORT, thinking=64)).text == "yes"
-    assert [body["generationConfig"].get("thinkingConfig") for body in seen] == [{"thinkingBudget": 64}, None]
+    # The SDK writes the inner name in the protocol's other spelling, which its JSON form allows.
+    assert [body["generationConfig"].get("thinkingConfig") for body in seen] == [{"thinking_budget": 64}, None]

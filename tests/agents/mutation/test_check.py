@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from agents.languages.python import syntax
 from agents.languages.registry import language
 from agents.mutation.check import ENOUGH, MAX_MUTANTS, Result, check, mutants_of
 from sandbox.registry import load_backend
+from sandbox.test_report import TestReport
 from sandbox.test_setup import TestSetup
 
 CODE = "def area(a, b):\n    if a < 0 or b < 0:\n        raise ValueError('negative')\n    return a * b\n"
@@ -95,6 +98,22 @@ def test_a_mutant_that_loops_for_ever_counts_as_noticed(monkeypatch):
         sandbox.put({"c.py": code.encode(), "tests/test_c.py": test.encode()})
         result = check(language(), sandbox, looping, {"c.py": code}, ["tests/test_c.py"], TestSetup())
     assert (result.ran, result.noticed) == (1, 1)
+
+
+def test_a_slow_suite_gets_its_time_for_each_mistake_and_does_not_notice_by_its_slowness(monkeypatch):
+    limits: list[float] = []
+
+    def run(main, sandbox, there, paths, setup, **_):
+        limits.append(setup.suite_seconds)
+        return TestReport(passed=1, exit_code=0)
+
+    monkeypatch.setattr("agents.mutation.check.run_suites", run)
+    sandbox = SimpleNamespace(put=lambda files: None)
+    files = {"shape.py": CODE}
+    found = mutants_of(files, {}, seed="s", limit=2)
+    check(language(), sandbox, found, files, ["tests/test_shape.py"], TestSetup(), took=10.0)
+    check(language(), sandbox, found, files, ["tests/test_shape.py"], TestSetup(), took=0.1)
+    assert limits == [30.0, 30.0, 4.0, 4.0]
 
 
 @pytest.mark.parametrize(

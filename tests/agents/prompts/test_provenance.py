@@ -39,11 +39,11 @@ def test_a_prompt_has_the_sources_of_all_that_went_into_it():
         reviewed=False,
     )
     assert prompt.sources == {Source.PRODUCT, Source.TESTS, Source.MODEL}
-    assert render("system.coder", house_rules="Use tabs.", language=language().words).sources == {
+    assert render("system.coder", house_rules="Use tabs.", recipe="", language=language().words).sources == {
         Source.PRODUCT,
         Source.ARCHITECT,
     }
-    assert render("system.coder", house_rules="", language=language().words).sources == {Source.PRODUCT}
+    assert render("system.coder", house_rules="", recipe="", language=language().words).sources == {Source.PRODUCT}
     assert joined([label("a", Source.WEB), "", label("b", Source.PACKAGE)]).sources == {Source.WEB, Source.PACKAGE}
 
 
@@ -64,7 +64,7 @@ def test_the_same_input_gives_the_same_bytes():
 
 def test_a_turn_keeps_its_sources_and_sends_none():
     messages = [
-        as_turn("system", render("system.coder", house_rules="", language=language().words)),
+        as_turn("system", render("system.coder", house_rules="", recipe="", language=language().words)),
         as_turn("user", label("x", Source.DOCUMENT)),
         as_turn("assistant", "words"),
     ]

@@ -66,6 +66,12 @@ def test_absent_lines_are_refused_with_the_nearest_quoted():
     assert "11:     return x + 1" in reason
 
 
+@pytest.mark.parametrize("replace", ["    return x + 2\n\n", "11:     return x + 2\n12:\n"])
+def test_lines_are_found_that_were_copied_with_the_numbers_of_a_refusal(replace):
+    applied = apply_reply(edit("11:     return x + 1\n12:\n", replace), {"a.py": f"{FILE}\nz = 1\n"})
+    assert applied.files == {"a.py": f"{FILE}\nz = 1\n".replace("return x + 1", "return x + 2")}
+
+
 def test_lines_unlike_anything_say_so():
     assert "Nothing similar" in refusal(edit("zzzzzz(((\n", "y\n"), {"a.py": FILE})
 
@@ -147,6 +153,8 @@ def test_a_huge_file_is_refused():
         "/* ... existing styles ... */ /* rest of the file */",
         "<!-- rest of the file -->",
         "# rest of the class unchanged",
+        "    ...  # unchanged",
+        "    pass  # same as before",
         "# Existing code here",
         "# the other functions are unchanged",
         "# … rest unchanged",
@@ -171,6 +179,7 @@ def test_code_left_out_is_refused_with_the_line(line):
         "    pass",
         "    ...",
         "# the rest of the list is sorted already",
+        "    ...  # a protocol method",
         "# TODO list items are shown newest first",
         "todo = Todo(title='implement login')",
         "# existing users keep their password",

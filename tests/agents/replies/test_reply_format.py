@@ -21,7 +21,7 @@ AGAIN = render("task.refused", step="again", reasons=["a.py: no"], quoted="")
 
 def conversation(persona: str) -> list:
     return [
-        as_turn("system", render(f"system.{persona}", house_rules="", language=language().words)),
+        as_turn("system", render(f"system.{persona}", house_rules="", recipe="", language=language().words)),
         as_turn("user", "Persona: coder\nTask: T-01 x\nStep: code\nsay: in a fence that names its path."),
         as_turn("assistant", "…"),
         as_turn("user", AGAIN),

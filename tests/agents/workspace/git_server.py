@@ -54,7 +54,7 @@ class GitServer:
             def do_GET(self) -> None:
                 server.answer(self)
 
-            do_POST = do_GET
+            do_POST = do_PATCH = do_PUT = do_DELETE = do_GET
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
@@ -62,7 +62,7 @@ class GitServer:
         context.load_cert_chain(pem)
         self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         self.address = f"https://localhost:{self._http.server_address[1]}"
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
         """Stop it, and let go of whom it kept waiting."""

@@ -51,6 +51,29 @@ def test_a_commit_carries_its_trailers_and_reaches_main_by_fast_forward(reposito
     assert "Audit-Head: " + "ab" * 32 in shown.stdout
 
 
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("Fixes #1, closes acme/sums#2 and GH-3", "Fixes #|1, closes acme/sums#|2 and GH|-3"),
+        (
+            "Resolves !4 and https://localhost/acme/sums/-/issues/5",
+            "Resolves !|4 and https:|//localhost/acme/sums/-/issues/5",
+        ),
+        ("Ask @mallory and @acme/owners [skip ci] [CI-Skip]", "Ask @|mallory and @|acme/owners [|skip ci] [|CI-Skip]"),
+        ("Add C# names, a@example.org, x != 1 and https://example.org/a", None),
+    ],
+)
+def test_nothing_in_a_title_or_a_text_makes_a_forge_act_and_the_trailers_stay(repository, written, kept):
+    tree = repository.worktree("t1", repository.head())
+    tree.write({"a.py": "1\n"})
+    sha = tree.commit(repository.head(), written, f"So: {written}", TRAILERS | {"Requirement": "R1 (#7)"})
+    shown = subprocess.run(
+        ["git", "log", "-1", "--format=%B", sha], cwd=repository.root, capture_output=True, text=True
+    )
+    said = (kept or written).replace("|", "\N{ZERO WIDTH SPACE}")
+    assert shown.stdout.startswith(f"{said}\n\nSo: {said}\n\nTask: T-01\nRequirement: R1 (#7)\n")
+
+
 def test_two_tasks_that_begin_a_run_at_once_begin_it_at_the_same_commit(repository, monkeypatch):
     one, other = (Repository(repository.root, repository.worktrees, line="aiswe/run-7") for _ in range(2))
     monkeypatch.setattr(one, "base_head", lambda: other.begin())  # between a look and the move

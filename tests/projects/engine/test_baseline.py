@@ -11,8 +11,9 @@ from django.contrib.auth.models import User
 from agents.engine.baseline import configured
 from agents.languages.python.language import Python
 from projects.engine import baseline
-from projects.engine.baseline import accept_without_tests, measure, packages_of, test_setup_of
+from projects.engine.baseline import accept_without_tests, measure
 from projects.engine.packages import names_asked, supply_of
+from projects.engine.test_setups import packages_of, test_setup_of
 from projects.errors import BadInput
 from projects.models import Approval, Baseline, Project
 from projects.services.repositories.importing import CodeSource, import_project
@@ -22,6 +23,7 @@ from sandbox.base import Backend, PackageSet, SandboxPreparing
 from sandbox.inside.services import program
 from sandbox.package_index.errors import NoSuchPackage, PackageUnlisted
 from sandbox.test_report import Failure, TestReport
+from sandbox.test_setup import TestSetup
 from tests.needs import missing
 
 setup_of = test_setup_of  # under a name that pytest does not take for a test
@@ -92,7 +94,7 @@ def test_a_test_that_fails_before_it_begins_is_listed_with_its_reason(
 ) -> None:
     failed = {"test_a.py::test_a": Failure("test_a.py::test_a (setup)", "unsupported locale", "")}
     report = TestReport(passed=1, errors=1, failing=tuple(failed), failures=tuple(failed.values()))
-    monkeypatch.setattr(Python, "run_tests", lambda *_, measured: report)
+    monkeypatch.setattr(Python, "run_tests", lambda *_, measured, **__: report)
     found = measure(imported(tmp_path, {"test_a.py": ""}, anna))
     assert found.tests["failing"] == {"test_a.py::test_a": "unsupported locale"}
 
@@ -124,7 +126,7 @@ def test_without_a_sandbox_image_it_waits_and_is_measured_when_there_is_one(
     assert found.problem == "It waits for a sandbox: the sandbox image is being made: 40 % (packing)."
     assert tidy("41 %") == []
     assert tidy("") == [("projects.jobs.measure_baseline", (found.pk,))]
-    monkeypatch.setattr(Python, "run_tests", lambda *_, measured: TestReport(passed=1))
+    monkeypatch.setattr(Python, "run_tests", lambda *_, measured, **__: TestReport(passed=1))
     found = baseline.measure_row(Baseline.objects.get(pk=found.pk))
     assert (found.status, found.problem) == (Baseline.Status.READY, "")
     assert tidy("") == []
@@ -133,7 +135,7 @@ def test_without_a_sandbox_image_it_waits_and_is_measured_when_there_is_one(
 def test_too_many_failures_are_said_with_the_first(tmp_path: Path, anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"test_a.py::test_{number}" for number in range(501)]
     report = TestReport(passed=1, failed=501, failing=tuple(names), failures=(Failure(names[0], "not compiled", ""),))
-    monkeypatch.setattr(Python, "run_tests", lambda *_, measured: report)
+    monkeypatch.setattr(Python, "run_tests", lambda *_, measured, **__: report)
     problem = measure(imported(tmp_path, {"test_a.py": ""}, anna)).problem
     assert problem == (
         "501 tests fail: too many to tell new failures from them. The first: test_a.py::test_0: not compiled."
@@ -158,12 +160,12 @@ def test_tests_that_cannot_run_say_why_and_a_person_may_go_on(tmp_path: Path, an
     assert found.status == Baseline.Status.UNUSABLE
     assert "cannot import name 'nothing_of_the_kind'" in found.problem
     assert accept_without_tests(project, by=anna).accepted_by == anna
-    assert setup_of(project) == baseline.TestSetup()
+    assert setup_of(project) == TestSetup()
 
 
 def test_no_test_and_no_known_language_are_named(tmp_path: Path, anna: User) -> None:
     assert measure(imported(tmp_path, {"a.py": ""}, anna)).problem.startswith("No test files were found")
-    assert measure(imported(tmp_path / "2", {"a.f90": ""}, anna)).problem.startswith("There are no Python files")
+    assert measure(imported(tmp_path / "2", {"a.f90": ""}, anna)).problem.startswith("It holds no code whose tests")
 
 
 @pytest.fixture
@@ -183,7 +185,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     )
     # With coverage it takes longer, as the runs of tasks do.
     monkeypatch.setattr(
-        Python, "run_tests", lambda *_, measured: TestReport(passed=1, seconds=100.0 if measured else 20.0)
+        Python, "run_tests", lambda *_, measured, **__: TestReport(passed=1, seconds=100.0 if measured else 20.0)
     )
     return asked
 

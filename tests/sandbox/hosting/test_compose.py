@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ from sandbox.registry import load_backend
 from tests.needs import missing
 
 pytestmark = [pytest.mark.docker, pytest.mark.networks]
+T = TypeVar("T")
 
 APP = """
 import json, os, socket, sys, urllib.parse
@@ -66,6 +68,7 @@ print("up", os.environ.get("MODE"), flush=True)
 ThreadingHTTPServer(("", int(os.environ["PORT"])), App).serve_forever()
 """
 LEFT_OUT = "secret.txt"
+LAST: deque[str] = deque(maxlen=5)  # what up() saw, for a test that gives up
 
 
 @pytest.fixture
@@ -115,25 +118,40 @@ def left_of(installation: str) -> list[str]:
         client.close()
 
 
-def ask(host: ComposeHost, path: str = "/", name: str = "shop-1") -> httpx.Response:
-    with httpx.Client(base_url=host.address(name).url, timeout=120, trust_env=False) as client:
+def ask(host: ComposeHost, path: str = "/", name: str = "shop-1", seconds: float = 120) -> httpx.Response:
+    with httpx.Client(base_url=host.address(name).url, timeout=seconds, trust_env=False) as client:
         return client.get(path)
 
 
 def up(host: ComposeHost, name: str = "shop-1") -> bool:
     seen = host.look(name)
     assert not seen.stuck, seen.detail
-    try:
-        return seen.state == "running" and ask(host, name=name).status_code == 200
-    except httpx.HTTPError:
+    if seen.state != "running":
+        LAST.append(str(seen))
         return False
+    try:
+        answer = ask(host, name=name, seconds=20)
+    except httpx.HTTPError as error:
+        LAST.append(f"{error!r} while {seen}")
+        return False
+    LAST.append(f"{answer.status_code} {dict(answer.headers)} while {seen}")
+    return answer.status_code == 200
 
 
-def until(wanted: Callable[[], object], seconds: float = 120.0) -> None:
+def until(wanted: Callable[[], T], seconds: float = 150.0) -> T:
+    """The first true value of `wanted`."""
     end = time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < end
+    LAST.clear()
+    while not (found := wanted()):
+        assert time.monotonic() < end, "\n".join(LAST)
         time.sleep(0.1)
+    return found
+
+
+def exited(host: ComposeHost, restarts: int) -> Seen | None:
+    """The state between two starts, seen once: an instant later it may run again."""
+    seen = host.look("shop-1")
+    return seen if seen.state == "exited" and seen.restarts >= restarts else None
 
 
 def whole_log(host: ComposeHost, after: int = 0) -> Log:
@@ -212,15 +230,16 @@ def test_a_loop_of_crashes_shows_the_last_words(host: ComposeHost, release: Rele
     host.start(replace(release, command=("python", "-c", "import sys; sys.exit('no database')")))
     until(lambda: host.look("shop-1").restarts)
     assert ask(host).headers["x-aiswe"] == "down"
-    until(lambda: host.look("shop-1").restarts >= 3 and host.look("shop-1").state == "exited")
-    seen = host.look("shop-1")
+    seen = until(lambda: exited(host, 3))
+    assert seen
     assert (seen.exit_code, seen.detail, seen.stuck) == (1, "ended with exit code 1: no database", False)
 
 
 def test_one_that_ends_well_is_started_again_too(host: ComposeHost, release: Release) -> None:
     host.start(replace(release, command=("true",)))
-    until(lambda: host.look("shop-1").restarts >= 2 and host.look("shop-1").state == "exited")
-    assert host.look("shop-1").detail == "ended with exit code 0"
+    seen = until(lambda: exited(host, 2))
+    assert seen
+    assert seen.detail == "ended with exit code 0"
 
 
 def test_two_releases_do_not_see_each_other(host: ComposeHost, release: Release) -> None:

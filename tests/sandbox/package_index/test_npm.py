@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from agents.languages.node.packages import joined_lock
 from sandbox.base import Backend, PackageRefused
 from sandbox.package_index.errors import NoSuchPackage
 from sandbox.package_index.locks import Lock, learned
@@ -52,6 +55,23 @@ def test_a_tree_of_packages_is_fetched_locked_and_used_in_the_sandbox(
         said = box.exec(["node", "-p", "[require('debug'), require('ms')].join()"])
         assert said.out == "1,2\n", said.err
         assert not box.exec(["sh", "-c", "echo x >> /packages/node_modules/ms/index.js"]).ok
+
+
+def test_an_option_that_is_not_to_be_had_leaves_a_lock_that_npm_ci_accepts(index: LocalIndex, tmp_path: Path) -> None:
+    index.add_npm("rollup-linux", {"index.js": ""}, os=["linux"])
+    index.add_npm("rollup-android", {"index.js": ""}, os=["android"], uploaded=datetime.now(UTC))
+    options = {"rollup-linux": "1.0.0", "rollup-android": "1.0.0"}
+    index.add_npm("vite", {"index.js": ""}, optionalDependencies=options)
+    found = supply(tmp_path / "supply", index).fetch(["npm:vite"])
+    packages = json.loads(found.locks["package-lock.json"])["packages"]
+    assert packages["node_modules/vite"]["optionalDependencies"] == {"rollup-linux": "1.0.0"}
+    manifest = {"name": "shop", "version": "1.0.0", "dependencies": {"vite": "*"}}
+    lock = joined_lock("", found.locks["package-lock.json"], json.dumps(manifest))
+    (tmp_path / "package.json").write_text(json.dumps(manifest))
+    (tmp_path / "package-lock.json").write_text(lock)
+    words = ["npm", "ci", "--no-audit", "--no-fund", f"--registry={index.npm}", f"--cache={tmp_path / 'cache'}"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_was_locked_stays_though_newer_releases_appear(index: LocalIndex, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 //
 // Reads JSON from stdin, {"mark": "…", "uses": [[module, imported, [attribute, …]], …]}, and prints one line: the mark and
 // JSON with an answer for each use: null when all is well or nothing can be said for sure, else
-// {"missing": name, "of": module or name above, "close": [name, …]}.
+// {"missing": name, "of": module or name above, "close": [name, …]}. With {"mark": "…", "modules": [name, …]} the answer for
+// each module is rows of [name, parameters, ""], null when it is not there.
 "use strict";
 const fs = require("node:fs");
 const os = require("node:os");
@@ -12,7 +13,8 @@ const { builtinModules, createRequire, isBuiltin } = require("node:module");
 const { pathToFileURL } = require("node:url");
 
 const asked = JSON.parse(fs.readFileSync(0, "utf8"));
-const answers = asked.uses.map(() => null);
+const questions = asked.uses ?? asked.modules;
+const answers = questions.map(() => null);
 let told = false;
 
 function tell() {
@@ -80,12 +82,12 @@ function namesOf(owner) {
   return names;
 }
 
-/** True when another installed package is named after this one, as moment-timezone is, which gives moment new verbs. */
+/** True when another package beside this one is named after it, as moment-timezone is, which gives moment new verbs. */
 function hasCompanion(module) {
   const name = packageOf(module);
   const after = new RegExp(`(^|[-/@])${name.replace(/[^\w]/g, "\\$&")}[-/.]|[-/@]${name.replace(/[^\w]/g, "\\$&")}$`);
   return (requires.resolve.paths(name) || []).some((folder) => {
-    const there = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+    const there = fs.existsSync(path.join(folder, name)) ? fs.readdirSync(folder) : [];
     const scoped = there.filter((each) => each.startsWith("@"));
     const inside = scoped.flatMap((scope) => fs.readdirSync(path.join(folder, scope)).map((each) => `${scope}/${each}`));
     return [...there, ...inside].some((each) => each !== name && after.test(each));
@@ -142,10 +144,45 @@ async function lookedUp(module, imported, attributes) {
   return null;
 }
 
+const MOST_NAMES = 300;
+
+/** What stands in the parentheses of a function or of a class's constructor; "" for other values and native functions. */
+function parameters(value) {
+  if (typeof value !== "function") return "";
+  const text = Function.prototype.toString.call(value);
+  if (text.includes("[native code]")) return `(${Array.from({ length: value.length }, (_, at) => `arg${at + 1}`).join(", ")})`;
+  const from = text.startsWith("class") ? text.search(/\bconstructor\s*\(/) : 0;
+  if (from < 0) return "()";
+  const single = /^(?:async\s+)?([\w$]+)\s*=>/.exec(text);
+  if (single) return `(${single[1]})`;
+  const start = text.indexOf("(", from);
+  for (let at = start, depth = 0; start >= 0 && at < Math.min(text.length, start + 2000); at += 1) {
+    depth += "([{".includes(text[at]) ? 1 : ")]}".includes(text[at]) ? -1 : 0;
+    if (depth === 0) return text.slice(start, at + 1).replace(/\s+/g, " ");
+  }
+  return "(…)";
+}
+
+async function offered(module) {
+  if (!isBuiltin(module) && !installed(module)) return null;
+  const found = await loaded(module, true);
+  const inner = isOwner(found.default) && !types.isProxy(found.default) ? found.default : null;
+  const built = inner?.__esModule && isOwner(inner.default) ? inner.default : null; // an ECMAScript module, compiled
+  const rows = new Map();
+  for (const owner of [found, inner, built]) {
+    for (const name of owner ? Object.getOwnPropertyNames(owner) : []) {
+      if (["default", "module.exports", "length", "name", "prototype", "__esModule"].includes(name)) continue;
+      const given = Object.getOwnPropertyDescriptor(owner, name);
+      if (!rows.has(name) && rows.size < MOST_NAMES) rows.set(name, [name, given && "value" in given ? parameters(given.value) : "", ""]);
+    }
+  }
+  return [...rows.values()];
+}
+
 async function main() {
-  for (const [at, [module, imported, attributes]] of asked.uses.entries()) {
+  for (const [at, asking] of questions.entries()) {
     try {
-      answers[at] = await lookedUp(module, imported, attributes);
+      answers[at] = asked.modules ? await offered(asking) : await lookedUp(...asking);
     } catch {
       answers[at] = null; // a package may do anything when it is looked at
     }

@@ -22,6 +22,7 @@ from agents.gates.base import GateReport
 from agents.llm.registry import make_provider
 from agents.llm.runner import ModelRunner
 from agents.memory.base import Lesson, NoLessons, Showing
+from agents.outside.engaged import Engaged
 from agents.workspace.repository import Repository
 from sandbox.packages import PackageSupply
 from sandbox.registry import open_backend
@@ -187,6 +188,7 @@ class Bench:
     speed: float = 0.0  # tokens a second of the model; 0 is as fast as it can
     server: Any = None  # the model's, while or after it ran
     faults: dict[str, Any] = field(default_factory=dict)  # what goes wrong there first
+    outside: Any = None  # another agent, agents.outside.table.OutsideAgent
 
     @property
     def repository(self) -> Repository:
@@ -241,11 +243,14 @@ class Bench:
                 try_container=self.try_container,
                 switched_off=self.switched_off,
                 lessons_across_projects=self.across,
+                outside=Engaged(self.outside, "t") if self.outside else None,
             )
             try:
                 yield context
             finally:
                 context.close()
+                if context.outside:
+                    context.outside.close()
 
     def run(self) -> dict[str, Any]:
         """Run, or resume where an earlier run() stopped."""

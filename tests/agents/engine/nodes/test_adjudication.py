@@ -99,7 +99,10 @@ def test_tester_and_coder_are_told_alike_who_writes_tests_and_that_a_test_may_be
     assert "its docstring begins with the key of the requirement that states the rule" in tester
     assert "You alone write tests, also those that the task asks for: " in tester
     assert "Write no tests: those that the task asks for are written." in coder
-    assert "A test that contradicts the requirement or asks for more: name it" in prompts_of(bench, "repair")[0][-1]
+    assert (
+        "A test that contradicts the requirement, asks for more or fails in its own set-up: name it"
+        in prompts_of(bench, "repair")[0][-1]
+    )
 
 
 @pytest.mark.parametrize("words", ["test_sum asks for what FR-01 does not say", "the test is invalid"])

@@ -24,7 +24,7 @@ WAITS = code(
     "    lock.acquire()\n    return a + b",
 )
 
-pytestmark = [pytest.mark.bubblewrap, pytest.mark.slow]
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @contextmanager

@@ -1,12 +1,20 @@
 """Packages in the work on a task: found by imports, judged, asked about, fetched, and locked in the repository."""
 
+import json
 import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from agents.engine.waiting import Waiting
-from agents.languages.node.packages import imported_node_packages, manifest_packages, with_packages
+from agents.languages.node.language import Node
+from agents.languages.node.packages import (
+    imported_node_packages,
+    joined_lock,
+    manifest_packages,
+    needs_of,
+    with_packages,
+)
 from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.names import plain_name
 from sandbox.packages import PackageSupply
@@ -224,6 +232,24 @@ def test_imports_of_node_packages_are_written_into_package_json_with_a_lock(benc
     assert '"integrity": "sha512-' in in_repository(bench, "package-lock.json")
 
 
+def test_a_module_of_the_standard_library_that_the_plan_names_is_no_package(bench):
+    bench.replies["coder-code"] = PLAIN.replace("def add", "import sqlite3  # noqa: F401\n\n\ndef add", 1)
+    bench.task = task(packages=["sqlite3"])
+    assert bench.run()["verdict"] == "merged"
+    assert len(bench.task_store.attempts) == 1
+
+
+@pytest.mark.parametrize(("there", "wanted"), [("tests/Page.test.tsx", {"npm:react"}), ("prettier.config.js", set())])
+def test_a_task_in_python_gets_the_node_packages_of_a_suite_that_is_run_beside_its_own(there, wanted):
+    manifest = '{"dependencies": {"react": "^19"}}'
+    assert set(Node().needs({"calc.py": "X = 1\n"}, ["calc.py", there], manifest, {}).wanted) == wanted
+
+
+@pytest.mark.parametrize("named", ["fs", "node:path"])
+def test_what_node_itself_brings_is_no_package(named):
+    assert Node().requirement(named) == ""
+
+
 # -- reading imports ---------------------------------------------------------------------------------------------------
 def test_packages_are_found_in_all_ways_to_import_them():
     text = """
@@ -246,9 +272,26 @@ def test_a_manifest_is_read_and_added_to_without_losing_the_rest():
     text = '{"name": "shop", "scripts": {"test": "node --test"}, "devDependencies": {"jest": "^29"}}'
     assert manifest_packages(text) == {"jest": "^29"}
     assert manifest_packages("{broken") == {}
-    grown = with_packages(text, {"express": "4.2.1"})
+    grown = with_packages(text, {"express": "4.2.1"}, {"src/app.js": "import express from 'express'"})
     assert manifest_packages(grown) == {"jest": "^29", "express": "^4.2.1"}
     assert '"node --test"' in grown
+    assert "type" not in json.loads(grown)
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        (
+            {"src/server.ts": "import { app } from './app.js';\nawait app.listen();", "README.md": "require('x')"},
+            "module",
+        ),
+        ({"src/app.js": "export const one = 1;"}, "module"),
+        ({"src/app.js": "const express = require('express');\nmodule.exports = { express };"}, None),
+        ({"src/app.mjs": "export const one = 1;"}, None),
+    ],
+)
+def test_a_new_package_json_says_that_the_files_are_es_modules(files, kind):
+    assert json.loads(with_packages("", {"express": "4.2.1"}, files)).get("type") == kind
 
 
 @pytest.mark.parametrize(
@@ -257,3 +300,26 @@ def test_a_manifest_is_read_and_added_to_without_losing_the_rest():
 )
 def test_a_requirement_has_one_plain_name(line, name):
     assert plain_name(line) == name
+
+
+def test_what_only_tests_and_configuration_import_is_written_among_the_development_packages():
+    files = {
+        "src/app.js": "import express from 'express'",
+        "tests/app.test.js": "import { expect } from 'chai'; import express from 'express'",
+        "vite.config.js": "import react from '@vitejs/plugin-react'",
+    }
+    needs = needs_of(files, '{"devDependencies": {"eslint": "9"}}', {})
+    assert needs.unlisted == ["-D @vitejs/plugin-react", "-D chai", "express"]
+    assert needs.idle == {"npm:eslint"}
+    grown = json.loads(with_packages("", {"-D chai": "5.1.0", "express": "4.2.1"}, {}))
+    assert (grown["dependencies"], grown["devDependencies"]) == ({"express": "^4.2.1"}, {"chai": "^5.1.0"})
+
+
+def test_a_lock_keeps_what_nobody_fetched_and_package_json_lists():
+    old = json.dumps({"lockfileVersion": 3, "packages": {"": {}, "node_modules/np": {"version": "1.0.0"}}})
+    new = json.dumps({"lockfileVersion": 3, "packages": {"": {}, "node_modules/ms": {"version": "2.0.0"}}})
+    manifest = '{"dependencies": {"ms": "^2"}, "devDependencies": {"np": "1"}}'
+    places = json.loads(joined_lock(old, new, manifest))["packages"]
+    assert [*places] == ["", "node_modules/ms", "node_modules/np"]
+    assert places[""]["devDependencies"] == {"np": "1"}
+    assert [*json.loads(joined_lock(old, new, '{"dependencies": {"ms": "^2"}}'))["packages"]] == ["", "node_modules/ms"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.engine.nodes.removals import removal_words
+from agents.engine.nodes.removals import free_name, removal_words
 from agents.engine.nodes.removals import test_changes as changes_of
 from agents.engine.nodes.tester import write_tests
 from agents.engine.state import start_state
@@ -381,3 +381,11 @@ def test_a_test_that_the_task_removes_goes_whatever_else_its_file_changes(bench:
     with pytest.raises(Waiting):
         bench.run()
     assert "test_gone is removed" in str(bench.task_store.questions[-1]["payload"]["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("path", "free"),
+    [("tests/App.test.tsx", "tests/App_2.test.tsx"), ("tests/test_calc.py", "tests/test_calc_2.py")],
+)
+def test_a_new_file_of_tests_has_a_name_by_which_runners_find_it(path, free):
+    assert free_name(path, {path}) == free

@@ -242,7 +242,7 @@ def test_a_limit_reached_before_the_first_of_several_shows_the_best_try(twice_fa
 @pytest.mark.parametrize("most", [1, 8])
 def test_a_version_that_has_passed_is_never_given_up_for_samples(most):
     limits = TaskLimits(more_samples=most)
-    context = SimpleNamespace(context=SimpleNamespace(limits=limits, switched_off=frozenset()))
+    context = SimpleNamespace(context=SimpleNamespace(limits=limits, switched_off=frozenset(), outside=None))
     parts = {"verdict": "code", "best": {"reward": 0.5}, "signatures": ["x"]}
     assert after_adjudication(state_with(**parts), context) == "fresh"
     assert after_adjudication(state_with(**parts | {"best": {"reward": -0.5}}), context) == (

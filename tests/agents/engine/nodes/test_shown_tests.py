@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agents.engine.nodes.shown_tests import what_is_new
 from tests.agents.engine.nodes.support import APPROVED, Bench, code, task
 
 pytestmark = pytest.mark.bubblewrap
@@ -31,3 +32,9 @@ def test_of_a_long_test_file_the_coder_sees_what_is_new_and_how_many_others_ther
     assert "not shown: 30 definitions" in told
     assert "assert sub(" not in told
     assert "def test_sub_29" in bench.merged("tests/test_calc.py")
+
+
+def test_of_tests_that_are_calls_none_is_left_out() -> None:
+    head = 'import { test } from "node:test";\n\nfunction called() {\n  return 1;\n}\n\n'
+    tests = "".join(f'test("case {number}", () => {{\n  called({number});\n}});\n' for number in range(80))
+    assert what_is_new("tests/cli.test.ts", head + tests, head, "") == head + tests

@@ -86,8 +86,20 @@ def test_the_tester_is_shown_the_file_in_use_where_it_is_not_what_it_sent(resent
     assert "test_difference" not in shown
 
 
-def test_a_test_blamed_in_the_words_of_the_prompt_goes_to_the_tester(resent):
-    assert blamed(resent, "test_sum asks for more than the requirement")["verdict"] == "merged"
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "test_sum asks for more than the requirement",
+        "tests/test_calc.py uses `add` without importing it",
+        "test_sum fails in its own setup: it asks a host that is not there",
+        "test_sum follows the redirect. The test has to be corrected.",
+        "The fixture of test_sum makes the same user twice. The code is correct.",
+        "test_sum makes the same user twice; there is nothing to change in the code.",
+        "test_sum makes the same user twice. No changes to the code.",
+    ],
+)
+def test_a_test_blamed_in_the_words_of_the_prompt_goes_to_the_tester(resent, cause):
+    assert blamed(resent, cause)["verdict"] == "merged"
     assert not resent.event_log.of("error")
 
 

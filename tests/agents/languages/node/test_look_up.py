@@ -5,6 +5,9 @@ import json
 import pytest
 
 from agents.context.apis import ApiCheck
+from agents.languages.node.look_up import public_names_of
+from agents.languages.node.packages import libraries_of
+from agents.languages.node.uses import names_used
 from sandbox.base import ExecResult, PackageSet
 from sandbox.registry import open_backend
 from tests.sandbox.fake_backend import FakeSandbox
@@ -52,6 +55,15 @@ def told(box, text, path="src/a.mjs", check=None):
 
 @pytest.mark.bubblewrap
 class TestInTheSandbox:
+    def test_what_a_package_offers_is_told_with_its_parameters(self, box):
+        plain, modern, missing, built = public_names_of(box, ["plain", "modern", "absent", "built"])
+        assert plain == [["charge", "()", ""], ["refund", "()", ""], ["Box", "()", ""]]
+        assert modern == [["charge", "()", ""], ["later", "", ""]]
+        assert missing is None
+        assert built == [["draw", "()", ""]]
+        (util,) = public_names_of(box, ["node:util"])
+        assert {"isDeepStrictEqual", "promisify"} <= {row[0] for row in util}
+
     def test_a_function_that_node_does_not_have_is_named_with_what_is_close(self, box):
         text = (
             "import { readFil } from 'node:fs';\nimport fs from 'fs';\n\nfs.writFile('a', "
@@ -165,3 +177,13 @@ def test_an_answer_of_another_shape_says_nothing(answer):
 def test_words_of_a_package_do_not_get_into_the_prompt():
     box, _ = answering('[{"missing": "a", "of": "fs", "close": ["see here", "b", 3, "c(x)"]}]')
     assert told(box, "import 'node:fs';\n") == ["src/a.mjs:1: a of fs does not exist in what is installed. Close: b."]
+
+
+def test_the_libraries_of_a_task_and_the_names_its_files_use():
+    files = {
+        "src/a.ts": 'import express, { Router } from "express";\nconst app: unknown = express();\nRouter();\n',
+        "tests/a.test.ts": 'import { test } from "vitest";\nimport "./help.js";\nimport fs from "node:fs";\n',
+    }
+    assert libraries_of(files, ["npm:zod", "flask"], []) == ["express", "zod"]
+    assert names_used(files["src/a.ts"]) == {"express", "express.Router"}
+    assert names_used("import (") == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.languages.python.packages import imported_modules, local_modules, needs_of, unknown_modules
+from agents.languages.python.packages import imported_modules, local_modules, needs_of, requirement, unknown_modules
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,43 @@ def test_a_repository_does_not_need_itself_though_its_plan_names_it(path):
     assert needs_of(files, [path, *files], "", given).wanted == {"requests": "requests"}
 
 
+def test_a_planned_package_that_the_code_imports_gets_into_the_list_too():
+    files, given = (
+        {"core/views.py": "from rest_framework import generics\n"},
+        {"djangorestframework": "djangorestframework"},
+    )
+    assert needs_of(files, files, "django\n", given).unlisted == ["djangorestframework"]
+    assert needs_of(files, files, "djangorestframework>=3\n", given).unlisted == []
+    assert needs_of({"core/views.py": "import json\n"}, files, "", given).unlisted == []
+
+
 def test_modules_that_nothing_brings_are_named():
     files = {"tests/test_a.py": "import json\nimport pytest\nimport shop\nimport cart\nimport click\n"}
     assert unknown_modules(files, ["cart.py", *files], ["click>=8"]) == ["shop"]
+
+
+@pytest.mark.parametrize(
+    ("named", "line"),
+    [
+        ("rest_framework", "djangorestframework"),
+        ("rest-framework >=3.15", "djangorestframework >=3.15"),
+        ("yaml==6.0", "pyyaml==6.0"),
+        ("PIL", "pillow"),
+        ("django", "django"),
+        ("django-filter>=24", "django-filter>=24"),
+        ("npm:yaml", "npm:yaml"),
+        ("sqlite3", ""),
+        ("dataclasses>=0.6", ""),
+    ],
+)
+def test_a_package_may_be_named_as_it_is_imported(named, line):
+    assert requirement(named) == line
+
+
+def test_a_planned_package_that_is_named_as_it_is_imported_brings_its_module():
+    files = {"tests/test_api.py": "from rest_framework.authtoken.models import Token\n"}
+    assert unknown_modules(files, ["shop.py"], ["rest_framework"]) == []
+    assert unknown_modules(files, ["shop.py"], ["django"]) == ["rest_framework"]
 
 
 def test_a_module_that_a_package_here_does_not_hold_is_named():

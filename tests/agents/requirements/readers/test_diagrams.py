@@ -93,6 +93,15 @@ def test_a_flowchart_is_its_nodes_and_arrows() -> None:
     ]
 
 
+def test_what_a_part_is_drawn_as_is_kept() -> None:
+    parts = {part["name"]: part for part in read(FLOW + '  q@{ shape: das, label: "Jobs" }\n')["parts"]}
+    shapes = {name: part["shape"] for name, part in parts.items() if part["shape"]}
+    assert shapes == {"db": "database", "back": "group", "q": "queue"}
+    assert parts["api-gateway"]["detail"] == "hot"
+    assert (parts["disk"]["group"], parts["q"]["label"]) == ("back", "Jobs")
+    assert [part["shape"] for part in read(C4)["parts"]] == ["person", "group", ""]
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "parts", "expected"),
     [

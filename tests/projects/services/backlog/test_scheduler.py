@@ -67,6 +67,14 @@ def test_a_ticket_becomes_a_document_of_one_requirement_and_a_planning(project: 
     assert (told.actor, told.detail) == ("scheduler", {"item": "A-1", "run": run.pk})
 
 
+def test_criteria_in_a_tickets_text_are_criteria_of_its_requirement(project: Project) -> None:
+    text = "It has a head line.\n\n## Acceptance criteria\n\n- 100 orders in 2 s\n- No empty lines"
+    items.add(project, [{"key": "A-1", "title": "Export", "text": text}], by=project.created_by, source="jira")
+    items.change(project, [project.backlog.get().pk], by=project.created_by, do="assign")
+    scheduler.advance(project, DAY)
+    assert project.documents.get().requirements.get().acceptance == ["100 orders in 2 s", "No empty lines"]
+
+
 def test_tickets_are_done_one_after_another(project: Project) -> None:
     first, second = queue(project, 30, 30)
     scheduler.advance(project, DAY)

@@ -19,14 +19,14 @@ PRD = b"# Todo\n\nFR-01 The API shall add a to-do.\n\nThe weather is nice.\n"
 
 
 def test_a_preview_names_what_would_be_read() -> None:
-    found = documents.preview(PRD, "todo.md")
+    found = documents.preview(reading.read_bytes(PRD, "todo.md"))
     assert [r["author_key"] for r in found["requirements"]] == ["FR-01"]
     assert [p["text"] for p in found["unmapped"]] == ["The weather is nice."]
     assert (found["mapped"], found["paragraphs"]) == (1, 2)
 
 
 def test_what_the_written_implies_is_previewed_and_kept_with_its_reason() -> None:
-    found = documents.preview(b"FR-01 Members shall log in with a password.", "a.md")
+    found = documents.preview(reading.read_bytes(b"FR-01 Members shall log in with a password.", "a.md"))
     assert found["implied"]
     assert {row["because_of"] for row in found["implied"]} == {"R1"}
 
@@ -35,7 +35,7 @@ def test_what_the_written_implies_is_previewed_and_kept_with_its_reason() -> Non
 def test_a_heading_without_requirements_is_no_gap_in_the_coverage() -> None:
     project = make_project()
     text = b"# Todo\n\nFR-01 The API shall add a to-do.\n\n## Weather\n\nThe weather is nice.\n"
-    seen = documents.preview(text, "todo.md")
+    seen = documents.preview(reading.read_bytes(text, "todo.md"))
     document = documents.extract_written(documents.upload_document(project, text, "todo.md", by=owner_of(project)))
     assert documents.coverage(document) == {"mapped": seen["mapped"], "total": seen["paragraphs"]}
     assert [part["text"] for part in documents.left_over(document)] == ["The weather is nice."]
@@ -55,7 +55,7 @@ def test_what_is_implied_names_the_requirement_that_calls_for_it() -> None:
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7", b"PK\x03\x04"])
 def test_what_cannot_be_read_is_refused_with_a_reason(data: bytes) -> None:
     with pytest.raises(BadInput, match=r"todo\.md"):
-        documents.preview(data, "todo.md")
+        documents.preview(reading.read_bytes(data, "todo.md"))
 
 
 @pytest.mark.django_db
@@ -152,3 +152,32 @@ def test_a_specification_has_versions_of_its_own() -> None:
     assert documents.store_document(project, one, "specs/001-a/spec.md", "the plan", by=by) == first
     assert documents.store_document(project, one, "specs/001-a/spec.md", "another plan", by=by).version == 3
     assert reading.background_of(first) == "the plan"
+
+
+@pytest.mark.django_db
+def test_the_planner_is_told_what_a_document_says_before_its_requirements() -> None:
+    project = make_project()
+    text = (
+        "# Links\n\nAn API in TypeScript with Fastify.\n\n"
+        "| ID | Requirement |\n|---|---|\n| FR-01 | `GET /` answers 200. |\n"
+        "\n## Team\n\nFour people work here.\n"
+    )
+    given = reading.read_bytes(text.encode(), "links.md")
+    document = documents.extract_written(documents.store_document(project, given, by=owner_of(project)))
+    document.refresh_from_db()
+    assert reading.background_of(document) == "An API in TypeScript with Fastify."
+
+
+@pytest.mark.django_db
+def test_of_a_document_with_sections_the_planner_is_told_what_stands_under_its_title() -> None:
+    project = make_project()
+    text = "# Links\n\nAn API in TypeScript.\n\n## History\n\nOnce it was a script.\n\n"
+    text += "## Requirements\n\n- FR-01 It shall start.\n"
+    given = reading.read_bytes(text.encode(), "links.md")
+    document = documents.extract_written(documents.store_document(project, given, by=owner_of(project)))
+    document.refresh_from_db()
+    assert reading.background_of(document) == "An API in TypeScript."
+    document.requirements.create(
+        key="INF-01", ordinal=90, text="An API in TypeScript.", origin="inferred", status="accepted", line_start=3
+    )
+    assert reading.background_of(document) == ""

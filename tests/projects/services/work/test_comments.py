@@ -51,15 +51,15 @@ def test_a_draft_goes_as_one_request_with_the_lines_quoted_as_a_models(task):
 
 
 def test_the_coder_is_shown_the_note_with_its_sources(task):
-    from agents.engine.nodes.opening import _note
+    from agents.engine.nodes.opening import note_of
 
     by = person(task)
     write(task, by)
     comments.send_comments(task, by=by)
     task.refresh_from_db()
-    assert {str(one) for one in _note({"note": task.note}).sources} == {"person", "model"}
-    assert _note({"note": "Only a person."}).sources == {"person"}
-    assert _note({}).sources == set()
+    assert {str(one) for one in note_of({"note": task.note}).sources} == {"person", "model"}
+    assert note_of({"note": "Only a person."}).sources == {"person"}
+    assert note_of({}).sources == set()
 
 
 def test_a_line_that_closes_fences_stays_in_its_fence(task):

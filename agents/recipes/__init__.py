@@ -1,0 +1,1 @@
+"""Recipes: folders of data that a project starts from."""

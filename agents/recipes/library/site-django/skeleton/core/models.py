@@ -1,0 +1,1 @@
+"""The records that the site keeps."""

@@ -1,0 +1,1 @@
+"""What __NAME__ computes: functions of plain values, without Streamlit."""

@@ -1,0 +1,1 @@
+"""`aiswe acp`: conversations held in an editor, by the Agent Client Protocol."""

@@ -1,0 +1,1 @@
+"""The HTTP API: the table of verbs below /api/v1, for programs with a token."""

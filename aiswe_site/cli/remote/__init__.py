@@ -1,0 +1,1 @@
+"""The command line against a server somewhere else, over its HTTP API."""

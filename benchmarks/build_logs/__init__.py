@@ -1,0 +1,1 @@
+"""Failed builds of small repositories: what is wrong in each, and the log that the real tool wrote."""

@@ -1,0 +1,22 @@
+"""What a person's answer to a plan means."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.conversation.text import choice
+
+
+@pytest.mark.parametrize("answer", ["y", "Yes", "yes, please", "Looks good!", "okay.", " go ahead "])
+def test_a_yes_in_other_words_is_one(answer: str) -> None:
+    assert choice(answer) == (True, "")
+
+
+@pytest.mark.parametrize("answer", ["", "n", "No.", "no, thanks", "cancel"])
+def test_a_plain_no_is_one(answer: str) -> None:
+    assert choice(answer) == (False, "")
+
+
+@pytest.mark.parametrize("answer", ["yes, but with pytest", "different, please", "no server", "ok?"])
+def test_anything_else_is_what_is_to_be_different(answer: str) -> None:
+    assert choice(answer) == (False, answer)
