@@ -31,7 +31,9 @@ def docker_engine() -> Iterator[str]:
 
         client = connect(900)
         try:
-            with own.alone():
+            # The image's Node comes from the real registry, as its packages of Debian and Python do.
+            with own.alone(), pytest.MonkeyPatch.context() as patched:
+                patched.delenv("AISWE_NPM_REGISTRY", raising=False)
                 build_image(client, print)
         finally:
             client.close()
