@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 # Before anything imports the settings: the tests write nowhere else and talk to nothing outside.
@@ -81,13 +81,18 @@ def pytest_configure(config: pytest.Config) -> None:
         fast.skip_programs()
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the fast tests, and put files with the longest tests first so that no worker is left alone with them."""
-    longest: dict[str, float] = {}
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """Mark the fast tests before `-m` chooses by the markers, and put files with the longest tests first in the end.
+
+    A worker would else be left alone with them. The plugin that shuffles files runs in between.
+    """
     for item in items:
         if fast.is_fast(item):
             item.add_marker("fast")
+    yield
+    longest: dict[str, float] = {}
+    for item in items:
         marker = item.get_closest_marker("timeout")
         longest[item.location[0]] = max(longest.get(item.location[0], 0), *(marker.args if marker else ()), 0)
     items.sort(key=lambda item: -longest[item.location[0]])
