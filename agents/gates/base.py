@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 Verdict = Literal["pass", "blocked"]
 MediumPolicy = Literal["disposition", "block", "report"]
+UncheckedPolicy = Literal["ask", "block", "report"]
 
 
 class GateError(ValueError):
@@ -155,12 +156,17 @@ class Disposition:
         return (now or datetime.now(UTC)) < self.expires
 
 
+_UNCHECKED = {"ask": Severity.MEDIUM, "block": Severity.HIGH, "report": Severity.LOW}
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What blocks, and how much is scanned. Comes from the product only, never from the scanned folder."""
 
     block_at: Severity = Severity.HIGH
     medium: MediumPolicy = "disposition"
+    # What no scanner reads: a person decides as about a MEDIUM finding, it blocks, or it is only reported.
+    unchecked: UncheckedPolicy = "ask"
     # A person may overrule HIGH findings too (with reason and expiry); automation never writes dispositions.
     high_may_be_disposed: bool = True
     skip_dependencies: bool = False
@@ -170,6 +176,10 @@ class Policy:
     timeout_seconds: float = 120.0
     line_length: int = 120
     extra_secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def severity(self, raw: RawFinding) -> Severity:
+        """How bad a finding is here."""
+        return _UNCHECKED[self.unchecked] if raw.rule == "not-checked" else raw.severity
 
 
 _SPACE = re.compile(rb"\s+")

@@ -1,4 +1,4 @@
-"""Few checks for container files and shell scripts: who runs it, what it pulls, what it gives away."""
+"""Checks line by line: container files and manifests, package settings, scripts in languages without a parser here."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def _patterns(*kinds: str) -> list[tuple[str, re.Pattern[str]]]:
     return [(rule, re.compile(text)) for rule, row in rows for kind in kinds for text in row.get(kind, ())]
 
 
+_READ_AS = {"docker": ("docker", "shell"), "command": ("shell",)}
 _FROM = re.compile(r"(?i)^FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?")
 _USER = re.compile(r"(?i)^USER\s+(\S+)")
 _KEEP = re.compile(
@@ -27,10 +28,10 @@ _KEEP = re.compile(
 
 
 class ContainersScanner:
-    """Dockerfiles and compose files, and downloads piped to a shell in scripts."""
+    """Container files and manifests, downloads piped to a shell, package settings, and scripts of other shells."""
 
     name = "containers"
-    languages = frozenset({"docker", "compose", "shell"})
+    languages = frozenset("docker compose manifest shell command packages perl powershell batch sql".split())
     canaries = (
         canary(
             "docker.dockerfile",
@@ -50,12 +51,12 @@ class ContainersScanner:
             if unit.language == "docker":
                 lines = [(one.line, str(one)) for one in instructions(text)]
                 scan.findings.extend(_docker(unit, lines))
-            patterns = _patterns("docker", "shell") if unit.language == "docker" else _patterns(unit.language)
+            patterns = _patterns(*_READ_AS.get(unit.language, (unit.language,)))
             scan.findings.extend(
                 own_finding(rule, unit.name, number)
                 for number, line in lines
                 for rule, pattern in patterns
-                if pattern.search(line if unit.language == "compose" else line.strip())
+                if pattern.search(line if unit.language in ("compose", "manifest") else line.strip())
             )
             scan.scanned.add(unit.name)
         return scan

@@ -24,6 +24,7 @@ from agents.gates.base import (
     ToolReport,
     fingerprint,
 )
+from agents.gates.commands_tool import CommandsScanner
 from agents.gates.containers_tool import ContainersScanner
 from agents.gates.scanner import Scan, Scanner, Stage
 from agents.gates.secrets_tool import SecretsScanner
@@ -40,6 +41,7 @@ SCANNERS: Mapping[str, Callable[[], Scanner]] = {
     "syntax": SyntaxScanner,
     "style": StyleScanner,
     "containers": ContainersScanner,
+    "commands": CommandsScanner,
     "advisories": AdvisoriesScanner,
 }
 REPORTED_ONLY = frozenset({"style"})  # gates whose findings never block
@@ -67,7 +69,12 @@ def run_gates(
         order = sorted(chosen, key=lambda scanner: scanner.name != "semgrep")
         futures = {s.name: pool.submit(_run_one, s, tree, policy, Path(scratch) / s.name) for s in order}
         reports = {scanner.name: futures[scanner.name].result() for scanner in chosen}
-    noted = tuple(_located("files", one, one.unit, 0, fingerprint(one.rule, one.unit, b"")) for one in tree.findings)
+    noted = tuple(
+        _located(
+            "files", policy, one, one.unit, one.line, fingerprint(one.rule, one.unit, tree.digests.get(one.unit, b""))
+        )
+        for one in tree.findings
+    )
     reports["files"] = ToolReport("files", True, "1", tree.files, "; ".join(tree.problems), noted)
     return _decide(reports, policy, dispositions)
 
@@ -90,7 +97,7 @@ def _run_one(scanner: Scanner, tree: Tree, policy: Policy, scratch: Path) -> Too
     try:
         scan = scanner.scan(stage)
         problem = scan.problem or _doubt(scanner, units, scan)
-        findings = _map(scanner, units, scan)
+        findings = _map(scanner, policy, units, scan)
     except Exception as error:  # noqa: BLE001 - a scanner may fail in any way; each one blocks
         scan, findings = Scan(), ()
         problem = f"crashed ({type(error).__name__})"
@@ -117,7 +124,7 @@ def _doubt(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> str:
     return ""
 
 
-def _map(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> tuple[GateFinding, ...]:
+def _map(scanner: Scanner, policy: Policy, units: Mapping[str, Unit], scan: Scan) -> tuple[GateFinding, ...]:
     findings: list[GateFinding] = []
     seen: Counter[tuple[str, str, bytes]] = Counter()
     for raw in sorted(set(scan.findings), key=lambda raw: (raw.unit, raw.line, raw.rule, raw.message)):
@@ -130,13 +137,13 @@ def _map(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> tuple[GateF
         key = (raw.rule, unit.path, b" ".join(code.split()))
         mark = fingerprint(raw.rule, unit.path, code, seen[key])
         seen[key] += 1
-        findings.append(_located(scanner.name, judged, unit.path, unit.line_in_file(raw.line), mark))
+        findings.append(_located(scanner.name, policy, judged, unit.path, unit.line_in_file(raw.line), mark))
     return tuple(findings)
 
 
-def _located(tool: str, raw: RawFinding, path: str, line: int, mark: str) -> GateFinding:
+def _located(tool: str, policy: Policy, raw: RawFinding, path: str, line: int, mark: str) -> GateFinding:
     return GateFinding(
-        *(tool, raw.rule, raw.severity, raw.confidence, raw.cwe, path, line, raw.message, raw.remediation, mark)
+        *(tool, raw.rule, policy.severity(raw), raw.confidence, raw.cwe, path, line, raw.message, raw.remediation, mark)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agents.gates.base import RawFinding, Severity
+from agents.gates.kinds import text_languages
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 from agents.secrets.disguise import find_disguised
@@ -20,7 +21,7 @@ class SecretsScanner:
     """Hard-coded secrets in every text file: known formats, and random values under names that promise a secret."""
 
     name = "secrets"
-    languages = frozenset({"python", "javascript", "typescript", "template", "docker", "compose", "shell", "text"})
+    languages = text_languages()
     canaries = (
         canary(
             "secrets.py",

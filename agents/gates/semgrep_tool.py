@@ -31,7 +31,9 @@ class SemgrepScanner:
     """Semgrep with the product's own rules. `# nosemgrep` has no effect; nothing is sent to a server."""
 
     name = "semgrep"
-    languages = frozenset({"python", "javascript", "typescript", "template"})
+    languages = frozenset(
+        "python javascript typescript template go java kotlin ruby php c cpp rust lua terraform".split()
+    )
     canaries = (
         canary(
             "semgrep.py",
@@ -43,6 +45,7 @@ class SemgrepScanner:
         ),
         canary("semgrep.js", "javascript", "eval(text); // nosemgrep\n", "js-code-from-text"),
         canary("semgrep.ts", "typescript", "eval(text as string); // nosemgrep\n", "js-code-from-text"),
+        canary("semgrep.php", "php", "<?php\neval($x); // nosemgrep\n", "php-code-from-text"),
         canary("semgrep.html", "template", "{{ text|safe }}\n", "tpl-escaping-off"),
     )
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 
 from agents.gates.base import RawFinding, own_finding
+from agents.gates.kinds import text_languages
 from agents.gates.quiet import quiet
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
@@ -25,7 +26,7 @@ class SyntaxScanner:
     """Python that does not compile (it is not run), text that reads differently than it runs, vacuous assertions."""
 
     name = "syntax"
-    languages = frozenset({"python", "javascript", "typescript", "shell", "template"})
+    languages = text_languages() - {"text"}
     canaries = (
         canary("syntax.py", "python", "def broken(:\n", "syntax-error"),
         canary("syntax.js", "javascript", "let a = 1; // \u202e\n", "bidirectional-text"),

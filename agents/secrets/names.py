@@ -24,7 +24,7 @@ _QUOTED, _BARE, _ELEMENT, _NAMED_VALUE, _PAIR = (
     pattern("names", name) for name in ("quoted", "bare", "element", "named_value", "pair")
 )
 _QUOTED_RUN = re.compile(r"[\"'`]([A-Za-z0-9+/_\-.~]{20,200}={0,2})[\"'`]")
-_CODE = frozenset({"python", "javascript", "typescript"})
+_CODE = frozenset("python javascript typescript go java kotlin ruby php c cpp rust lua perl unchecked".split())
 _MIXED = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])")
 _NEAR = 300  # characters on the same line
 

