@@ -1,7 +1,7 @@
 # One target per task; all are idempotent. Needs make and git; everything else is installed or named.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run demo doctor check test lint soak bench screenshots notices clean
+.PHONY: help install install-dev run demo doctor check test lint soak bench screenshots notices bill clean
 PY := .venv/bin/python
 
 help:            ## this list
@@ -48,6 +48,9 @@ screenshots: install-dev  ## take the pictures of the README from a running demo
 
 notices: install ## write THIRD_PARTY_NOTICES: every package with its licence and its texts
 	@.venv/bin/python scripts/licences.py notices THIRD_PARTY_NOTICES
+
+bill: install    ## write aiswe.cdx.json: the bill of materials of this release, in CycloneDX
+	@.venv/bin/python scripts/licences.py bill aiswe.cdx.json
 
 clean:           ## remove the environments and caches; never your data (.aiswe)
 	rm -rf .venv .venv-semgrep .venv-sandbox .venv-sandbox-node .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-artifacts

@@ -2,6 +2,7 @@
 
 `check` fails when a locked package has a licence that requirements/licences.toml does not allow, or none that can be
 read. `notices FILE` writes the third-party notices: each package with its version, its licence and the texts it ships.
+`bill FILE` writes the bill of materials in CycloneDX: the same packages, and what lies in static/vendor.
 Environments are read from their metadata, so nothing is imported or started. uv only installs and is not part of it.
 """
 
@@ -21,6 +22,9 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from agents.gates.bill import BillEntry, bill_of_materials
+from sandbox.package_index.licences import accepted, stated_licence
+
 ROOT = Path(__file__).resolve().parent.parent
 # Lock → where it is installed.
 ENVIRONMENTS = {
@@ -32,7 +36,6 @@ ENVIRONMENTS = {
 }
 OPTIONAL = {"minilm"}  # developers have them, a plain installation may not
 _TEXT = re.compile(r"(?i)^(licen[cs]e|copying|notice|copyright|authors)")
-_WORD = re.compile(r"[()]|[^\s()]+")
 
 
 @dataclass(frozen=True)
@@ -71,54 +74,12 @@ def locked(lock: Path, environment: Path) -> list[Package]:
 def licence_of(package: Package, policy: dict[str, Any]) -> str:
     """Its licence as an SPDX expression; empty when nothing says."""
     if package.found is not None:
-        metadata, names = package.found.metadata, policy["names"]
-        if expression := metadata.get("License-Expression"):
-            return str(expression)
-        classifiers = [text for text in metadata.get_all("Classifier") or [] if text.startswith("License :: ")]
-        last = [text.rpartition(" :: ")[2] for text in classifiers]
-        if known := [names.get(text, text.replace(" ", "-")) for text in last if text != "OSI Approved"]:
-            return " AND ".join(known)
-        if text := (metadata.get("License") or "").strip():
-            return str(names.get(text, text))
+        metadata = package.found.metadata
+        classifiers, text = metadata.get_all("Classifier") or [], metadata.get("License")
+        if stated := stated_licence(metadata.get("License-Expression"), classifiers, text):
+            return stated
     exception = policy["exceptions"].get(package.name, {})
     return str(policy["stated"].get(package.name) or exception.get("licence", ""))
-
-
-def is_allowed(expression: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression holds with these licences: all of an AND, one of an OR. Raises ValueError if
-    malformed.
-    """
-    words = _WORD.findall(expression)
-
-    def term() -> bool:
-        word = words.pop(0) if words else ")"
-        if word == "(":
-            value = either()
-            if not words or words.pop(0) != ")":
-                raise ValueError(expression)
-            return value
-        if word in (")", "AND", "OR"):
-            raise ValueError(expression)
-        return word in allowed
-
-    def both() -> bool:
-        value = term()
-        while words[:1] == ["AND"]:
-            words.pop(0)
-            value &= term()
-        return value
-
-    def either() -> bool:
-        value = both()
-        while words[:1] == ["OR"]:
-            words.pop(0)
-            value |= both()
-        return value
-
-    value = either()
-    if words:
-        raise ValueError(expression)
-    return value
 
 
 def problems(packages: list[Package], policy: dict[str, Any]) -> Iterator[str]:
@@ -128,7 +89,7 @@ def problems(packages: list[Package], policy: dict[str, Any]) -> Iterator[str]:
         if licence and licence == policy["exceptions"].get(package.name, {}).get("licence"):
             continue
         try:
-            allowed = is_allowed(licence, set(policy["allowed"]))
+            allowed = accepted(licence, policy["allowed"].__contains__)
         except ValueError:
             allowed = False
         if not allowed:
@@ -154,8 +115,17 @@ def notices(packages: list[Package], policy: dict[str, Any], assets: Path) -> st
     return "\n\n".join(parts) + "\n"
 
 
+def bill(packages: list[Package], policy: dict[str, Any], assets: Path) -> str:
+    """The bill of materials of this release."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    parts = [BillEntry("PyPI", one.name, one.version, licence_of(one, policy)) for one in packages]
+    for entry in json.loads((assets / "vendor.json").read_text()):
+        parts.append(BillEntry("npm", entry["name"], entry["version"], entry["licence"]))
+    return bill_of_materials(project["name"], project["version"], parts, project["license"])
+
+
 def main(arguments: list[str]) -> int:
-    """Run `check` or `notices FILE`; 1 when a licence is not allowed or an environment is incomplete."""
+    """Run `check`, `notices FILE` or `bill FILE`; 1 when a licence is not allowed or an environment is incomplete."""
     policy = tomllib.loads((ROOT / "requirements" / "licences.toml").read_text())
     try:
         packages = [
@@ -177,8 +147,10 @@ def main(arguments: list[str]) -> int:
             print(f"Licences of {len({(one.name, one.version) for one in packages})} packages are allowed.")
         case ["notices", target]:
             Path(target).write_text(notices(packages, policy, ROOT / "static" / "vendor"))
+        case ["bill", target]:
+            Path(target).write_text(bill(packages, policy, ROOT / "static" / "vendor"))
         case _:
-            print(f"usage: {Path(sys.argv[0]).name} check | notices FILE", file=sys.stderr)
+            print(f"usage: {Path(sys.argv[0]).name} check | notices FILE | bill FILE", file=sys.stderr)
             return 2
     return 0
 

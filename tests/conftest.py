@@ -26,6 +26,7 @@ os.environ.update(
     AISWE_OLLAMA_URL="http://127.0.0.1:9",  # the discard port: nobody answers
     AISWE_PYPI_INDEX="http://127.0.0.1:9/simple/",
     AISWE_NPM_REGISTRY="http://127.0.0.1:9/",
+    AISWE_ADVISORIES=os.path.join(os.path.dirname(__file__), "no_advisories"),  # it knows no weakness of any package
     LANGSMITH_TRACING="false",
     LANGCHAIN_TRACING_V2="false",
     # Sync Playwright leaves an event loop in the main thread; the ORM would refuse to work beside it.

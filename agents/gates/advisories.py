@@ -1,8 +1,4 @@
-"""An index of published advisories in the OSV format, read from files: which versions of a package are known bad.
-
-There is no download here: whoever runs the product puts the records (https://ossf.github.io/osv-schema/) of the
-ecosystems they use into a folder and names it in AISWE_ADVISORIES.
-"""
+"""Published advisories in the OSV format (https://ossf.github.io/osv-schema/): which versions are known bad."""
 
 from __future__ import annotations
 
@@ -36,6 +32,17 @@ class Advisory:
     severity: Severity
     ranges: tuple[tuple[str, str, str], ...]
     versions: frozenset[str]
+    aliases: frozenset[str] = frozenset()
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Everything it is called; two sources that share a number mean the same weakness."""
+        return self.aliases | {self.name}
+
+    @property
+    def number(self) -> str:
+        """The name that all sources share: its CVE, where it has one."""
+        return min((one for one in self.numbers if one.startswith("CVE-")), default=self.name)
 
     def affects(self, version: str) -> bool:
         """Whether `version` is known bad. A version that cannot be compared counts as bad."""
@@ -46,10 +53,25 @@ class Advisory:
         except InvalidVersion:
             return bool(self.ranges)
 
-    @property
-    def fixed(self) -> str:
-        """The newest version that repairs it, "" when none is named."""
-        return next((fixed for _, fixed, _ in reversed(self.ranges) if fixed), "")
+    def cures(self, version: str) -> list[str]:
+        """The versions above `version` that end a range, lowest first; the end of its own range is the first."""
+        try:
+            pinned = Version(version)
+            ends = sorted({Version(fixed): fixed for _, fixed, _ in self.ranges if fixed}.items())
+            own = [b[1] for b in self.ranges if b[1] and _inside(pinned, *b)]
+        except InvalidVersion:
+            return [fixed for _, fixed, _ in self.ranges if fixed][-1:]
+        return list(dict.fromkeys([*own, *(text for end, text in ends if end > pinned)]))
+
+
+def cure_of_all(version: str, advisories: Sequence[Advisory]) -> str:
+    """The lowest named version above `version` that none of the advisories affects; "" when none is named."""
+    named = {cure for one in advisories for cure in one.cures(version)}
+    try:
+        in_order = sorted(named, key=Version)
+    except InvalidVersion:
+        return ""
+    return next((cure for cure in in_order if not any(one.affects(cure) for one in advisories)), "")
 
 
 Index = Mapping[tuple[str, str], Sequence[Advisory]]
@@ -98,6 +120,7 @@ def read_record(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Ad
                 severity=_WORDS.get(word, Severity.HIGH),
                 ranges=tuple(_bounds(affected.get("ranges") or [])),
                 versions=frozenset(map(str, affected.get("versions") or [])),
+                aliases=frozenset(map(str, record.get("aliases") or [])),
             ),
         )
 

@@ -1,115 +1,116 @@
-"""Pinned dependencies against an index of published advisories; without an index it says that it did not look."""
+"""Known vulnerabilities and licences of the packages that a project names; what nobody could check is reported."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from agents.gates.advisories import Advisory, AdvisoryError, Index, load_index, package_key
-from agents.gates.base import RawFinding, Severity, own_finding
+from agents.gates.advisories import Advisory, AdvisoryError, cure_of_all
+from agents.gates.advisory_sources import PackageStatus, look_up, osv_files
+from agents.gates.base import NOT_CHECKED, RawFinding, Severity, own_finding
+from agents.gates.pins import Dependencies, Pin, read_dependencies
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
+from sandbox.base import SandboxError
+from sandbox.package_index.licences import is_refused
 
-_PIN = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9.!+_-]+)")
-_NAME = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[|[<>=!~;@]|$)")
-# A package that nobody can publish (the name is not allowed), so that every run can prove that matching works.
-_CANARY = Advisory("AISWE-CANARY", "Made up.", Severity.HIGH, (("0", "2", ""),), frozenset())
-_CANARY_INDEX = {package_key("PyPI", "aiswe--canary--"): [_CANARY]}
 RULE = "known-vulnerability"
-
-
-@dataclass(frozen=True, slots=True)
-class _Pin:
-    ecosystem: str
-    name: str
-    version: str
-    line: int
-
-
-@cache
-def _index(place: str, stamp: int) -> Index:
-    return load_index(Path(place))
+COPYLEFT = ("AGPL", "GPL", "SSPL")
+_SHOWN = 12
+# A package that nobody can publish (the name is not allowed), so that every run can prove that matching works.
+_CANARY = "aiswe--canary--"
+_CANARY_ADVISORY = Advisory("AISWE-CANARY", "Made up.", Severity.HIGH, (("0", "2", ""),), frozenset())
 
 
 class AdvisoriesScanner:
-    """Pinned packages of requirements files and package-lock.json, against the OSV records in `AISWE_ADVISORIES`."""
+    """Exact versions in requirements, manifests and lock files, against published advisories and the licence policy."""
 
     name = "advisories"
     languages = frozenset({"dependencies"})
-    canaries = (canary("requirements.txt", "dependencies", "aiswe--canary-- == 1.5\n", RULE),)
+    canaries = (canary("requirements.txt", "dependencies", f"{_CANARY} == 1.5\n", RULE),)
 
     def scan(self, stage: Stage) -> Scan:
-        """Look every pinned version up. No index: an INFO finding for each file, never a silent pass."""
-        place = os.environ.get("AISWE_ADVISORIES", "").strip()
-        scan = Scan(version="no index")
-        index: Index = {}
-        if place:
-            try:
-                index = _index(place, _stamp(Path(place)))
-            except AdvisoryError as error:
-                scan.problem = f"has no usable index: {error} (AISWE_ADVISORIES)"
-                return scan
-            scan.version = f"{len(index)} packages"
+        """Look every version up. A package that no source knows is a finding, never a silent pass."""
+        scan = Scan()
+        read: dict[str, tuple[Unit, Dependencies]] = {}
         for unit in stage.units:
             try:
-                pins, loose = _read(unit)
+                read[unit.name] = unit, read_dependencies(unit.path or unit.name, unit.data)
             except (ValueError, TypeError, AttributeError, RecursionError):
-                scan.problem = scan.problem or f"could not read {unit.path or 'the canary'} as JSON"
-                continue
-            scan.scanned.add(unit.name)
-            scan.findings.extend(_judge(unit, pins, {**index, **_CANARY_INDEX}))
-            if unit.path and not place:
-                scan.findings.append(own_finding("dependencies-not-checked", unit.name, 1, count=len(pins)))
-            scan.findings += [own_finding("dependency-not-pinned", unit.name, line, name=name) for name, line in loose]
+                scan.problem = scan.problem or f"could not read {unit.path}: it is not valid JSON or TOML"
+        refused = _list_of("AISWE_REFUSED_LICENCES")
+        pins = [pin for _, found in read.values() for pin in found.pins if pin.name != _CANARY]
+        # Half of the time is left to every other step of the gate, however slow an index is.
+        deadline = time.monotonic() + (stage.deadline - time.monotonic()) / 2
+        try:
+            answers = look_up(pins, stage.policy, deadline, licences=bool(refused))
+            scan.version = f"{len(files)} packages" if (files := osv_files()) else "package index"
+        except AdvisoryError as error:
+            scan.problem = f"has no usable index: {error} (AISWE_ADVISORIES)"
+            return scan
+        except SandboxError as error:
+            scan.problem = f"cannot tell which index a package belongs to: {error}"
+            return scan
+        for name, (unit, found) in read.items():
+            scan.scanned.add(name)
+            scan.findings += _vulnerable(unit, found.pins, answers)
+            scan.findings += _unchecked(unit, found.pins, answers)
+            scan.findings += _licences(unit, found.pins, answers, refused)
+            scan.findings += [
+                own_finding("dependency-not-pinned", name, line, name=loose) for loose, line in found.loose
+            ]
         scan.ran = True
         return scan
 
 
-def _stamp(place: Path) -> int:
-    try:
-        return place.stat().st_mtime_ns
-    except OSError:
-        return 0
+def _list_of(variable: str) -> list[str]:
+    return [part for raw in os.environ.get(variable, "").split(",") if (part := raw.strip())]
 
 
-def _read(unit: Unit) -> tuple[list[_Pin], list[tuple[str, int]]]:
-    text = unit.data.decode("utf-8", "replace")
-    if unit.name.endswith(".json"):
-        return list(_lock_file(text)), []
-    pins: list[_Pin] = []
-    loose: list[tuple[str, int]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if pin := _PIN.match(line):
-            pins.append(_Pin("PyPI", pin[1], pin[2], number))
-        elif (named := _NAME.match(line.partition("#")[0].rstrip().removesuffix("\\"))) and "://" not in line:
-            loose.append((named[1], number))
-    return pins, loose
-
-
-def _lock_file(text: str) -> Iterator[_Pin]:
-    document = json.loads(text)
-    lines = text.splitlines()
-    entries = [(path.rpartition("node_modules/")[2], entry) for path, entry in document.get("packages", {}).items()]
-    entries += list(document.get("dependencies", {}).items()) if not entries else []
-    for name, entry in entries:
-        if name and isinstance(entry, dict) and isinstance(entry.get("version"), str):
-            marks = (f'"node_modules/{name}"', f'"{name}": {{')
-            line = next((n for n, row in enumerate(lines, 1) if any(mark in row for mark in marks)), 1)
-            yield _Pin("npm", name, entry["version"], line)
-
-
-def _judge(unit: Unit, pins: list[_Pin], index: Index) -> Iterator[RawFinding]:
+def _vulnerable(unit: Unit, pins: Sequence[Pin], answers: Mapping[Pin, PackageStatus]) -> Iterator[RawFinding]:
     for pin in pins:
-        for advisory in index.get(package_key(pin.ecosystem, pin.name), ()):
-            if advisory.affects(pin.version):
-                hint = f"Use {pin.name} {advisory.fixed} or newer." if advisory.fixed else "Use another package."
-                yield RawFinding(
-                    *(unit.name, pin.line, RULE, advisory.severity, "HIGH", "CWE-1395"),
-                    f"{pin.name} {pin.version}: {advisory.name}: {advisory.summary}",
-                    hint,
-                )
+        advisories = (_CANARY_ADVISORY,) if pin.name == _CANARY else answers[pin].advisories
+        best = cure_of_all(pin.version, advisories)
+        for one in advisories:
+            cure = next(iter(one.cures(pin.version)), "")
+            hint = f"Use {pin.name} {cure} or newer." if cure else "Use another package."
+            if best and best != cure:
+                hint += f" {pin.name} {best} is the lowest version without any weakness known here."
+            also = sorted(one.numbers - {one.number})
+            number = f"{one.number} ({', '.join(also)})" if also else one.number
+            message = f"{pin.name} {pin.version}: {number}: {one.summary}"
+            yield RawFinding(
+                *(unit.name, pin.line, RULE, one.severity, "HIGH", "CWE-1395", message, hint), subject=one.number
+            )
+
+
+def _unchecked(unit: Unit, pins: Sequence[Pin], answers: Mapping[Pin, PackageStatus]) -> Iterator[RawFinding]:
+    """One finding for a file. It is about exactly these packages: with another one it is another finding."""
+    missing = [pin for pin in pins if pin in answers and answers[pin].problem]
+    names = sorted({f"{pin.name} {pin.version}" for pin in missing})
+    if names:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        why = "; ".join(sorted({answers[pin].problem for pin in missing})[:2]).rstrip(".")
+        found = own_finding(NOT_CHECKED, unit.name, missing[0].line, names=", ".join(names[:_SHOWN]) + more, why=why)
+        asks = os.environ.get("AISWE_UNCHECKED_DEPENDENCIES", "").strip() == "ask"
+        yield replace(found, severity=Severity.MEDIUM if asks else found.severity, subject=" ".join(names))
+    if days := max((answers[pin].days_old for pin in pins if pin in answers), default=0):
+        yield own_finding("dependencies-checked-before", unit.name, 1, days=days)
+
+
+def _licences(
+    unit: Unit, pins: Sequence[Pin], answers: Mapping[Pin, PackageStatus], refused: Sequence[str]
+) -> Iterator[RawFinding]:
+    for pin in filter(answers.__contains__, pins):
+        licence = answers[pin].licence
+        facts = {"name": pin.name, "version": pin.version, "licence": licence}
+        try:
+            if is_refused(licence, refused):
+                yield own_finding("licence-refused", unit.name, pin.line, **facts)
+            elif is_refused(licence, COPYLEFT):
+                yield own_finding("licence-copyleft", unit.name, pin.line, **facts)
+        except ValueError:
+            if refused:
+                yield own_finding("licence-unknown", unit.name, pin.line, **facts)

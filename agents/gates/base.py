@@ -16,6 +16,7 @@ from typing import Any, Literal
 Verdict = Literal["pass", "blocked"]
 MediumPolicy = Literal["disposition", "block", "report"]
 UncheckedPolicy = Literal["ask", "block", "report"]
+NOT_CHECKED = "dependencies-not-checked"  # the rule for packages that no source of advisories answers for
 
 
 class GateError(ValueError):
@@ -75,6 +76,7 @@ class RawFinding:
     message: str
     remediation: str
     skip_in_tests: bool = False
+    subject: str = ""  # what else makes it the same finding, where the line does not say all of it
 
     def lowered(self) -> RawFinding:
         """The same finding as one that only informs: LOW, and not sure."""
@@ -176,6 +178,8 @@ class Policy:
     timeout_seconds: float = 120.0
     line_length: int = 120
     extra_secrets: tuple[str, ...] = field(default=(), repr=False)
+    answers: Path | None = None  # a folder for what package indexes said about releases
+    package_lists: tuple[Path, ...] = ()  # files that reserve names for an index (sandbox.package_index.allowlist)
 
     def severity(self, raw: RawFinding) -> Severity:
         """How bad a finding is here."""

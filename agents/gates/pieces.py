@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from agents.gates.base import RawFinding, own_finding
 from agents.gates.commands import UNREADABLE, as_shell, commands_of
 from agents.gates.kinds import Kind, is_media, kind_of, mostly_text
+from agents.gates.pins import is_dependency_file
 from agents.gates.quiet import quiet
 from agents.languages.python import syntax
 
@@ -19,10 +20,6 @@ PYTHON = frozenset({".py", ".pyw", ".pyi"})
 PROGRAMS = frozenset({".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".class", ".jar", ".wasm", ".node"})
 _ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".whl", ".egg", ".pkl", ".pickle"})
 _LOOKS_LIKE_CODE = re.compile(rb"^\s*(?:import|from|def|class|exec|eval|async|with|for|if)\b|\w\s*\(", re.MULTILINE)
-_LOCK_FILES = frozenset({"package-lock.json", "npm-shrinkwrap.json"})
-_REQUIREMENTS = re.compile(
-    r"^(?:.*/)?(?:[\w.-]*requirements[\w.-]*\.(?:txt|in)|requirements/[\w.-]+\.(?:txt|in)|constraints\.txt)$"
-)
 _SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
 _TYPESCRIPT = re.compile(rb"lang\s*=\s*[\"']?tsx?\b")
 _DATA = re.compile(rb"type\s*=\s*[\"']?(?:application/(?:ld\+)?json|text/(?:template|x-))", re.IGNORECASE)
@@ -84,6 +81,8 @@ def pieces_of(path: str, data: bytes, *, executable: bool = False) -> Iterator[P
         yield from _notebook(path, data)
     else:
         yield from _known(path, kind, data)
+    if is_dependency_file(path, data):
+        yield Piece("dependencies", ".txt", data)
 
 
 def _plain(path: str, data: bytes, executable: bool) -> Iterator[Piece]:
@@ -91,11 +90,7 @@ def _plain(path: str, data: bytes, executable: bool) -> Iterator[Piece]:
         yield Piece("python", ".py", data)
         return
     yield Piece("text", ".txt", data)
-    if PurePosixPath(path.lower()).name in _LOCK_FILES:
-        yield Piece("dependencies", ".json", data)
-    elif _REQUIREMENTS.match(path.lower()):
-        yield Piece("dependencies", ".txt", data)
-    elif executable and not PurePosixPath(path).suffix:
+    if executable and not PurePosixPath(path).suffix:
         yield Piece("command", ".sh", data)  # without a first line that names a program, the shell runs it
 
 

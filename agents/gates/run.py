@@ -134,8 +134,9 @@ def _map(scanner: Scanner, policy: Policy, units: Mapping[str, Unit], scan: Scan
             continue
         lines = unit.data.split(b"\n")
         code = lines[raw.line - 1] if 0 < raw.line <= len(lines) else b""
-        key = (raw.rule, unit.path, b" ".join(code.split()))
-        mark = fingerprint(raw.rule, unit.path, code, seen[key])
+        rule = f"{raw.rule} {raw.subject}".strip()
+        key = (rule, unit.path, b" ".join(code.split()))
+        mark = fingerprint(rule, unit.path, code, seen[key])
         seen[key] += 1
         findings.append(_located(scanner.name, policy, judged, unit.path, unit.line_in_file(raw.line), mark))
     return tuple(findings)

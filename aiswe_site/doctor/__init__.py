@@ -24,6 +24,7 @@ CHECKS = (
     DoctorCheck("Test servers", tools.test_servers, "tests that need PostgreSQL, MySQL or Redis", needed=False),
     DoctorCheck("Bandit", tools.bandit, "merging: a gate that cannot scan blocks"),
     DoctorCheck("Semgrep", tools.semgrep, "merging: a gate that cannot scan blocks"),
+    DoctorCheck("Advisories", tools.advisories, "changes that name packages", needed=False),
     DoctorCheck("Model server", model.server, "planning and building your own projects; the demo works", needed=False),
     DoctorCheck(
         "Context window", model.window, "planning and building your own projects; the demo works", needed=False

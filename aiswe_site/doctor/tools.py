@@ -169,6 +169,27 @@ def semgrep() -> CheckVerdict:
     )
 
 
+def advisories() -> CheckVerdict:
+    """Who says whether a package is known to be vulnerable. Nothing is asked: a gate says when an index is silent."""
+    from agents.gates.advisories import AdvisoryError
+    from agents.gates.advisory_sources import osv_files
+    from sandbox.package_index.index import NONE, IndexClient, npm_registry, python_index
+
+    try:
+        covered = sorted({ecosystem for ecosystem, _ in osv_files()})
+    except AdvisoryError as error:
+        return CheckVerdict(False, str(error), "Name a file or folder of OSV records in AISWE_ADVISORIES.")
+    indexes = {"PyPI": python_index(), "npm": npm_registry()}
+    told = [f"{one}: OSV files" for one in covered]
+    told += [
+        f"{one}: {IndexClient(index).address}" for one, index in indexes.items() if one not in covered and index != NONE
+    ]
+    silent = [one for one, index in indexes.items() if one not in covered and index == NONE]
+    left = "a person decides" if os.environ.get("AISWE_UNCHECKED_DEPENDENCIES") == "ask" else "blocks"
+    said = f"{', '.join(told) or 'no source'}; a package without an answer {left}"
+    return CheckVerdict(not silent, said, f"Name OSV records for {' and '.join(silent)} in AISWE_ADVISORIES.")
+
+
 def _semgrep_version(program: Path) -> str:
     """From the package's own data when it can be: the program takes seconds to say it."""
     for folder in program.resolve().parent.parent.glob("lib/python3.*/site-packages/semgrep-*.dist-info"):

@@ -24,7 +24,7 @@ from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
 from projects.engine.outside import engaged_for
-from projects.engine.packages import ProjectSupply
+from projects.engine.packages import ProjectSupply, allowlist_files
 from projects.engine.paths import ensure_repository, home, repository_of
 from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
@@ -41,9 +41,17 @@ from sandbox.registry import open_backend
 lessons = store  # the memory of this process
 
 
+def gate_policy() -> Policy:
+    """The product's policy of the gates, with what this installation knows about packages."""
+    packages = home() / "packages"
+    # A name that one project reserves for its own index must not be told to another.
+    lists = (*allowlist_files(), *sorted((packages / "projects").glob("*.toml")))
+    return Policy(answers=packages / "advisories", package_lists=lists)
+
+
 def gates(root: Path, paths: Sequence[str], dispositions: Mapping[str, Any]) -> GateReport:
     """The review gates with the product's policy."""
-    return run_gates(root, paths=paths, dispositions=dispositions, policy=Policy())
+    return run_gates(root, paths=paths, dispositions=dispositions, policy=gate_policy())
 
 
 def task_data(task: Task) -> dict[str, Any]:

@@ -107,14 +107,30 @@ class IndexClient:
             raise IndexUnavailable(f"{self.address} answered about {name} with invalid JSON")
         return document if isinstance(document.get("versions"), dict) and document["versions"] else None
 
-    def open(self, url: str, accept: str = "*/*") -> IO[bytes]:
-        """A file's bytes as they arrive; raises IndexUnavailable, and FileNotFoundError when there is no such file."""
+    def document(self, path: str, body: Any = None) -> Any:
+        """The JSON at a path of this index, for `body` where it is asked with one; None when it has no such path.
+
+        A path that begins with "../" is taken from the folder above. Raises IndexUnavailable.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        found = self._text(urllib.parse.urljoin(self.address, path), "application/json", data)
+        try:
+            return found and json.loads(found[0])
+        except ValueError:
+            raise IndexUnavailable(f"{self.address} answered {path} with invalid JSON") from None
+
+    def open(self, url: str, accept: str = "*/*", data: bytes | None = None) -> IO[bytes]:
+        """A file's bytes as they arrive, or the answer to `data`.
+
+        Raises IndexUnavailable, and FileNotFoundError when there is no such file.
+        """
         if self._off:
             raise IndexUnavailable("no package index is configured")
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https"):
             raise IndexUnavailable(f"{self.address} points to {url[:80]!r}, which is not a web address")
-        request = urllib.request.Request(url, headers={"Accept": accept, "User-Agent": "aiswe"})  # noqa: S310
+        headers = {"Accept": accept, "User-Agent": "aiswe"} | ({"Content-Type": "application/json"} if data else {})
+        request = urllib.request.Request(url, data, headers)  # noqa: S310
         if self._login and parts.hostname == self._host:
             request.add_unredirected_header("Authorization", self._login)
         try:
@@ -128,19 +144,19 @@ class IndexClient:
             reason = getattr(error, "reason", error)
             raise IndexUnavailable(f"{self.address} does not answer: {reason}") from None
 
-    def _text(self, url: str, accept: str) -> tuple[str, str, str] | None:
+    def _text(self, url: str, accept: str, data: bytes | None = None) -> tuple[str, str, str] | None:
         try:
-            with self.open(url, accept) as answer:
-                data = answer.read(MAX_PAGE + 1)
+            with self.open(url, accept, data) as answer:
+                page = answer.read(MAX_PAGE + 1)
                 kind = answer.headers.get("Content-Type", "")  # type: ignore[attr-defined]  # urlopen's answer has it
                 landed = answer.geturl()  # type: ignore[attr-defined]  # urlopen's answer has it
         except FileNotFoundError:
             return None
         except AWAY as error:
             raise IndexUnavailable(f"{self.address} closed the connection: {error}") from None
-        if len(data) > MAX_PAGE:
+        if len(page) > MAX_PAGE:
             raise IndexUnavailable(f"{self.address} answers with more than {MAX_PAGE >> 20} MB")
-        return data.decode(errors="replace"), kind, landed
+        return page.decode(errors="replace"), kind, landed
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
+from projects.engine.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, tell
 from tests.factories import make_requirement
 
@@ -44,6 +47,29 @@ def checkout(folder: Path, files: dict[str, str]) -> Path:
     subprocess.run([*git, "add", "-A"], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "Mine"], check=True)
     return folder
+
+
+def test_the_bill_of_a_project_names_its_packages_with_licences_and_follows_the_schema(
+    story: Story, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = {"packages": {"node_modules/@a/b": {"version": "2.0.0", "license": "MIT OR ISC"}}}
+    locked = {"requirements.lock.txt": "flask==3.1.0 \\\n    --hash=sha256:00\n", "package-lock.json": json.dumps(lock)}
+    code = {"requirements.txt": "flask\nleft-pad\n", "notes.txt": "flask==1.0 is old\n"}
+    repository = repository_of(story.project)
+    tree = repository.candidate("packages", repository.head(), {**locked, **code})
+    repository.fast_forward(tree.commit(repository.head(), "Lock", "", {}))
+    assert run(["project", "bill", story.project.slug]) == 0
+    text = capsys.readouterr().out
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    made = json.loads(text)
+    assert made["metadata"]["component"]["name"] == story.project.slug
+    licences = {
+        one["purl"]: [entry.get("expression") for entry in one.get("licenses", [])] for one in made["components"]
+    }
+    assert licences == {"pkg:npm/%40a/b@2.0.0": ["MIT OR ISC"], "pkg:pypi/flask@3.1.0": [], "pkg:pypi/left-pad": []}
+    target = tmp_path / "bill.json"
+    assert run(["project", "bill", story.project.slug, "-o", str(target)]) == 0
+    assert json.loads(target.read_text())["components"] == made["components"]
 
 
 def test_a_commit_is_written_as_a_zip_or_a_bundle(

@@ -11,8 +11,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
-from tests.aiswe_site.running import COMMAND, Up, environment
+from tests.aiswe_site.running import COMMAND, Up, aiswe, environment
 
 
 @pytest.mark.timeout(300)
@@ -97,3 +99,7 @@ def test_it_ends_with_every_task_merged_although_its_worker_is_killed(tmp_path: 
     assert {line.removeprefix("Task: ").strip() for line in history.splitlines() if line.startswith("Task: ")} >= set(
         merged
     )
+    (project,) = json.loads(aiswe("project", "list", "--json", home=tmp_path).stdout)["projects"]
+    bill = aiswe("project", "bill", project["project"], home=tmp_path)
+    assert bill.returncode == 0, bill.stderr
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill.stdout) is None

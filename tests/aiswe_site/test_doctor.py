@@ -30,6 +30,7 @@ def test_a_missing_model_server_is_named_but_blocks_only_what_needs_it(tmp_path:
     assert checks["Model server"]["ok"] is False
     assert "127.0.0.1:9" in checks["Model server"]["detail"]
     assert "aiswe demo" in checks["Model server"]["hint"]
+    assert checks["Advisories"]["detail"].startswith("PyPI: https://pypi.org/simple/, npm: https://registry.npmjs.org/")
     assert checks["Context window"]["ok"] is None
     assert checks["Prompt cache"]["ok"] is None, "nothing was called yet, and there is no database"
     red = [row["name"] for row in document["checks"] if row["needed"] and row["ok"] is False]

@@ -50,7 +50,7 @@ def test_a_script_is_sound_bash(script: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["install", "run", "demo", "doctor", "check", "test", "lint", "bench", "notices", "clean"]
+    "target", ["install", "run", "demo", "doctor", "check", "test", "lint", "bench", "notices", "bill", "clean"]
 )
 def test_make_knows_its_targets(target: str) -> None:
     if shutil.which("make") is None:

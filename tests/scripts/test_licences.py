@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from scripts import licences
 
@@ -15,7 +17,6 @@ POLICY: dict[str, Any] = {
     "allowed": {"MIT": "permissive", "Apache-2.0": "permissive"},
     "exceptions": {"driver": {"licence": "LGPL-3.0-only", "because": "an unchanged library"}},
     "stated": {"silent": "MIT"},
-    "names": {"MIT License": "MIT"},
 }
 
 
@@ -114,6 +115,15 @@ def test_the_notices_name_every_package_with_its_texts_and_the_vendored_assets(t
     for part in ("good 1.0\nLicence: MIT", "Do as you like.", "By somebody.", "driver 1.0\nLicence: LGPL-3.0-only"):
         assert part in text
     assert "asset 2\nLicence: 0BSD\n\nKeep this line." in text
+
+
+def test_the_bill_of_a_release_names_every_package_and_follows_the_schema(tmp_path: Path) -> None:
+    install(tmp_path, "good", "License-Expression: MIT")
+    entry = {"name": "asset", "version": "2", "licence": "0BSD", "sha256": {}}
+    (tmp_path / "vendor.json").write_text(json.dumps([entry]))
+    text = licences.bill(locked(tmp_path, "good==1.0"), POLICY, tmp_path)
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    assert [one["purl"] for one in json.loads(text)["components"]] == ["pkg:npm/asset@2", "pkg:pypi/good@1.0"]
 
 
 def test_every_licence_and_exception_of_the_product_has_a_reason() -> None:

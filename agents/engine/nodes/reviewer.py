@@ -19,12 +19,13 @@ from agents.engine.nodes.checked import words_on_checks
 from agents.engine.nodes.common import ASK_AGAIN, UNUSABLE_CHARS, one_line, task_facts, unusable
 from agents.engine.nodes.consent import consent
 from agents.engine.nodes.opening import room_beside
+from agents.engine.nodes.packages import lock_files
 from agents.engine.nodes.removals import base_files, mentions, removed_names, tests_of
 from agents.engine.nodes.verify import REWARD_CLEAN, REWARD_LINT, close_attempt, write_candidate
 from agents.engine.state import TaskState, files_of, key_of, updated
 from agents.engine.waiting import Waiting, WaitReason
 from agents.events.reasoning import DecisionMade
-from agents.gates.base import GateReport
+from agents.gates.base import NOT_CHECKED, GateReport
 from agents.gates.feedback import feedback_text, gate_judged
 from agents.languages.registry import language_of_task, languages
 from agents.llm.base import Message, ReplyTooLong
@@ -60,12 +61,17 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
     """Scan the change; anything that blocks goes back to the coder, then to a person."""
     ctx = runtime.context
     tree = write_candidate(state, ctx)
-    paths = sorted(files_of(state["candidate"]))
+    # The lock files of the commit say which versions were chosen; here they are only scanned.
+    locks = {name: text for name, text in lock_files(state, ctx, state["base"]).items() if text}
+    locks = {name: text for name, text in locks.items() if text != ctx.repository.read(state["base"], name)}
+    tree.write(locks)
+    paths = sorted({*files_of(state["candidate"]), *locks})
     report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
     if report.verdict != "pass" and not any(finding.tool != "style" for finding in report.findings):
         # Nothing was found, so a scanner failed (memory, a slow disk): once more before a person is asked.
         report = ctx.gates(tree.path, paths, ctx.task_store.dispositions())
     report = report.without(_found_before(state, ctx, report))
+    tree = write_candidate(state, ctx) if locks else tree
     number, tests = state["counters"]["attempt"], state["candidate"]["report"]
     ctx.task_store.record_findings(report, number)
     passed = report.verdict == "pass"
@@ -86,7 +92,9 @@ def gates(state: TaskState, runtime: Runtime[TaskContext]) -> TaskState:
         return {"verdict": "pass", "candidate": {"reward": reward}}
     close_attempt(state, ctx, tests, "rejected", REWARD_LINT, tree.diff(state["base"]))
     fixable = [finding for finding in report.findings if finding.tool != "style"]
-    if fixable and (found := _findings(state, feedback_text(report))):
+    blocking = [finding for finding in fixable if str(finding) in report.reasons] or fixable
+    # Where no source of advisories answers, only a person can help.
+    if any(finding.rule != NOT_CHECKED for finding in blocking) and (found := _findings(state, feedback_text(report))):
         return found
     task = state["task"]
     names = ",".join(sorted(finding.fingerprint[:12] for finding in fixable)) or "scanners"

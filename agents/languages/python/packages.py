@@ -106,6 +106,8 @@ def needs_of(files: Mapping[str, str], paths: Iterable[str], manifest: str, give
         plain = plain_name(line)
         if plain not in DEVELOPMENT or plain in given or imported.intersection(_import_names(plain)):
             wanted.setdefault(plain, line)
+            if re.search("[<>=~]", line):  # a version written since then replaces what an earlier attempt wanted
+                wanted[plain] = line
     base, unlisted = base_packages(), []
     for module in sorted(imported_modules(files, sure=True) - local - sys.stdlib_module_names):
         name = distribution_for(module) or module

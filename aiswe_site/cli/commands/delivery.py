@@ -50,6 +50,22 @@ def export(project: Project, commit: str, target: Path) -> None:
 
 @click.command()
 @click.argument("project", type=django.named_project)
+@click.option("--commit", default="", help="A branch or commit; the base branch by default.")
+@click.option("--output", "-o", "target", type=FILE, help="File to write; printed by default.")
+def bill(project: Project, commit: str, target: Path | None) -> None:
+    """Show what PROJECT (its short name) is made of: its packages with their licences, in CycloneDX 1.6."""
+    from projects.services.delivery.bills import bill_of
+
+    text = bill_of(project, commit)
+    if target is None:
+        output.say(text.rstrip())
+    else:
+        target.write_text(text)
+        output.say(f"Wrote {target}.")
+
+
+@click.command()
+@click.argument("project", type=django.named_project)
 @output.json_option
 def state(project: Project) -> int:
     """Show what became of each requirement of PROJECT (its short name); exit code 1 when one is left out.
@@ -195,4 +211,4 @@ def _git(*argv: str, check: bool = True) -> str:
     return ended.stdout.decode("utf-8", "replace")
 
 
-COMMANDS = (state, export, clone, take, push, tell_ticket)
+COMMANDS = (state, bill, export, clone, take, push, tell_ticket)

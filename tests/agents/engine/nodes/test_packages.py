@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agents.engine.waiting import Waiting
+from agents.gates.run import run_gates
 from agents.languages.node.language import Node
 from agents.languages.node.packages import (
     imported_node_packages,
@@ -18,6 +19,7 @@ from agents.languages.node.packages import (
 from sandbox.package_index.errors import IndexUnavailable
 from sandbox.package_index.names import plain_name
 from sandbox.packages import PackageSupply
+from tests.advisory_index import advisory_index
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 from tests.sandbox.local_index import LocalIndex
 
@@ -118,6 +120,40 @@ def test_an_approved_package_is_used_and_its_hash_is_in_the_repository(bench, in
     assert len(bench.event_log.of("test.result")) == 2
     assert "--hash=sha256:" in in_repository(bench, "requirements.lock.txt")
     assert bench.event_log.of("effect.done")[-1]["payload"]["hashes"].keys() == {"adderlib-1.0-py3-none-any.whl"}
+
+
+@pytest.fixture
+def advised(bench, index, monkeypatch):
+    """An approved package, and the gate that asks about advisories in a fresh installation."""
+    index.add_wheel("adderlib", ADDER)
+    bench.task_store.answers["adderlib"] = "approved"
+    bench.gates = lambda root, paths, known: run_gates(root, paths=paths, dispositions=known, tools=["advisories"])
+    monkeypatch.delenv("AISWE_ADVISORIES")
+    with advisory_index() as opened:
+        monkeypatch.setenv("AISWE_PYPI_INDEX", f"{opened.address}simple/")
+        yield opened
+
+
+def test_the_versions_that_were_chosen_for_a_change_are_looked_up_before_it_is_merged(bench, index, advised):
+    hole = {"id": "PYSEC-2099-1", "summary": "It adds wrongly.", "fixed_in": ["1.1"]}
+    advised.knows("adderlib", "1.0", hole)
+    advised.knows("adderlib", "1.1")
+    index.add_wheel("adderlib", ADDER, version="1.1")
+    bench.replies["coder-code"] = IMPORTING + code("requirements.txt", "adderlib<1.1", "")
+    bench.replies["coder-findings"] = IMPORTING + code("requirements.txt", "adderlib==1.1", "")
+    assert bench.run()["verdict"] == "merged"
+    verdicts = [event["payload"] for event in bench.event_log.of("gate.verdict")]
+    assert [one["verdict"] for one in verdicts] == ["blocked", "pass"]
+    assert "requirements.lock.txt" in str(verdicts[0])
+    assert "PYSEC-2099-1" in str(verdicts[0])
+
+
+def test_a_package_that_no_source_answers_for_is_a_person_s_and_not_the_coder_s(bench, advised):
+    with pytest.raises(Waiting, match="security_gate"):
+        bench.run()
+    (asked,) = [one for one in bench.task_store.questions if one["kind"] == "gate"]
+    assert "Not checked for known vulnerabilities: adderlib 1.0" in asked["why"]
+    assert list(bench.task_store.attempts) == [1]
 
 
 def test_while_no_index_answers_the_task_waits_and_no_try_is_counted(bench, index, tmp_path):

@@ -1,0 +1,50 @@
+"""The bill of materials of a project: every package that its dependency files name."""
+
+from __future__ import annotations
+
+import time
+
+from agents.gates.advisories import AdvisoryError
+from agents.gates.advisory_sources import look_up
+from agents.gates.bill import BillEntry, bill_of_materials
+from agents.gates.pins import Dependencies, is_dependency_file, read_dependencies
+from projects.engine.building import gate_policy
+from projects.engine.paths import repository_of
+from projects.errors import BadInput
+from projects.models import Project
+from projects.services.delivery.downloads import commit_of
+from sandbox.base import SandboxError
+
+_READ = (".txt", ".in", ".json", ".toml", ".lock", ".yaml")
+_LOOK_SECONDS = 30.0  # for licences that no file states; without an answer the bill leaves them out
+
+
+def bill_of(project: Project, revision: str = "") -> str:
+    """The bill of a commit in CycloneDX; of the base branch by default.
+
+    Raises NotFound while there is no code, and BadInput for a broken dependency file.
+    """
+    commit, repository = commit_of(project, revision), repository_of(project)
+    found = Dependencies()
+    for path in repository.files(commit):
+        if not path.endswith(_READ):
+            continue
+        data = (repository.read(commit, path) or "").encode()
+        if is_dependency_file(path, data):
+            try:
+                read = read_dependencies(path, data)
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                raise BadInput(f"{path} cannot be read: it is not valid JSON or TOML.") from None
+            found.pins += read.pins
+            found.loose += read.loose
+    try:
+        known = look_up(found.pins, gate_policy(), time.monotonic() + _LOOK_SECONDS, licences=True)
+    except (AdvisoryError, SandboxError):
+        known = {}
+    parts = [
+        BillEntry(pin.ecosystem, pin.name, pin.version, known[pin].licence if pin in known else pin.licence)
+        for pin in found.pins
+    ]
+    pinned = {pin.name.lower() for pin in found.pins}
+    parts += [BillEntry("PyPI", name) for name, _ in found.loose if name.lower() not in pinned]
+    return bill_of_materials(project.slug, commit, parts)
