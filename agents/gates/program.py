@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from agents.gates.scanner import Scan, Stage
 
-_MAX_OUTPUT = 64 * 1024 * 1024
+MAX_OUTPUT = 64 * 1024 * 1024
 
 
 def find_program(name: str, *, variable: str = "", beside: Path | None = None) -> Path | None:
@@ -41,18 +42,48 @@ def run_program(stage: Stage, arguments: list[str], folder: Path, **environment:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        try:
-            process.wait(max(0.1, stage.deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            raise TimeoutError from None
-        finally:
-            # Whatever it started shares its session. macOS refuses for a group that is only zombies.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+        with killed_at(process, stage.deadline):
             process.wait()
-    if output.stat().st_size > _MAX_OUTPUT:
+    if output.stat().st_size > MAX_OUTPUT:
         raise ValueError("too much output")
     return process.returncode, output.read_bytes()
+
+
+@contextmanager
+def killed_at(process: subprocess.Popen[bytes], deadline: float) -> Iterator[None]:
+    """Kill the process with its session at the deadline, and at the end; raise TimeoutError if the deadline did it.
+
+    A thread that sleeps until then wakes nobody; waiting with a time limit asks again and again, up to 50 ms apart.
+    """
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        if process.returncode is None:
+            _kill(process)
+
+    timer = threading.Timer(max(0.1, deadline - time.monotonic()), end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        end_group(process)
+    if late.is_set():
+        raise TimeoutError
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of the process's session, which holds whatever it started, and wait for it."""
+    _kill(process)
+    process.wait()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # macOS refuses for a group that is only zombies.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextmanager

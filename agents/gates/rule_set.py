@@ -39,6 +39,12 @@ def rules_json(sources: Iterable[bytes] = ()) -> str:
 
 
 @cache
+def languages() -> frozenset[str]:
+    """The languages that the rules are for, in Semgrep's names."""
+    return frozenset(name for rule in _rules() for name in rule["languages"])
+
+
+@cache
 def _rules() -> list[dict[str, Any]]:
     shared = (RULES / "shared.yaml").read_text(encoding="utf-8")
     rules: list[dict[str, Any]] = []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.gates import semgrep_tool, warm_engine
 from agents.gates.bandit_tool import BanditScanner
 from agents.gates.base import Policy, Severity
 from agents.gates.run import run_gates
@@ -84,6 +85,37 @@ def test_semgrep_finds_what_its_command_finds_with_the_same_rules(tmp_path: Path
         (f.unit, f.line, f.rule, f.severity) for f in ours.findings
     }
     assert {Path(path).name for path in answer["paths"]["scanned"]} >= {unit.name for unit in units}
+
+
+UNREADABLE = {
+    "o0001.py": "def broken(:\n    eval(x)\n",
+    "o0002.py": "eval(x)\n\nif x ==== 3:\n    pass\n",
+    "o0003.py": "x = 1\0\neval(x)\n",
+    "o0004.py": 'x = "{{ a|safe }}"\n',
+    "o0005.py": "",
+    "o0006.js": "function ( { eval(x) \n ))) let = = ;\n",
+    "o0007.ts": "function f(a: string) { eval(a) }\nlet x = = 3;\n",
+}
+
+
+@needs_semgrep
+def test_an_engine_started_ahead_and_the_command_agree_also_on_what_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    languages = {".py": "python", ".js": "javascript", ".ts": "typescript"}
+    odd = [Unit(name, name, languages[name[-3:]], text.encode()) for name, text in UNREADABLE.items()]
+    asked: list[object] = []
+    run = semgrep_tool._run
+    monkeypatch.setattr(semgrep_tool, "_run", lambda *given: (asked.append(given), run(*given))[1])
+    scans = []
+    for folder in ("engine", "command"):
+        if folder == "command":
+            monkeypatch.setattr(warm_engine, "find_engine", lambda program: None)
+        scan = SemgrepScanner().scan(stage(tmp_path / folder, [*varied(), *odd]))
+        scans.append((scan.version, scan.ran, set(scan.findings), scan.scanned, scan.problem.partition(":")[0]))
+        assert len(asked) == (folder == "command")
+    assert scans[0] == scans[1]
+    assert scans[0][4] == "could not read all of o0002.py"
 
 
 def test_bandit_in_process_finds_what_its_command_finds_in_a_varied_folder(tmp_path: Path) -> None:
