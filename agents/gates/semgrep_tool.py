@@ -22,6 +22,7 @@ from agents.gates.source import Unit
 
 _REPO = Path(__file__).parents[2]
 _OF_ANY_LANGUAGE = frozenset({"generic", "regex"})  # rules of these are for every file
+_SEMGREPS_NAMES = {"terraform": "hcl"}  # where Semgrep calls a language otherwise
 _ANSWER = frozenset({"version", "results", "errors", "paths"})
 WAY_OUT = (
     "install it into an environment of its own (python -m venv .venv-semgrep && "
@@ -121,7 +122,7 @@ def _ask_engine(program: Path, rules: str, stage: Stage, folder: Path) -> dict[s
 
 def _targets(folder: Path, unit: Unit) -> list[object]:
     place = {"fpath": str(folder / unit.name), "ppath": f"/{unit.name}"}
-    wanted = ({unit.language} | _OF_ANY_LANGUAGE) & languages()
+    wanted = ({_SEMGREPS_NAMES.get(unit.language, unit.language)} | _OF_ANY_LANGUAGE) & languages()
     return [["CodeTarget", {"path": place, "analyzer": name, "products": ["sast"]}] for name in sorted(wanted)]
 
 
