@@ -26,6 +26,7 @@ from agents.gates.base import (
 )
 from agents.gates.commands_tool import CommandsScanner
 from agents.gates.containers_tool import ContainersScanner
+from agents.gates.flow_tool import FlowScanner
 from agents.gates.scanner import Scan, Scanner, Stage
 from agents.gates.secrets_tool import SecretsScanner
 from agents.gates.semgrep_tool import SemgrepScanner
@@ -37,6 +38,7 @@ from agents.gates.taint import sql_is_settled
 SCANNERS: Mapping[str, Callable[[], Scanner]] = {
     "bandit": BanditScanner,
     "semgrep": SemgrepScanner,
+    "flow": FlowScanner,
     "secrets": SecretsScanner,
     "syntax": SyntaxScanner,
     "style": StyleScanner,
