@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 
 class AdvisoryIndex:
@@ -17,7 +18,7 @@ class AdvisoryIndex:
         self.address = address
         self.python: dict[str, dict[str, Any]] = {}  # "name/version" → page
         self.npm: dict[str, list[dict[str, Any]]] | None = {}  # name → advisories; None: it offers none
-        self.npm_licences: dict[str, str] = {}  # "name/version" → licence
+        self.npm_licences: dict[str, Any] = {}  # "name/version" → licence
         self.asked: list[str] = []
 
     def knows(self, name: str, version: str, *vulnerabilities: dict[str, Any], licence: str = "MIT") -> None:
@@ -36,7 +37,7 @@ def advisory_index() -> Iterator[AdvisoryIndex]:
             kind, _, rest = self.path.strip("/").partition("/")
             if kind == "pypi":
                 self._say(index.python.get(rest.removesuffix("/json")))
-            elif (licence := index.npm_licences.get(self.path.strip("/"))) is not None:
+            elif (licence := index.npm_licences.get(unquote(self.path.strip("/")))) is not None:
                 self._say({"license": licence})
             else:
                 self._say(None)

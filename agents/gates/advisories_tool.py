@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +20,7 @@ from sandbox.package_index.licences import is_refused
 RULE = "known-vulnerability"
 COPYLEFT = ("AGPL", "GPL", "SSPL")
 _SHOWN = 12
-# A package that nobody can publish (the name is not allowed), so that every run can prove that matching works.
-_CANARY = "aiswe--canary--"
+# Every run proves that matching works, with a unit that belongs to no file.
 _CANARY_ADVISORY = Advisory("AISWE-CANARY", "Made up.", Severity.HIGH, (("0", "2", ""),), frozenset())
 
 
@@ -29,7 +29,7 @@ class AdvisoriesScanner:
 
     name = "advisories"
     languages = frozenset({"dependencies"})
-    canaries = (canary("requirements.txt", "dependencies", f"{_CANARY} == 1.5\n", RULE),)
+    canaries = (canary("requirements.txt", "dependencies", "canary == 1.5\n", RULE),)
 
     def scan(self, stage: Stage) -> Scan:
         """Look every version up. A package that no source knows is a finding, never a silent pass."""
@@ -39,9 +39,11 @@ class AdvisoriesScanner:
             try:
                 read[unit.name] = unit, read_dependencies(unit.path or unit.name, unit.data)
             except (ValueError, TypeError, AttributeError, RecursionError):
-                scan.problem = scan.problem or f"could not read {unit.path}: it is not valid JSON or TOML"
+                scan.scanned.add(unit.name)
+                broken = own_finding("not-checked", unit.name, 1, what="it is not valid JSON or TOML")
+                scan.findings.append(replace(broken, subject=hashlib.sha256(unit.data).hexdigest()))
         refused = _list_of("AISWE_REFUSED_LICENCES")
-        pins = [pin for _, found in read.values() for pin in found.pins if pin.name != _CANARY]
+        pins = [pin for unit, found in read.values() for pin in found.pins if unit.path]
         # Half of the time is left to every other step of the gate, however slow an index is.
         deadline = time.monotonic() + (stage.deadline - time.monotonic()) / 2
         try:
@@ -71,7 +73,7 @@ def _list_of(variable: str) -> list[str]:
 
 def _vulnerable(unit: Unit, pins: Sequence[Pin], answers: Mapping[Pin, PackageStatus]) -> Iterator[RawFinding]:
     for pin in pins:
-        advisories = (_CANARY_ADVISORY,) if pin.name == _CANARY else answers[pin].advisories
+        advisories = answers[pin].advisories if unit.path else (_CANARY_ADVISORY,)
         best = cure_of_all(pin.version, advisories)
         for one in advisories:
             cure = next(iter(one.cures(pin.version)), "")
@@ -82,7 +84,8 @@ def _vulnerable(unit: Unit, pins: Sequence[Pin], answers: Mapping[Pin, PackageSt
             number = f"{one.number} ({', '.join(also)})" if also else one.number
             message = f"{pin.name} {pin.version}: {number}: {one.summary}"
             yield RawFinding(
-                *(unit.name, pin.line, RULE, one.severity, "HIGH", "CWE-1395", message, hint), subject=one.number
+                *(unit.name, pin.line, RULE, one.severity, "HIGH", "CWE-1395", message, hint),
+                subject=f"{one.number} {pin.name} {pin.version}",
             )
 
 
@@ -105,12 +108,11 @@ def _licences(
 ) -> Iterator[RawFinding]:
     for pin in filter(answers.__contains__, pins):
         licence = answers[pin].licence
-        facts = {"name": pin.name, "version": pin.version, "licence": licence}
         try:
-            if is_refused(licence, refused):
-                yield own_finding("licence-refused", unit.name, pin.line, **facts)
-            elif is_refused(licence, COPYLEFT):
-                yield own_finding("licence-copyleft", unit.name, pin.line, **facts)
+            strict = is_refused(licence, refused)
+            rule = "licence-refused" if strict else "licence-copyleft" if is_refused(licence, COPYLEFT) else ""
         except ValueError:
-            if refused:
-                yield own_finding("licence-unknown", unit.name, pin.line, **facts)
+            rule = "licence-unknown" if refused else ""
+        if rule:
+            facts = {"name": pin.name, "version": pin.version, "licence": licence}
+            yield replace(own_finding(rule, unit.name, pin.line, **facts), subject=" ".join(facts.values()))

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-_PIN = re.compile(
-    r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9.!+_-]+)(?=\s*(?:[;,#\\]|--|$))"
-)
-_NAME = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[|[<>=!~;@]|$)")
+from packaging.requirements import InvalidRequirement, Requirement
+
+_REMARK = re.compile(r"(?:^|\s)(?:#|--).*")  # a comment, or an option behind a requirement
 _REQUIREMENTS = re.compile(
     r"^(?:.*/)?(?:[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|requirements/[\w.-]+\.(?:txt|in))$"
 )
@@ -51,15 +50,18 @@ def is_dependency_file(path: str, text: bytes = b"") -> bool:
         return True
     if not name.endswith((".txt", ".in")) or len(text) > 500_000:
         return False
-    rows = [row for line in text.decode("utf-8", "replace").splitlines() if (row := line.partition("#")[0].strip())]
-    return any(map(_PIN.match, rows)) and all(
-        row.startswith("-") or _PIN.match(row) or _NAME.match(row) for row in rows
-    )
+    pinned = False
+    for _, row in _logical_lines(text.decode("utf-8-sig", "replace")):
+        wanted = ("", "") if row.startswith("-") else _requirement(row)
+        if wanted is None:
+            return False
+        pinned = pinned or bool(wanted[1])
+    return pinned
 
 
 def read_dependencies(path: str, data: bytes) -> Dependencies:
     """Read a dependency file. Raises ValueError (or a TypeError, AttributeError, RecursionError) for a broken one."""
-    text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8-sig", "replace")
     if (reader := _READERS.get(PurePosixPath(path.lower()).name)) is None:
         return _requirements(text)
     return Dependencies(list(dict.fromkeys(reader(text, _Lines(text)))))
@@ -82,13 +84,38 @@ class _Lines:
         return next((number for number, row in rows if any(mark in row for mark in marks)), 1)
 
 
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines as pip reads them, without remarks and with what a backslash continues; each with its number."""
+    first, begun = 0, ""
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        begun, first = begun + line, first or number
+        if line.endswith("\\"):
+            begun = begun.removesuffix("\\")
+            continue
+        if row := _REMARK.sub("", begun).strip():
+            yield first, row
+        first, begun = 0, ""
+
+
+def _requirement(text: str) -> tuple[str, str] | None:
+    """Name and exact version of a requirement, "" where it allows several; None for what is not one."""
+    try:
+        wanted = Requirement(text)
+    except InvalidRequirement:
+        return None
+    exact = [one.version for one in wanted.specifier if one.operator in ("==", "===") and one.version[-2:] != ".*"]
+    return wanted.name, exact[0] if exact else ""
+
+
 def _requirements(text: str) -> Dependencies:
     found = Dependencies()
-    for number, line in enumerate(text.splitlines(), 1):
-        if pin := _PIN.match(line):
-            found.pins.append(Pin("PyPI", pin[1], pin[2], number))
-        elif (named := _NAME.match(line.partition("#")[0].rstrip().removesuffix("\\"))) and "://" not in line:
-            found.loose.append((named[1], number))
+    for number, row in _logical_lines(text):
+        if wanted := _requirement(row):
+            name, version = wanted
+            if version:
+                found.pins.append(Pin("PyPI", name, version, number))
+            else:
+                found.loose.append((name, number))
     return found
 
 
@@ -119,8 +146,8 @@ def _pyproject(text: str, lines: _Lines) -> Iterator[Pin]:
     groups = [project.get("dependencies", []), *project.get("optional-dependencies", {}).values()]
     groups += [*document.get("dependency-groups", {}).values(), document.get("build-system", {}).get("requires", [])]
     for wanted in (one for group in groups for one in group if isinstance(one, str)):
-        if pin := _PIN.match(wanted):
-            yield Pin("PyPI", pin[1], pin[2], lines.of(f'"{wanted}"', f"'{wanted}'"))
+        if (pin := _requirement(wanted)) and pin[1]:
+            yield Pin("PyPI", *pin, lines.of(f'"{wanted}"', f"'{wanted}'"))
     tables = [poetry.get("dependencies", {}), poetry.get("dev-dependencies", {})]
     tables += [group.get("dependencies", {}) for group in poetry.get("group", {}).values()]
     for name, wanted in (item for table in tables for item in table.items()):

@@ -95,17 +95,10 @@ class IndexClient:
 
     def packument(self, name: str) -> dict[str, Any] | None:
         """What the npm registry tells about a package; None when it knows no such name; raises IndexUnavailable."""
-        url = urllib.parse.urljoin(self.address, urllib.parse.quote(name, safe="@"))
-        found = self._text(url, "application/json")
-        if found is None:
-            return None
-        try:
-            document = json.loads(found[0])
-        except ValueError:
-            document = None
-        if not isinstance(document, dict):
+        document = self.document(urllib.parse.quote(name, safe="@"))
+        if document is not None and not isinstance(document, dict):
             raise IndexUnavailable(f"{self.address} answered about {name} with invalid JSON")
-        return document if isinstance(document.get("versions"), dict) and document["versions"] else None
+        return document if document and isinstance(document.get("versions"), dict) and document["versions"] else None
 
     def document(self, path: str, body: Any = None) -> Any:
         """The JSON at a path of this index, for `body` where it is asked with one; None when it has no such path.

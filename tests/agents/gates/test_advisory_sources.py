@@ -100,6 +100,12 @@ def test_a_package_that_no_source_answers_for_blocks_and_the_way_out_is_said(cod
     assert "AISWE_ADVISORIES" in finding.remediation
 
 
+def test_a_dependency_file_that_cannot_be_read_is_said_and_asked_about(code: Path) -> None:
+    (finding,) = scan(code, package="{").tools["advisories"].findings
+    assert (finding.rule, finding.severity) == ("not-checked", Severity.MEDIUM)
+    assert "not valid JSON or TOML" in finding.message
+
+
 def test_a_project_without_dependencies_asks_nobody(code: Path) -> None:
     (code / "app.py").write_text("x = 1\n")
     assert scan(code, requirements="# none yet\n").findings == ()
@@ -157,6 +163,52 @@ def test_an_index_without_advisories_or_without_the_release_is_no_source(
     assert rules(scan(code, requirements="left-pad==1.0\n")) == {"dependencies-not-checked": Severity.HIGH}
     index.npm = None
     assert "offers no advisories" in scan(code, package='{"dependencies": {"a": "1.0.0"}}').reasons[0]
+
+
+def test_osv_files_answer_for_their_ecosystems_and_the_index_for_the_others(
+    code: Path, index: AdvisoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = {"ecosystem": "npm", "name": "lodash"}
+    lodash = {
+        "id": "MINE-1",
+        "aliases": ["CVE-2021-23337"],
+        "affected": [{"package": package, "versions": ["4.17.20"]}],
+    }
+    (tmp_path / "osv.json").write_text(json.dumps(lodash))
+    monkeypatch.setenv("AISWE_ADVISORIES", str(tmp_path / "osv.json"))
+    index.knows("left-pad", "1.0")
+    manifest = '{"dependencies": {"lodash": "4.17.20", "react": "18.0.0"}}'
+    report = scan(code, requirements="left-pad==1.0\n", package=manifest)
+    # The snapshot knows the same weakness by its CVE: it is one finding.
+    assert known(report) == ["lodash 4.17.20: CVE-2021-23337 (MINE-1): A known weakness."]
+    assert index.asked == ["/pypi/left-pad/1.0/json"]
+    assert set(rules(report)) == {"known-vulnerability"}
+
+
+def test_a_decision_about_one_advisory_says_nothing_about_the_next(code: Path, index: AdvisoryIndex) -> None:
+    index.knows("left-pad", "1.0", DJANGO)
+    (first,) = scan(code, requirements="left-pad==1.0\n").findings
+    decided = {first.fingerprint: Disposition("Not reached.", datetime.now(UTC) + timedelta(days=1))}
+    assert run_gates(code, tools=["advisories"], dispositions=decided).passed
+    index.knows("left-pad", "1.0", {**DJANGO, "id": "AAA-1", "aliases": []}, DJANGO)
+    report = run_gates(code, tools=["advisories"], dispositions=decided)
+    assert [reason for reason in report.reasons if "AAA-1" in reason] == list(report.reasons)
+    assert len(report.reasons) == 1
+
+
+def test_a_decision_about_a_version_ends_with_that_version_where_its_line_does_not_name_it(
+    code: Path, index: AdvisoryIndex
+) -> None:
+    index.npm = {"left-pad": [{"url": "x/GHSA-aaaa", "title": "It leaks.", "vulnerable_versions": "<2.0.0"}]}
+
+    def lock(version: str) -> str:
+        return json.dumps({"packages": {"node_modules/left-pad": {"version": version}}}, indent=1)
+
+    (finding,) = scan(code, lock=lock("1.0.0")).findings
+    decided = {finding.fingerprint: Disposition("Not reached.", datetime.now(UTC) + timedelta(days=1))}
+    assert run_gates(code, tools=["advisories"], dispositions=decided).passed
+    (code / "package-lock.json").write_text(lock("1.1.0"))
+    assert not run_gates(code, tools=["advisories"], dispositions=decided).passed
 
 
 def test_a_withdrawn_advisory_of_the_index_counts_for_nothing(code: Path, index: AdvisoryIndex) -> None:

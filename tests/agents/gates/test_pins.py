@@ -52,6 +52,11 @@ YARN = '"@a/b@^2.0.0", "@a/b@npm:^2":\n  version "2.0.0"\n\nlodash@^4.17.0:\n  v
     ("path", "text", "expected"),
     [
         ("requirements.txt", "-r base.txt\nDjango==1.2.0 \\\n  --hash=sha256:00\n", [("Django", "1.2.0", 2)]),
+        (
+            "requirements.txt",
+            "\ufeffa==1.0\nb \\\n  == 2.0 # c\nd>=1,==1.5\ne (==3.0)\n",
+            [("a", "1.0", 1), ("b", "2.0", 2), ("d", "1.5", 4), ("e", "3.0", 5)],
+        ),
         ("constraints-dev.txt", "a===1.0;python_version>'3'\nb==2.*\n", [("a", "1.0", 1)]),
         (
             "pyproject.toml",
