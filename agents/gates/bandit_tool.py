@@ -63,8 +63,7 @@ class BanditScanner:
                 with TURN:
                     manager.run_tests()
         for path, why in manager.get_skipped():
-            unit = by_path[str(path)]
-            scan.problem = scan.problem or f"{unit.path or 'the canary'} was not scanned: {why}"
+            scan.failures[by_path[str(path)].name] = str(why)
         skipped = {str(path) for path, _ in manager.get_skipped()}
         scan.scanned = {unit.name for path, unit in by_path.items() if path not in skipped}
         for issue in manager.get_issue_list():

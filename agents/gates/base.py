@@ -109,6 +109,18 @@ class ToolReport:
     findings: tuple[GateFinding, ...] = ()
     seconds: float = 0.0
 
+    def joined(self, other: ToolReport) -> ToolReport:
+        """The report over two parts of one folder."""
+        problems = dict.fromkeys(filter(None, (self.problem, other.problem)))
+        return replace(
+            self,
+            ran=self.ran and other.ran,
+            files_scanned=self.files_scanned + other.files_scanned,
+            problem="; ".join(problems),
+            findings=self.findings + other.findings,
+            seconds=self.seconds + other.seconds,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
@@ -172,9 +184,11 @@ class Policy:
     # A person may overrule HIGH findings too (with reason and expiry); automation never writes dispositions.
     high_may_be_disposed: bool = True
     skip_dependencies: bool = False
+    # A larger folder is scanned in parts of so many files and bytes, each within the time limit.
     max_files: int = 5_000
     max_file_bytes: int = 2_000_000
     max_total_bytes: int = 100_000_000
+    max_parts: int = 40
     timeout_seconds: float = 120.0
     line_length: int = 120
     extra_secrets: tuple[str, ...] = field(default=(), repr=False)

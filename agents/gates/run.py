@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections import Counter
@@ -27,7 +26,8 @@ from agents.gates.base import (
 from agents.gates.commands_tool import CommandsScanner
 from agents.gates.containers_tool import ContainersScanner
 from agents.gates.flow_tool import FlowScanner
-from agents.gates.scanner import Scan, Scanner, Stage
+from agents.gates.isolation import NAMED, failures_text, scan_apart
+from agents.gates.scanner import Scan, Scanner
 from agents.gates.secrets_tool import SecretsScanner
 from agents.gates.semgrep_tool import SemgrepScanner
 from agents.gates.source import Tree, Unit, collect, is_test_path
@@ -65,7 +65,14 @@ def run_gates(
     the reasons. Raises `GateError` only for a wrong request: unknown tool, missing folder, path outside the folder.
     """
     chosen = _choose(tools)
-    tree = collect(root, policy, paths)
+    reports: dict[str, ToolReport] = {}
+    for part in collect(root, policy, paths):
+        for name, report in _scan_part(chosen, part, policy).items():
+            reports[name] = reports[name].joined(report) if name in reports else report
+    return _decide(reports, policy, dispositions)
+
+
+def _scan_part(chosen: Sequence[Scanner], tree: Tree, policy: Policy) -> dict[str, ToolReport]:
     with tempfile.TemporaryDirectory(prefix="aiswe-gate-") as scratch, ThreadPoolExecutor(max_workers=2) as pool:
         # Semgrep waits for a process of its own; starting it first lets the others run beside it.
         order = sorted(chosen, key=lambda scanner: scanner.name != "semgrep")
@@ -77,8 +84,7 @@ def run_gates(
         )
         for one in tree.findings
     )
-    reports["files"] = ToolReport("files", True, "1", tree.files, "; ".join(tree.problems), noted)
-    return _decide(reports, policy, dispositions)
+    return {**reports, "files": ToolReport("files", True, "1", tree.files, "; ".join(tree.problems), noted)}
 
 
 def _choose(tools: Sequence[str] | None) -> list[Scanner]:
@@ -92,37 +98,31 @@ def _choose(tools: Sequence[str] | None) -> list[Scanner]:
 
 def _run_one(scanner: Scanner, tree: Tree, policy: Policy, scratch: Path) -> ToolReport:
     started = time.monotonic()
-    canaries = [canary.unit for canary in scanner.canaries]
     units = {unit.name: unit for unit in tree.units if unit.language in scanner.languages}
     scratch.mkdir()
-    stage = Stage(scratch, [*units.values(), *canaries], policy, started + policy.timeout_seconds)
-    try:
-        scan = scanner.scan(stage)
-        problem = scan.problem or _doubt(scanner, units, scan)
-        findings = _map(scanner, policy, units, scan)
-    except Exception as error:  # noqa: BLE001 - a scanner may fail in any way; each one blocks
-        scan, findings = Scan(), ()
-        problem = f"crashed ({type(error).__name__})"
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    scan = scan_apart(scanner, list(units.values()), policy, scratch)
+    problem = scan.problem or _doubt(scanner, units, scan)
+    findings = _map(scanner, policy, units, scan)
     paths = {unit.path for name, unit in units.items() if name in scan.scanned}
     ran = scan.ran and not (problem and not scan.scanned)
     return ToolReport(scanner.name, ran, scan.version, len(paths), problem, findings, time.monotonic() - started)
 
 
 def _doubt(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> str:
-    """Why the scan proves nothing: it did not finish, missed its canary, or left a file out."""
+    """Why the scan proves nothing: it did not finish, missed its canary, failed on a file or left one out."""
     if not scan.ran:
         return "did not run"
     fired = Counter((raw.unit, raw.rule) for raw in scan.findings)
     for canary in scanner.canaries:
         missed = sorted(rule for rule in canary.rules if not fired[canary.unit.name, rule])
-        if missed:
+        if missed and (scan.scanned or not scan.failures):
             return f"did not catch its known-bad canary ({', '.join(missed)}): its silence proves nothing"
+    if failed := failures_text(scan, list(units.values())):
+        return failed
     left_out = sorted({unit.path for name, unit in units.items() if name not in scan.scanned})
     if left_out:
-        more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-        return f"did not scan {left_out[0]}{more}"
+        more = f" and {len(left_out) - NAMED} more" if len(left_out) > NAMED else ""
+        return f"did not scan {', '.join(left_out[:NAMED])}{more}"
     return ""
 
 
@@ -131,7 +131,7 @@ def _map(scanner: Scanner, policy: Policy, units: Mapping[str, Unit], scan: Scan
     seen: Counter[tuple[str, str, bytes]] = Counter()
     for raw in sorted(set(scan.findings), key=lambda raw: (raw.unit, raw.line, raw.rule, raw.message)):
         unit = units.get(raw.unit)
-        judged = _judge(scanner.name, raw, unit) if unit else None
+        judged = _judged_safely(scanner.name, raw, unit) if unit else None
         if unit is None or judged is None:
             continue
         lines = unit.data.split(b"\n")
@@ -148,6 +148,13 @@ def _located(tool: str, policy: Policy, raw: RawFinding, path: str, line: int, m
     return GateFinding(
         *(tool, raw.rule, policy.severity(raw), raw.confidence, raw.cwe, path, line, raw.message, raw.remediation, mark)
     )
+
+
+def _judged_safely(tool: str, raw: RawFinding, unit: Unit) -> RawFinding | None:
+    try:
+        return _judge(tool, raw, unit)
+    except (RecursionError, MemoryError):
+        return raw  # too deep to look for what would excuse it
 
 
 def _judge(tool: str, raw: RawFinding, unit: Unit) -> RawFinding | None:

@@ -13,13 +13,17 @@ from agents.gates.source import Unit
 
 @dataclass(slots=True)
 class Scan:
-    """What a scanner did. `scanned` names the units it really read; a wanted unit missing there blocks."""
+    """What a scanner did. `scanned` names the units it really read; a wanted unit missing there blocks.
+
+    `failures` says of single units why they could not be read, in whole or in part.
+    """
 
     version: str = ""
     ran: bool = False
     problem: str = ""
     scanned: set[str] = field(default_factory=set)
     findings: list[RawFinding] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,21 @@ file. Neither resolves YAML aliases, so the rules are handed over expanded, as J
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from agents.gates import warm_engine
-from agents.gates.base import RawFinding, Severity
+from agents.gates.base import RawFinding, Severity, own_finding
 from agents.gates.program import failures_as_problems, find_program, run_program
 from agents.gates.rule_set import languages
 from agents.gates.rule_set import rules_json as rules_json
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 
+# A file of these that does not parse is asked about; the engine does not know the newest of their syntax.
+_FEW_RULES = frozenset("go java kotlin ruby php c cpp rust lua terraform".split())
 _REPO = Path(__file__).parents[2]
 _OF_ANY_LANGUAGE = frozenset({"generic", "regex"})  # rules of these are for every file
 _SEMGREPS_NAMES = {"terraform": "hcl"}  # where Semgrep calls a language otherwise
@@ -39,9 +42,7 @@ class SemgrepScanner:
     """Semgrep with the product's own rules. `# nosemgrep` has no effect; nothing is sent to a server."""
 
     name = "semgrep"
-    languages = frozenset(
-        "python javascript typescript template go java kotlin ruby php c cpp rust lua terraform".split()
-    )
+    languages = frozenset({"python", "javascript", "typescript", "template"}) | _FEW_RULES
     canaries = (
         canary(
             "semgrep.py",
@@ -74,14 +75,20 @@ class SemgrepScanner:
         return scan
 
     def _read(self, document: dict[str, Any], stage: Stage, scan: Scan) -> None:
-        paths = {unit.name: unit.path or "the canary" for unit in stage.units}
-        scan.scanned = {Path(path).name for path in document["paths"]["scanned"]} & paths.keys()
+        units = {unit.name: unit for unit in stage.units}
+        scan.scanned = {Path(path).name for path in document["paths"]["scanned"]} & units.keys()
         for error in document["errors"]:
-            name = Path(error.get("path") or (error.get("location") or {}).get("path") or "").name
-            if not scan.problem:
-                what = " ".join(str(error.get("message", "unknown error")).replace(name or "\0", "").split())[:200]
-                scan.problem = f"could not read all of {paths.get(name, 'the code')}: {what}"
-            scan.scanned.discard(name)
+            unit, why = units.get(Path(error.get("path") or (error.get("location") or {}).get("path") or "").name), _why(error)
+            if unit is None:
+                scan.problem = scan.problem or f"could not read all of the code: {why}"
+            elif unit.language in _FEW_RULES:
+                line = int((re.search(r"\d+$", why) or [0])[0])
+                scan.findings.append(
+                    own_finding("not-checked", unit.name, line, what=f"not all of it can be read ({why})")
+                )
+            else:
+                scan.failures.setdefault(unit.name, why)
+                scan.scanned.discard(unit.name)
         if document.get("skipped_rules"):
             scan.problem = scan.problem or "skipped some of its rules"
         for result in document["results"]:
@@ -99,6 +106,14 @@ class SemgrepScanner:
                     skip_in_tests=meta.get("skip_in_tests") is True,
                 )
             )
+
+
+def _why(error: dict[str, Any]) -> str:
+    """What went wrong, without the text of the file and the names of our copies."""
+    message = str(error.get("message", ""))
+    line, kind = re.search(r":(\d+)(?::|$)", message), str(error.get("type", "error"))
+    named = "Syntax error" if "Pars" in kind else re.sub(r"[^\w ]", "", kind)[:40]
+    return f"{named} at line {line[1]}" if line else named
 
 
 def _ask_engine(program: Path, rules: str, stage: Stage, folder: Path) -> dict[str, Any] | None:
@@ -132,9 +147,11 @@ def _run(program: Path, rules: str, stage: Stage, folder: Path) -> bytes:
     (stage.scratch / "rules.json").write_text(rules, encoding="utf-8")
     home = stage.scratch / "home"
     home.mkdir()
+    seconds = max(1, int(stage.policy.timeout_seconds) // 6)
     options = (
         "scan --experimental --json --quiet --metrics off --disable-version-check --disable-nosem --no-git-ignore"
-        " --max-target-bytes 0 --timeout 30 --timeout-threshold 0 --jobs 2"
+        # A file on which one rule takes so long blocks anyway; its other rules would use up the time of all files.
+        f" --max-target-bytes 0 --timeout {seconds} --timeout-threshold 1 --jobs 2"
     )
     files = ["--config", str(stage.scratch / "rules.json"), str(folder)]
     folders = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), str(home))

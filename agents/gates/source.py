@@ -61,37 +61,53 @@ def is_test_path(path: str) -> bool:
     )
 
 
-def collect(root: Path, policy: Policy, paths: Sequence[str] | None = None) -> Tree:
-    """Read every regular file below `root` (or only `paths`), following no link and running nothing.
+@dataclass(slots=True)
+class _Reading:
+    """The part of a folder that is being read."""
 
-    Raises `GateError` when the root or a path is missing or leaves the root.
+    tree: Tree = field(default_factory=Tree)
+    total: int = 0
+
+
+def collect(root: Path, policy: Policy, paths: Sequence[str] | None = None) -> Iterator[Tree]:
+    """Read every regular file below `root` (or only `paths`) in parts, following no link and running nothing.
+
+    A part holds at most as many files and bytes as the policy says. Raises `GateError` when the root or a path is
+    missing or leaves the root.
     """
     if not root.is_dir():
         raise GateError(f"{root}: not a folder; name the folder that holds the code")
-    tree, total = Tree(), 0
-    for path in _named(root, paths) if paths is not None else _walk(root, policy, tree):
-        if tree.files >= policy.max_files:
-            tree.problems.append(f"more than {policy.max_files} files: scan a smaller folder or name the changed files")
-            break
-        data = _read(root, path, policy, tree)
+    reading, parts = _Reading(), 1
+    for path in _named(root, paths) if paths is not None else _walk(root, policy, reading):
+        data = _read(root, path, policy, reading.tree)
         if data is None:
             continue
-        tree.files += 1
-        total += len(data)
-        if total > policy.max_total_bytes:
-            tree.problems.append(f"more than {policy.max_total_bytes} bytes: scan a smaller folder")
-            break
-        executable = bool((root / path).lstat().st_mode & 0o111)
-        for piece in pieces_of(path, data, executable=executable):
-            if isinstance(piece, RawFinding):
-                tree.findings.append(piece)
-                tree.digests[path] = hashlib.sha256(data).hexdigest().encode()
-            else:
-                name = f"u{len(tree.units):05d}{piece.suffix}"
-                tree.units.append(Unit(name, path, piece.language, piece.data, piece.lines))
-    if not tree.files and not tree.problems:
-        tree.problems.append("nothing to scan: no file found")
-    return tree
+        if reading.tree.files >= policy.max_files or (
+            reading.tree.files and reading.total + len(data) > policy.max_total_bytes
+        ):
+            if parts == policy.max_parts:
+                limit = f"{parts} parts of {policy.max_files} files or {policy.max_total_bytes} bytes"
+                reading.tree.problems.append(f"more than {limit}: scan a smaller folder or name the changed files")
+                break
+            yield reading.tree
+            reading.tree, reading.total, parts = Tree(), 0, parts + 1
+        reading.total += len(data)
+        _take(root, path, data, reading.tree)
+    if not reading.tree.files and not reading.tree.problems:
+        reading.tree.problems.append("nothing to scan: no file found")
+    yield reading.tree
+
+
+def _take(root: Path, path: str, data: bytes, tree: Tree) -> None:
+    tree.files += 1
+    executable = bool((root / path).lstat().st_mode & 0o111)
+    for piece in pieces_of(path, data, executable=executable):
+        if isinstance(piece, RawFinding):
+            tree.findings.append(piece)
+            tree.digests[path] = hashlib.sha256(data).hexdigest().encode()
+        else:
+            name = f"u{len(tree.units):05d}{piece.suffix}"
+            tree.units.append(Unit(name, path, piece.language, piece.data, piece.lines))
 
 
 def _named(root: Path, paths: Iterable[str]) -> Iterator[str]:
@@ -111,16 +127,16 @@ def _named(root: Path, paths: Iterable[str]) -> Iterator[str]:
             yield str(pure)
 
 
-def _walk(root: Path, policy: Policy, tree: Tree) -> Iterator[str]:
+def _walk(root: Path, policy: Policy, reading: _Reading) -> Iterator[str]:
     errors: list[OSError] = []
     for folder, dirs, names in os.walk(root, followlinks=False, onerror=errors.append):
         here = PurePosixPath(Path(folder).relative_to(root).as_posix())
         for name in sorted(dirs):
             if os.path.islink(os.path.join(folder, name)):
-                _note_link(root, str(here / name), tree)
+                _note_link(root, str(here / name), reading.tree)
                 dirs.remove(name)
             elif policy.skip_dependencies and name in DEPENDENCY_DIRS:
-                tree.note("dependencies-skipped", str(here / name))
+                reading.tree.note("dependencies-skipped", str(here / name))
                 dirs.remove(name)
         dirs.sort()
         in_git = ".git" in here.parts
@@ -130,7 +146,7 @@ def _walk(root: Path, policy: Policy, tree: Tree) -> Iterator[str]:
             if in_git and not hook and Path(name).suffix not in PYTHON | {".js", ".mjs", ".cjs", ".jsx"}:
                 continue
             yield str(here / name)
-    tree.problems.extend(f"{error.filename}: could not be listed ({error.strerror})" for error in errors)
+    reading.tree.problems.extend(f"{error.filename}: could not be listed ({error.strerror})" for error in errors)
 
 
 def _note_link(root: Path, path: str, tree: Tree) -> None:

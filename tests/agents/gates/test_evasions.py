@@ -158,13 +158,25 @@ def test_a_picture_is_noted_and_passes(tmp_path: Path) -> None:
     assert [f.rule for f in report.findings] == ["binary"]
 
 
-def test_too_large_and_too_many_files_block(tmp_path: Path) -> None:
-    for number in range(4):
-        (tmp_path / f"m{number}.py").write_text("x = 1\n" * 10)
+def test_a_file_that_is_too_large_blocks(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n" * 10)
     assert run_gates(tmp_path, tools=["bandit"]).verdict == "pass"
     assert "larger than" in run_gates(tmp_path, tools=["bandit"], policy=Policy(max_file_bytes=20)).reasons[0]
-    assert "more than 3 files" in run_gates(tmp_path, tools=["bandit"], policy=Policy(max_files=3)).reasons[0]
-    assert "bytes" in run_gates(tmp_path, tools=["bandit"], policy=Policy(max_total_bytes=100)).reasons[0]
+
+
+@pytest.mark.parametrize("limits", [{"max_files": 3}, {"max_total_bytes": 150}], ids=["files", "bytes"])
+def test_a_large_folder_is_scanned_in_parts_up_to_a_limit(tmp_path: Path, limits: dict[str, int]) -> None:
+    (tmp_path / "z").mkdir()
+    (tmp_path / "z" / "link").symlink_to("../m0.py")
+    for number in range(7):
+        (tmp_path / f"m{number}.py").write_text("x = 1\n" * 9)
+    (tmp_path / "z" / "bad.py").write_text(BAD)
+    report = run_gates(tmp_path, tools=["bandit", "secrets"], policy=Policy(**limits))
+    assert {name: tool.files_scanned for name, tool in report.tools.items()} == {"bandit": 8, "secrets": 8, "files": 8}
+    assert not any(tool.problem for tool in report.tools.values())
+    assert {f.path for f in report.findings if f.tool == "bandit"} == {"z/bad.py"}
+    assert [f.path for f in report.findings if f.rule == "link"] == ["z/link"]
+    assert "more than 2 parts" in run_gates(tmp_path, tools=["bandit"], policy=Policy(**limits, max_parts=2)).reasons[0]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
