@@ -78,7 +78,10 @@ class SemgrepScanner:
         units = {unit.name: unit for unit in stage.units}
         scan.scanned = {Path(path).name for path in document["paths"]["scanned"]} & units.keys()
         for error in document["errors"]:
-            unit, why = units.get(Path(error.get("path") or (error.get("location") or {}).get("path") or "").name), _why(error)
+            unit, why = (
+                units.get(Path(error.get("path") or (error.get("location") or {}).get("path") or "").name),
+                _why(error),
+            )
             if unit is None:
                 scan.problem = scan.problem or f"could not read all of the code: {why}"
             elif unit.language in _FEW_RULES:
@@ -110,10 +113,12 @@ class SemgrepScanner:
 
 def _why(error: dict[str, Any]) -> str:
     """What went wrong, without the text of the file and the names of our copies."""
-    message = str(error.get("message", ""))
-    line, kind = re.search(r":(\d+)(?::|$)", message), str(error.get("type", "error"))
+    start = (error.get("location") or {}).get("start") or {}
+    found = re.search(r":(\d+)(?::|$)", str(error.get("message", "")))
+    line = start.get("line") or (found[1] if found else "")
+    kind = str(error.get("type") or error.get("error_type") or "error")
     named = "Syntax error" if "Pars" in kind else re.sub(r"[^\w ]", "", kind)[:40]
-    return f"{named} at line {line[1]}" if line else named
+    return f"{named} at line {line}" if line else named
 
 
 def _ask_engine(program: Path, rules: str, stage: Stage, folder: Path) -> dict[str, Any] | None:
@@ -147,11 +152,9 @@ def _run(program: Path, rules: str, stage: Stage, folder: Path) -> bytes:
     (stage.scratch / "rules.json").write_text(rules, encoding="utf-8")
     home = stage.scratch / "home"
     home.mkdir()
-    seconds = max(1, int(stage.policy.timeout_seconds) // 6)
     options = (
         "scan --experimental --json --quiet --metrics off --disable-version-check --disable-nosem --no-git-ignore"
-        # A file on which one rule takes so long blocks anyway; its other rules would use up the time of all files.
-        f" --max-target-bytes 0 --timeout {seconds} --timeout-threshold 1 --jobs 2"
+        f" --max-target-bytes 0 --timeout {warm_engine.RULE_SECONDS} --timeout-threshold 1 --jobs 2"
     )
     files = ["--config", str(stage.scratch / "rules.json"), str(folder)]
     folders = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), str(home))

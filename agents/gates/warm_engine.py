@@ -23,7 +23,9 @@ from pathlib import Path
 from agents.gates.program import MAX_OUTPUT, end_group, killed_at
 
 IDLE_SECONDS = 600.0  # a waiting engine holds about 130 MB
-_OPTIONS = "-json_nodots -j 1 -timeout 30 -timeout_threshold 0"
+# A file on which one rule takes so long blocks; its other rules would use up the time of all files.
+RULE_SECONDS = 15
+_OPTIONS = "-json_nodots -j 1 -timeout_threshold 1 -timeout"
 # The folder is removed with the engine, also when this process was killed.
 _SHELL = '"$@"; code=$?; rm -rf -- "$HOME"; exit $code'
 
@@ -46,7 +48,7 @@ class Engine:
         files = "-rules rules.json -rules /dev/stdin -targets targets.json"
         try:
             self.process = subprocess.Popen(
-                ["/bin/sh", "-c", _SHELL, "sh", str(program), *_OPTIONS.split(), *files.split()],
+                ["/bin/sh", "-c", _SHELL, "sh", str(program), *_OPTIONS.split(), str(RULE_SECONDS), *files.split()],
                 cwd=self.folder,
                 env={"PATH": os.defpath, "HOME": str(self.folder), "TMPDIR": str(self.folder), "LANG": "C.UTF-8"},
                 stdin=subprocess.PIPE,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agents.gates import run as gate_run
-from agents.gates.base import Policy
+from agents.gates import warm_engine
 from agents.gates.run import SCANNERS, run_gates
 from agents.gates.scanner import Scan, Stage
 from agents.gates.semgrep_tool import find_semgrep
@@ -35,12 +35,17 @@ def test_deeply_nested_files_are_each_named_and_the_rest_is_scanned(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)")
-def test_a_file_that_keeps_semgrep_busy_is_named_and_the_rest_is_scanned(tmp_path: Path) -> None:
+def test_a_file_that_keeps_semgrep_busy_is_named_and_the_rest_is_scanned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warm_engine.retire()
+    monkeypatch.setattr(warm_engine, "RULE_SECONDS", 3)
     busy = f"import urllib.request\nurllib.request.urlopen({'+'.join(['a'] * 3_000)})\n"
     for name, text in {"busy.py": busy, "bad.py": SHELL}.items():
         (tmp_path / name).write_text(text)
-    report = run_gates(tmp_path, tools=["semgrep"], policy=Policy(timeout_seconds=30))
-    assert report.reasons[0] == "semgrep could not scan all of busy.py: Timeout"
+    report = run_gates(tmp_path, tools=["semgrep"])
+    warm_engine.retire()
+    assert report.reasons[0] == "semgrep could not scan all of busy.py: Timeout at line 1"
     assert ("bad.py", "py-shell-command") in {(finding.path, finding.rule) for finding in report.findings}
 
 
