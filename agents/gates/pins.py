@@ -142,18 +142,12 @@ def _manifest(text: str, lines: _Lines) -> Iterator[Pin]:
 
 def _pyproject(text: str, lines: _Lines) -> Iterator[Pin]:
     document = tomllib.loads(text)
-    project, poetry = document.get("project", {}), document.get("tool", {}).get("poetry", {})
+    project = document.get("project", {})
     groups = [project.get("dependencies", []), *project.get("optional-dependencies", {}).values()]
     groups += [*document.get("dependency-groups", {}).values(), document.get("build-system", {}).get("requires", [])]
     for wanted in (one for group in groups for one in group if isinstance(one, str)):
         if (pin := _requirement(wanted)) and pin[1]:
             yield Pin("PyPI", *pin, lines.of(f'"{wanted}"', f"'{wanted}'"))
-    tables = [poetry.get("dependencies", {}), poetry.get("dev-dependencies", {})]
-    tables += [group.get("dependencies", {}) for group in poetry.get("group", {}).values()]
-    for name, wanted in (item for table in tables for item in table.items()):
-        version = wanted.get("version", "") if isinstance(wanted, dict) else wanted
-        if name != "python" and (exact := re.match(r"^=*\s*(\d[\w.+!-]*)$", str(version))):
-            yield Pin("PyPI", name, exact[1], lines.of(f'{name} = "{version}"', f"{name} ="))
 
 
 def _python_lock(text: str, lines: _Lines) -> Iterator[Pin]:

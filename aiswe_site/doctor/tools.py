@@ -176,18 +176,18 @@ def advisories() -> CheckVerdict:
     from sandbox.package_index.index import NONE, IndexClient, npm_registry, python_index
 
     try:
-        covered = sorted({ecosystem for ecosystem, _ in osv_files()})
+        covered = {ecosystem for ecosystem, _ in osv_files()}
     except AdvisoryError as error:
         return CheckVerdict(False, str(error), "Name a file or folder of OSV records in AISWE_ADVISORIES.")
-    indexes = {"PyPI": python_index(), "npm": npm_registry()}
-    told = [f"{one}: OSV files" for one in covered]
-    told += [
-        f"{one}: {IndexClient(index).address}" for one, index in indexes.items() if one not in covered and index != NONE
-    ]
-    silent = [one for one, index in indexes.items() if one not in covered and index == NONE]
+    sources = {
+        name: "OSV files" if name in covered else NONE if index == NONE else IndexClient(index).address
+        for name, index in (("PyPI", python_index()), ("npm", npm_registry()))
+    }
+    silent = [name for name, source in sources.items() if source == NONE]
     left = "a person decides" if os.environ.get("AISWE_UNCHECKED_DEPENDENCIES") == "ask" else "blocks"
-    said = f"{', '.join(told) or 'no source'}; a package without an answer {left}"
-    return CheckVerdict(not silent, said, f"Name OSV records for {' and '.join(silent)} in AISWE_ADVISORIES.")
+    said = ", ".join(f"{name}: {source}" for name, source in sources.items())
+    hint = f"Name OSV records for {' and '.join(silent)} in AISWE_ADVISORIES."
+    return CheckVerdict(not silent, f"{said}; a package without an answer {left}", hint)
 
 
 def _semgrep_version(program: Path) -> str:

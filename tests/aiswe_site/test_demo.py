@@ -99,7 +99,7 @@ def test_it_ends_with_every_task_merged_although_its_worker_is_killed(tmp_path: 
     assert {line.removeprefix("Task: ").strip() for line in history.splitlines() if line.startswith("Task: ")} >= set(
         merged
     )
-    (project,) = json.loads(aiswe("project", "list", "--json", home=tmp_path).stdout)["projects"]
+    (project,) = json.loads(aiswe("project", "list", "--json", home=tmp_path).stdout)
     bill = aiswe("project", "bill", project["project"], home=tmp_path)
     assert bill.returncode == 0, bill.stderr
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill.stdout) is None

@@ -15,7 +15,6 @@ from projects.models import Project
 from projects.services.delivery.downloads import commit_of
 from sandbox.base import SandboxError
 
-_READ = (".txt", ".in", ".json", ".toml", ".lock", ".yaml")
 _LOOK_SECONDS = 30.0  # for licences that no file states; without an answer the bill leaves them out
 
 
@@ -27,16 +26,15 @@ def bill_of(project: Project, revision: str = "") -> str:
     commit, repository = commit_of(project, revision), repository_of(project)
     found = Dependencies()
     for path in repository.files(commit):
-        if not path.endswith(_READ):
+        if not path.endswith((".txt", ".in")) and not is_dependency_file(path):
             continue
         data = (repository.read(commit, path) or "").encode()
-        if is_dependency_file(path, data):
-            try:
-                read = read_dependencies(path, data)
-            except (ValueError, TypeError, AttributeError, RecursionError):
-                raise BadInput(f"{path} cannot be read: it is not valid JSON or TOML.") from None
-            found.pins += read.pins
-            found.loose += read.loose
+        try:
+            read = read_dependencies(path, data) if is_dependency_file(path, data) else Dependencies()
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            raise BadInput(f"{path} cannot be read: it is not valid JSON or TOML.") from None
+        found.pins += read.pins
+        found.loose += read.loose
     try:
         known = look_up(found.pins, gate_policy(), time.monotonic() + _LOOK_SECONDS, licences=True)
     except (AdvisoryError, SandboxError):

@@ -17,11 +17,6 @@ dependencies = [
 optional-dependencies = { web = ["jinja2[extra] == 2.0 ; python_version > '3'"] }
 [dependency-groups]
 dev = ["pytest==9.0.0", { include-group = "web" }]
-[tool.poetry.dependencies]
-python = "3.11"
-requests = "2.0.0"
-pyyaml = { version = "==3.10" }
-urllib3 = "^1.26"
 """
 UV = """
 [[package]]
@@ -63,7 +58,6 @@ YARN = '"@a/b@^2.0.0", "@a/b@npm:^2":\n  version "2.0.0"\n\nlodash@^4.17.0:\n  v
             PYPROJECT,
             [
                 *(("setuptools", "70.0.0", 3), ("django", "1.2.0", 6), ("jinja2", "2.0", 9), ("pytest", "9.0.0", 11)),
-                *(("requests", "2.0.0", 14), ("pyyaml", "3.10", 15)),
             ],
         ),
         ("uv.lock", UV, [("django", "1.2.0", 7)]),
