@@ -86,7 +86,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<int:pk>/trace", trace.matrix, name="trace"),
     path("p/<int:pk>/trace.csv", trace.export, name="trace-csv"),
     path("p/<int:pk>/plan", plans.review, name="plan"),
-    re_path(r"^p/(?P<pk>\d{1,18})/code\.(?P<form>zip|tar\.gz|bundle)$", code.archive, name="project-download"),
+    re_path(
+        r"^p/(?P<pk>\d{1,18})/code\.(?P<form>zip|tar\.gz|bundle|cdx\.json)$", code.archive, name="project-download"
+    ),
     path("p/<int:pk>/files", files.index, name="files"),
     path("p/<int:pk>/files/<path:where>", files.browse, name="project-files"),
     path("p/<int:pk>/raw/<path:where>", files.raw, name="project-raw"),

@@ -167,7 +167,8 @@ class _Indexes:
             return ""
 
     def _file(self, pin: Pin) -> Path | None:
-        key = f"{pin.ecosystem} {pin.name} {pin.version} {self._index_of(pin).address} {self._licences}"
+        more = self._licences and pin.ecosystem == "npm"  # PyPI tells licences with everything else
+        key = f"{pin.ecosystem} {pin.name} {pin.version} {self._index_of(pin).address} {more}"
         return self._kept and self._kept / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
     def _read(self, pin: Pin) -> _Said | None:

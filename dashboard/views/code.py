@@ -24,7 +24,8 @@ from projects.models import Project, Task
 from projects.services.accounts import api_tokens
 from projects.services.delivery import clones, downloads
 
-FORMS = (("zip", "Zip"), ("tar.gz", "Tar"), ("bundle", "Bundle"))
+BILL = "cdx.json"
+FORMS = (("zip", "Zip"), ("tar.gz", "Tar"), ("bundle", "Bundle"), (BILL, "Bill of materials"))
 
 
 def ways_out(request: HttpRequest, project: Project, at: str = "") -> dict[str, object]:
@@ -39,8 +40,13 @@ def ways_out(request: HttpRequest, project: Project, at: str = "") -> dict[str, 
 
 @page("GET", Project)
 def archive(request: AuthenticatedHttpRequest, project: Project, form: str) -> HttpResponseBase:
-    """A commit of the project as a file: ?at=<branch or commit>, the base branch by default."""
-    return attachment(downloads.download(project, form, request.GET.get("at", "")[:200]))
+    """A commit of the project, or what it is made of, as a file: ?at=<branch or commit>, the base branch by default."""
+    at = request.GET.get("at", "")[:200]
+    if form == BILL:
+        from projects.services.delivery.bills import bill_file  # on use: writing bills takes a large library
+
+        return attachment(bill_file(project, at))
+    return attachment(downloads.download(project, form, at))
 
 
 @page("GET", Task)

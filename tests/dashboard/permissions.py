@@ -234,6 +234,7 @@ TABLE: list[Row] = [
     _see("project-download", "project", "zip"),
     _see("project-download", "project", "tar.gz"),
     _see("project-download", "project", "bundle"),
+    _see("project-download", "project", "cdx.json"),
     _see("run", "run"),
     _see("run-event", "run", "1"),
     _see("run-chunk", "run", "0"),

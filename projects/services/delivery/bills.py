@@ -12,14 +12,20 @@ from projects.engine.building import gate_policy
 from projects.engine.paths import repository_of
 from projects.errors import BadInput
 from projects.models import Project
-from projects.services.delivery.downloads import commit_of
+from projects.services.delivery.downloads import Download, commit_of
 from sandbox.base import SandboxError
 
 _LOOK_SECONDS = 30.0  # for licences that no file states; without an answer the bill leaves them out
 
 
-def bill_of(project: Project, revision: str = "") -> str:
-    """The bill of a commit in CycloneDX; of the base branch by default.
+def bill_file(project: Project, revision: str = "") -> Download:
+    """The bill as a download; nobody waits for an index. Raises NotFound and BadInput."""
+    text = bill_of(project, revision, seconds=0)
+    return Download(f"{project.slug}.cdx.json", "application/vnd.cyclonedx+json", iter([text.encode()]))
+
+
+def bill_of(project: Project, revision: str = "", seconds: float = _LOOK_SECONDS) -> str:
+    """The bill of a commit in CycloneDX; of the base branch by default. Indexes are asked for so many seconds.
 
     Raises NotFound while there is no code, and BadInput for a broken dependency file.
     """
@@ -36,7 +42,7 @@ def bill_of(project: Project, revision: str = "") -> str:
         found.pins += read.pins
         found.loose += read.loose
     try:
-        known = look_up(found.pins, gate_policy(), time.monotonic() + _LOOK_SECONDS, licences=True)
+        known = look_up(found.pins, gate_policy(), time.monotonic() + seconds, licences=True)
     except (AdvisoryError, SandboxError):
         known = {}
     parts = [

@@ -64,6 +64,28 @@ def test_a_decision_about_what_stood_there_holds_only_as_long_as_it_says(tmp_pat
         bench.run()
 
 
+@pytest.mark.parametrize(
+    ("deps", "merged"),
+    [(None, True), ("# what we need\nleft-pad==1.0\n", True), ("left-pad==1.0\nright-pad==2.0\n", False)],
+    ids=["untouched", "the same packages", "one more package"],
+)
+def test_a_package_that_nobody_could_check_before_stops_only_a_change_of_packages(tmp_path, monkeypatch, deps, merged):
+    monkeypatch.delenv("AISWE_ADVISORIES")
+    reply = code("calc.py", ADD.lstrip()) + (code("deps.txt", deps) if deps else "")
+    bench = Bench(
+        tmp_path,
+        {"tester-tests": code("tests/test_calc.py", TESTS), "coder-code": reply, "reviewer-review": APPROVED},
+        task(files=["calc.py"]),
+        gates=lambda root, paths, known: run_gates(root, paths=paths, dispositions=known, tools=["advisories"]),
+    )
+    bench.start_with({"deps.txt": "left-pad==1.0\n", "requirements.lock.txt": "up-pad==1.0\n"})
+    if merged:
+        assert bench.run()["verdict"] == "merged"
+    else:
+        with pytest.raises(Waiting, match="security_gate"):
+            bench.run()
+
+
 WRONG = TESTS.replace("== 5", "== 6")
 SIX = code("calc.py", "def add(a: int, b: int) -> int:\n    return a + b + 1")
 DOUBT = '{"wrong_tests": ["test_sum: FR-01 says 2 + 3 is 5, it expects 6"], "approved": true, "reasons": []}'
