@@ -70,7 +70,7 @@ def look_up(
     covered = {ecosystem for ecosystem, _ in files}
     known = list(dict.fromkeys(pins))
     wanted = [pin for pin in known if pin.ecosystem not in covered or (licences and not pin.licence)]
-    asked = _Indexes(policy, deadline, licences).ask(wanted)
+    asked = _Indexes(policy, deadline, licences).ask(wanted) if wanted else {}
     found = {}
     for pin in known:
         said, problem, age = asked.get(pin, (None, "", 0.0))
@@ -101,6 +101,7 @@ class _Indexes:
         self._lock = threading.Lock()
 
     def ask(self, pins: Sequence[Pin]) -> dict[Pin, _Said]:
+        """What is kept where it is fresh enough, else what the indexes say now; a kept answer helps out."""
         found = {pin: kept for pin in pins if (kept := self._read(pin)) is not None}
         missing = [pin for pin in pins if pin not in found or found[pin][2] > FRESH_SECONDS]
         by_index: dict[IndexClient, list[Pin]] = {}
