@@ -203,11 +203,18 @@ class Policy:
 _SPACE = re.compile(rb"\s+")
 
 
-def fingerprint(rule: str, path: str, code_line: bytes, occurrence: int = 0) -> str:
-    """An identity that survives line moves and re-indentation.
+def fingerprint(rule: str, path: str, code_line: bytes, occurrence: int = 0, around: bytes = b"") -> str:
+    """An identity that survives line moves and re-indentation, and ends when what the line depends on changes.
 
-    `occurrence` numbers equal lines of one file: without it, one disposition would also cover a later copy.
+    `around` is the text of that (see surroundings.py). `occurrence` numbers equal lines of one file: without it, one
+    disposition would also cover a later copy. The second half knows neither path nor surroundings (`content_mark`).
     """
     normal = _SPACE.sub(b" ", code_line).strip()
-    text = b"\0".join([rule.encode(), path.encode(errors="surrogateescape"), normal, str(occurrence).encode()])
-    return hashlib.sha256(text).hexdigest()[:32]
+    place = path.encode(errors="surrogateescape")
+    identity = [rule.encode(), place, normal, str(occurrence).encode(), around]
+    return "".join(hashlib.sha256(b"\0".join(one)).hexdigest()[:32] for one in (identity, [rule.encode(), normal]))
+
+
+def content_mark(mark: str) -> str:
+    """The part of a fingerprint by which a weakness is known again in another place; "" for those of older versions."""
+    return mark[32:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from agents.firewall.base import FirewallContext, FirewallVerdict
@@ -50,14 +51,17 @@ def _judged(unit: Unit) -> Iterator[RawFinding]:
     found, hostile = _objections(text)
     if not found:
         return
-    # The judge names no lines: what is wrong in a statement alone is wrong there in the script.
     parts = list(_statements(text)) if "\n" in text else []
-    judged = [(line, *_objections(part)) for line, part in reversed(parts)]
     if parts and _UNREAD & found.keys():  # too long as one script
+        judged = [_objections(part) for _, part in parts]
         found = {rule: one for rule, one in found.items() if rule not in _UNREAD}
-        for _, more, worse in judged:
+        for more, worse in judged:
             found, hostile = more | found, hostile | worse
-    lines = {rule: line for line, more, _ in judged for rule in more}
+        lines = {
+            rule: line for (line, _), (more, _) in reversed(list(zip(parts, judged, strict=True))) for rule in more
+        }
+    else:
+        lines = {rule: _line_of(rule, parts) for rule in found} if parts else {}
     for rule, one in found.items():
         line = lines.get(rule, 1)
         if rule in _UNREAD:
@@ -66,6 +70,15 @@ def _judged(unit: Unit) -> Iterator[RawFinding]:
             yield own_finding(
                 "hostile-command" if rule in hostile else "risky-command", unit.name, line, what=one.reason
             )
+
+
+def _line_of(rule: str, parts: list[tuple[int, str]]) -> int:
+    """The statement with which the script, read from its start, breaks a rule; the judge names no lines."""
+    return parts[bisect_left(range(len(parts) - 1), True, key=lambda last: rule in _objections_upto(parts, last))][0]
+
+
+def _objections_upto(parts: list[tuple[int, str]], last: int) -> dict[str, FirewallVerdict]:
+    return _objections("\n".join(part for _, part in parts[: last + 1]))[0]
 
 
 def _objections(text: str) -> tuple[dict[str, FirewallVerdict], frozenset[str]]:

@@ -32,6 +32,7 @@ from agents.gates.secrets_tool import SecretsScanner
 from agents.gates.semgrep_tool import SemgrepScanner
 from agents.gates.source import Tree, Unit, collect, is_test_path
 from agents.gates.style_tool import StyleScanner
+from agents.gates.surroundings import surroundings
 from agents.gates.syntax_tool import SyntaxScanner
 from agents.gates.taint import sql_is_settled
 
@@ -128,7 +129,7 @@ def _doubt(scanner: Scanner, units: Mapping[str, Unit], scan: Scan) -> str:
 
 def _map(scanner: Scanner, policy: Policy, units: Mapping[str, Unit], scan: Scan) -> tuple[GateFinding, ...]:
     findings: list[GateFinding] = []
-    seen: Counter[tuple[str, str, bytes]] = Counter()
+    seen: Counter[tuple[str, str, bytes, bytes]] = Counter()
     for raw in sorted(set(scan.findings), key=lambda raw: (raw.unit, raw.line, raw.rule, raw.message)):
         unit = units.get(raw.unit)
         judged = _judged_safely(scanner.name, raw, unit) if unit else None
@@ -137,8 +138,9 @@ def _map(scanner: Scanner, policy: Policy, units: Mapping[str, Unit], scan: Scan
         lines = unit.data.split(b"\n")
         code = lines[raw.line - 1] if 0 < raw.line <= len(lines) else b""
         rule = f"{raw.rule} {raw.subject}".strip()
-        key = (rule, unit.path, b" ".join(code.split()))
-        mark = fingerprint(rule, unit.path, code, seen[key])
+        around = b"" if scanner.name in REPORTED_ONLY else surroundings(unit, raw.line)
+        key = (rule, unit.path, b" ".join(code.split()), around)
+        mark = fingerprint(rule, unit.path, code, seen[key], around)
         seen[key] += 1
         findings.append(_located(scanner.name, policy, judged, unit.path, unit.line_in_file(raw.line), mark))
     return tuple(findings)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.gates import run as gate_run
-from agents.gates.base import Disposition, GateError, GateReport, Policy, Severity, ToolReport
+from agents.gates.base import Disposition, GateError, GateReport, Policy, Severity, ToolReport, content_mark
 from agents.gates.feedback import feedback_text
 from agents.gates.run import SCANNERS, run_gates
 from agents.gates.scanner import Scan, Stage
@@ -277,6 +277,97 @@ def test_a_fingerprint_survives_line_moves_but_not_a_second_copy(tmp_path: Path)
     marks = [f.fingerprint for f in run_gates(tmp_path, tools=["bandit"]).findings]
     assert len(set(marks)) == 2
     assert first in marks
+
+
+FLOW = """import os
+
+LIMIT = 3
+
+
+def clean(name):
+    return name.strip("./")
+
+
+def show(name):
+    path = clean(name)
+    os.system("cat " + path)
+
+
+def other(name):
+    return name * LIMIT
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "holds"),
+    [
+        ("path = clean(name)", "path = name", False),
+        ('name.strip("./")', "name", False),
+        ("def show(name)", "def show(name=input())", False),
+        ("LIMIT = 3", "LIMIT = 4", True),
+        ("return name * LIMIT", "return name", True),
+        ("import os\n", "import os\n\n# a remark\n", True),
+        ("    path = clean", "    print(1)\n    path = clean", True),
+    ],
+)
+def test_a_disposition_ends_when_what_flows_into_the_line_changes(
+    tmp_path: Path, old: str, new: str, holds: bool
+) -> None:
+    mark = one(run_gates(write(tmp_path, a_py=FLOW), tools=["bandit"]), Severity.HIGH)
+    decided = {mark: Disposition("names are checked", datetime.now(UTC) + timedelta(days=1))}
+    assert old in FLOW
+    write(tmp_path, a_py=FLOW.replace(old, new))
+    assert run_gates(tmp_path, tools=["bandit"], dispositions=decided).passed is holds
+
+
+SCRIPT = """#!/bin/sh
+place=$HOME
+other=1
+
+remove() {
+  rm -rf "$place"
+}
+
+show() {
+  echo "$other"
+}
+remove
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "holds"),
+    [("place=$HOME", "place=$HOME/..", False), ("other=1", "other=2", True), ('echo "$other"', "date", True)],
+)
+def test_in_other_languages_the_function_and_the_names_of_the_line_count(
+    tmp_path: Path, old: str, new: str, holds: bool
+) -> None:
+    write(tmp_path, run=SCRIPT)
+    found = run_gates(tmp_path, tools=["commands"]).findings
+    decided = {f.fingerprint: Disposition("a scratch machine", datetime.now(UTC) + timedelta(days=1)) for f in found}
+    assert run_gates(tmp_path, tools=["commands"], dispositions=decided).passed
+    assert decided
+    write(tmp_path, run=SCRIPT.replace(old, new))
+    assert run_gates(tmp_path, tools=["commands"], dispositions=decided).passed is holds
+
+
+def test_a_disposition_of_a_file_ends_when_the_file_changes(tmp_path: Path) -> None:
+    (tmp_path / "data.zip").write_bytes(b"PK 1")
+    decided = {
+        f.fingerprint: Disposition("samples", datetime.now(UTC) + timedelta(days=1))
+        for f in run_gates(tmp_path, tools=["secrets"]).findings
+    }
+    assert run_gates(tmp_path, tools=["secrets"], dispositions=decided).passed
+    (tmp_path / "data.zip").write_bytes(b"PK 2")
+    assert not run_gates(tmp_path, tools=["secrets"], dispositions=decided).passed
+
+
+def test_the_same_code_in_another_file_has_the_same_content_mark(tmp_path: Path) -> None:
+    first = one(run_gates(write(tmp_path, a_py=FLOW), tools=["bandit"]), Severity.HIGH)
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    second = one(run_gates(tmp_path, tools=["bandit"]), Severity.HIGH)
+    assert first != second
+    assert content_mark(first) == content_mark(second) != ""
 
 
 def test_a_high_disposition_can_be_forbidden_by_policy(tmp_path: Path) -> None:
