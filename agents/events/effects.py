@@ -157,6 +157,20 @@ class FindingFixed(EventKind):
     role: str = "reviewer"
 
 
+@kind("gate.moved", "gate", "moved", "warn")
+class FindingMoved(EventKind):
+    """A weakness stands at another place now, with the same code: not fixed, and decisions about it have ended."""
+
+    finding: int
+    tool: str
+    rule: str
+    before: str
+    path: str
+    line: int
+    fingerprint: str
+    role: str = "reviewer"
+
+
 @kind("review.remark", "gate", "remark", "warn", words=("text",))
 class ChangeRemarked(EventKind):
     """A remark on a line of somebody's change: strength is proven, found, shown or believed; `removed` when the change

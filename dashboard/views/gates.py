@@ -126,7 +126,7 @@ def _decide(request: HttpRequest, one: FindingGroup) -> str:
                 expires_at=form.expires_at(),
                 second=second,
             )
-    if any(finding.disposition == "" and finding.state != Finding.State.FIXED for finding in one.findings):
+    if any(one.is_open(finding) for finding in one.findings):
         name = form.cleaned_data["second"] or "a second person"
         return f"Not decided yet: a {one.first.severity} finding waits for {name} to say yes under Approvals."
     return "The decision is recorded with your name and its expiry date."

@@ -17,7 +17,7 @@ from agents.engine.nodes.common import one_line
 from agents.engine.nodes.verify import command_ran
 from agents.engine.verdict import plain
 from agents.events.effects import CommandRan, TestsRan
-from agents.gates.base import GateFinding, GateReport, Severity
+from agents.gates.base import GateFinding, GateReport, Severity, content_mark
 from agents.gates.feedback import gate_judged
 from agents.languages.base import Language
 from agents.languages.registry import is_test, language_of
@@ -58,18 +58,21 @@ def new_findings(
     before, after = scanned(ctx, base, changed), scanned(ctx, head, changed)
     known = {one.fingerprint for one in before.findings}
     ctx.event_log.emit(gate_judged(after.without(known)), key="review/gates")
+    still = {one.fingerprint for one in after.findings}
+    moved = {content_mark(one.fingerprint): one for one in before.findings if one.fingerprint not in still}
     made = []
     for one in after.findings:
         rows = {row.line: row for row in changed.get(one.path, ()) if row.mark == "+"}
         if one.fingerprint not in known and one.line in rows and one.severity >= Severity.MEDIUM:
-            made.append(_of_scanner(one, rows[one.line]))
+            made.append(_of_scanner(one, rows[one.line], moved.get(content_mark(one.fingerprint))))
     problems = [f"{tool.name} {tool.problem}" for tool in after.tools.values() if tool.problem]
     return made, f"The scanners did not see all of it: {'; '.join(problems)[:300]}." if problems else ""
 
 
-def _of_scanner(one: GateFinding, row: DiffRow) -> ReviewFinding:
+def _of_scanner(one: GateFinding, row: DiffRow, before: GateFinding | None) -> ReviewFinding:
     cwe = f", {one.cwe}" if one.cwe else ""
-    evidence = f"{one.tool} {one.rule} ({one.severity.name}{cwe}) reports it after the change, and not before."
+    since = "and not before" if before is None else f"moved here from {before.path}:{before.line}"
+    evidence = f"{one.tool} {one.rule} ({one.severity.name}{cwe}) reports it after the change, {since}."
     text = one_line(f"{one.message} {one.remediation}")
     return ReviewFinding(one.path, one.line, row.text.strip(), "security", text, "found", (evidence,))
 

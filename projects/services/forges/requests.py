@@ -148,7 +148,7 @@ def checks_of(run: Run) -> list[Status]:
     result = state.result(run)
     failed = sum(int(result.tests.get(name, 0) or 0) for name in ("failed", "errors"))
     passed = bool(result.tests) and not failed
-    blocking = Finding.objects.filter(task__run=run, blocks=True, disposition="")
+    blocking = Finding.objects.filter(task__run=run, blocks=True)
     open_ones = blocking.exclude(state=Finding.State.FIXED).count()
     words = f"{open_ones} findings block." if open_ones else "No finding blocks."
     return [

@@ -119,7 +119,7 @@ def _place(one: Finding) -> str:
 
 
 def _decision(one: Finding) -> str:
-    if not one.disposition:
+    if one.blocks or not one.disposition:
         return "blocks, not decided" if one.blocks else "does not block"
     by = f" by {quoted(one.decided_by.get_username(), 80)}" if one.decided_by else ""
     why = f": {quoted(one.reason, 200)}" if one.reason else ""

@@ -10,8 +10,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from agents.events.effects import FindingFixed, FindingRecorded
+from agents.events.effects import FindingFixed, FindingMoved, FindingRecorded
 from agents.events.lifecycle import ApprovalDecided
+from agents.gates.base import content_mark
 from agents.secrets.redaction import redact
 from projects.errors import BadInput, NotAllowed
 from projects.models import Approval, Finding, Project, Task
@@ -36,16 +37,17 @@ def record_findings(
 ) -> list[Finding]:
     """Bring the task's findings to what the scanners say now; returns those present, blocking ones first.
 
-    Known by fingerprint: present before = OLD, absent now = FIXED, back again = NEW. A weakness that nobody decided on
-    and whose line was only rewritten keeps its row: it is not fixed. Running it twice for one attempt changes nothing.
-    Each newly found one is an event of the stream. A disposition holds until it expires.
+    Known by fingerprint: present before = OLD, absent now = FIXED, back again = NEW. A weakness is not fixed, and keeps
+    its row, when its code moved or what flows into it changed, which ends a decision about it; and when nobody decided
+    on it and its line was only rewritten. Running it twice for one attempt changes nothing. Each newly found one is an
+    event of the stream. A disposition holds until it expires.
     """
     given = {clean_line(str(item["fingerprint"]), 64): item for item in findings}
     now = timezone.now()
     with transaction.atomic():
         lock_run(task.run_id)
         known = {row.fingerprint: row for row in Finding.objects.filter(task=task)}
-        rewritten = _rename_rewritten(known, given)
+        carried = {**_carry_moved(known, given, now), **_carry_rewritten(known, given)}
         for fingerprint, item in given.items():
             row = known.get(fingerprint)
             fresh = row is None or row.state == Finding.State.FIXED
@@ -59,10 +61,11 @@ def record_findings(
             row.blocks = fingerprint in blocking and not still_holds(row, now)
             row.save()
             known[fingerprint] = row
-            if fresh or fingerprint in rewritten:
+            if carried.get(fingerprint, row.path) != row.path:
+                _report_moved(row, carried[fingerprint], attempt, actor)
+            elif fresh or fingerprint in carried:
                 _report(row, attempt, actor)
-        gone = [row for name, row in known.items() if name not in given and row.state != Finding.State.FIXED]
-        for row in gone:
+        for row in _gone(known, given):
             row.state, row.blocks, row.fixed_at = Finding.State.FIXED, False, now
             row.save(update_fields=["state", "blocks", "fixed_at"])
             _report_fixed(row, attempt, actor)
@@ -70,28 +73,60 @@ def record_findings(
     return sorted(present, key=lambda row: (not row.blocks, row.pk))
 
 
-def _rename_rewritten(known: dict[str, Finding], given: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Give open findings whose line was rewritten their new fingerprints, which are returned.
+Items = Mapping[str, Mapping[str, Any]]
+
+
+def _carry_moved(known: dict[str, Finding], given: Items, now: datetime) -> dict[str, str]:
+    """Give findings whose code stands elsewhere now their new fingerprints; returns these with the old paths.
+
+    What a person decided was about the old place and what flowed into it: the decision ends.
+    """
+    carried: dict[str, str] = {}
+    for fingerprint, item in given.items():
+        mark, wanted = (
+            content_mark(fingerprint),
+            [clean_line(str(item[name]), LINES[name]) for name in ("tool", "rule")],
+        )
+        same = [row for row in _gone(known, given) if mark and content_mark(row.fingerprint) == mark]
+        same = [row for row in same if [row.tool, row.rule] == wanted]
+        if fingerprint in known or not same:
+            continue
+        row = min(same, key=lambda row: (row.path != item["path"], row.pk))
+        if still_holds(row, now):
+            row.expires_at = now
+        carried[fingerprint] = row.path
+        _rename(known, row, fingerprint)
+    return carried
+
+
+def _carry_rewritten(known: dict[str, Finding], given: Items) -> dict[str, str]:
+    """Give open findings whose line was rewritten their new fingerprints; returns these with their paths.
 
     The same tool reports the same rule in the same file, as often as before or more: the weakness is still there. What
     a person decided on is never carried over to other code.
     """
-    fixed, undecided = Finding.State.FIXED, [row for row in known.values() if not row.disposition]
-    gone = [row for row in undecided if row.state != fixed and row.fingerprint not in given]
-    renamed: set[str] = set()
+    carried: dict[str, str] = {}
     for fingerprint, item in given.items():
         same = {name: clean_line(str(item.get(name) or ""), LINES[name]) for name in ("tool", "rule", "path")}
-        alike = [row for row in gone if all(getattr(row, name) == value for name, value in same.items())]
+        alike = [row for row in _gone(known, given) if not row.disposition]
+        alike = [row for row in alike if all(getattr(row, name) == value for name, value in same.items())]
         if fingerprint in known or not alike:
             continue
         line = int(item.get("line") or 0)
         nearest = min(alike, key=lambda row: abs(row.line - line))
-        gone.remove(nearest)
-        del known[nearest.fingerprint]
-        nearest.fingerprint = fingerprint
-        known[fingerprint] = nearest
-        renamed.add(fingerprint)
-    return renamed
+        carried[fingerprint] = nearest.path
+        _rename(known, nearest, fingerprint)
+    return carried
+
+
+def _gone(known: Mapping[str, Finding], given: Items) -> list[Finding]:
+    return [row for name, row in known.items() if name not in given and row.state != Finding.State.FIXED]
+
+
+def _rename(known: dict[str, Finding], row: Finding, fingerprint: str) -> None:
+    del known[row.fingerprint]
+    row.fingerprint = fingerprint
+    known[fingerprint] = row
 
 
 def _fill(row: Finding, item: Mapping[str, Any]) -> None:
@@ -113,6 +148,14 @@ def _report_fixed(row: Finding, attempt: int, actor: str) -> None:
     columns = {name: getattr(row, name) for name in ("tool", "rule", "path", "fingerprint")}
     gone = FindingFixed(summary=f"{row.tool} {row.rule} is gone from {row.path}", finding=row.pk, **columns)
     emit(row.task.run_id, gone, actor=actor, task_id=row.task_id, attempt=attempt)
+
+
+def _report_moved(row: Finding, before: str, attempt: int, actor: str) -> None:
+    columns = {name: getattr(row, name) for name in ("tool", "rule", "path", "line", "fingerprint")}
+    ended = "; the decision about it has ended" if row.disposition else ""
+    summary = f"{row.tool} {row.rule} moved from {before} to {row.path}:{row.line}{ended}"
+    moved = FindingMoved(summary=summary, finding=row.pk, before=before, **columns)
+    emit(row.task.run_id, moved, actor=actor, task_id=row.task_id, attempt=attempt)
 
 
 def dispose(

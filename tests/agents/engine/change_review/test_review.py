@@ -138,6 +138,18 @@ def test_scanners_count_on_changed_lines_only_and_only_what_is_new(tmp_path):
     assert "B307" in review.findings[0].evidence[0]
 
 
+def test_a_weakness_that_the_change_moves_is_told_with_the_place_it_came_from(tmp_path):
+    code = "import subprocess\n\n\ndef run(word):\n    return subprocess.run(word, shell=True)\n"
+    with reviewing(
+        tmp_path, {}, before={"shop/run.py": code}, after={"shop/run.py": "", "shop/shell.py": "\n" + code}
+    ) as (context, base, head, _, _bench):
+        gates = lambda root, paths, decided: run_gates(root, tools=["bandit"], paths=paths)  # noqa: E731
+        review = review_change(replace(context, gates=gates), base, head, run_suites=False)
+    evidence = [one.evidence[0] for one in review.findings if "B602" in one.evidence[0]]
+    assert len(evidence) == 1
+    assert evidence[0].endswith("after the change, moved here from shop/run.py:5.")
+
+
 def test_orders_in_a_change_are_put_on_record_and_change_nothing(tmp_path):
     order = AFTER.replace(
         "    return prices[0]\n",

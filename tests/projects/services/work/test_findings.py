@@ -44,6 +44,49 @@ def test_findings_are_new_then_known_then_fixed_then_new_again():
     assert Event.objects.filter(run=task.run, type="gate.finding").count() == 3
 
 
+HERE, THERE, CODE = "1" * 32, "2" * 32, "c" * 32
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_a_weakness_that_moved_is_not_fixed_and_a_decision_about_it_ends(decided):
+    task = make_task(status="running")
+    [row] = findings.record_findings(task, [seen(HERE + CODE)], attempt=1, blocking={HERE + CODE})
+    if decided:
+        person = make_user(role="developer", project=task.run.project)
+        until = timezone.now() + timedelta(days=3)
+        findings.dispose(row, by=person, disposition="accepted", reason="internal", expires_at=until)
+    moved = seen(THERE + CODE, path="app/b.py", line=8)
+    [now] = findings.record_findings(task, [moved], attempt=2, blocking={THERE + CODE})
+    assert (now.pk, now.path, now.line, now.state, now.blocks) == (row.pk, "app/b.py", 8, "old", True)
+    assert findings.disposed(task) == set()
+    assert not Event.objects.filter(run=task.run, type="gate.fixed").exists()
+    event = Event.objects.get(run=task.run, type="gate.moved")
+    assert event.summary.startswith("bandit B602 moved from app/a.py to app/b.py:8")
+    assert ("decision about it has ended" in event.summary) is decided
+    findings.record_findings(task, [], attempt=3, blocking=set())
+    assert states(task) == {THERE + CODE: "fixed"}
+
+
+def test_a_weakness_into_which_something_else_flows_is_not_fixed_and_a_decision_about_it_ends():
+    task = make_task(status="running")
+    [row] = findings.record_findings(task, [seen(HERE + CODE)], attempt=1, blocking={HERE + CODE})
+    person = make_user(role="developer", project=task.run.project)
+    findings.dispose(row, by=person, disposition="accepted", reason="internal", expires_at=None)
+    [now] = findings.record_findings(task, [seen(THERE + CODE)], attempt=2, blocking={THERE + CODE})
+    assert (now.pk, now.blocks, findings.disposed(task)) == (row.pk, True, set())
+    assert not Event.objects.filter(run=task.run, type="gate.fixed").exists()
+
+
+def test_a_copy_is_a_new_weakness_and_other_code_elsewhere_is_no_move():
+    task = make_task(status="running")
+    findings.record_findings(task, [seen(HERE + CODE)], attempt=1, blocking=set())
+    findings.record_findings(task, [seen(HERE + CODE), seen(THERE + CODE, path="app/b.py")], attempt=2, blocking=set())
+    assert states(task) == {HERE + CODE: "old", THERE + CODE: "new"}
+    other = seen("3" * 32 + "d" * 32, path="app/c.py")
+    findings.record_findings(task, [other], attempt=3, blocking=set())
+    assert sorted(states(task).values()) == ["fixed", "fixed", "new"]
+
+
 def test_recording_one_attempt_twice_changes_nothing():
     task = make_task(status="running")
     for _ in range(2):
