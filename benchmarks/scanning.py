@@ -17,8 +17,8 @@ from benchmarks.stories import change_of_500_lines
 
 TITLE = "all review gates over a change of about 500 lines"
 DEFAULT_N = 10
-COLD = 4  # rounds of the slow baseline at most
 SECONDS = 40.0
+IN_A_ROW = 5
 _REPO = Path(__file__).parents[1]
 
 
@@ -41,8 +41,7 @@ def measure(section: Section, options: Any) -> None:
         tools: dict[str, list[float]] = {name: [] for name in SCANNERS}
         began = time.monotonic()
         for turn in range(n + 1):
-            if len(cold) < COLD:
-                cold.append(plain_semgrep(program, rules, code, folder))
+            cold.append(plain_semgrep(program, rules, code, folder))
             took, reports = _gates(code, sorted(files))
             if turn:  # the first one pays the imports
                 gates.append(took)
@@ -50,10 +49,12 @@ def measure(section: Section, options: Any) -> None:
                     tools[name].append(1000 * reports[name].seconds)
             if turn >= 3 and time.monotonic() - began > SECONDS:
                 break
+        in_a_row = [_gates(code, sorted(files))[0] for _ in range(IN_A_ROW + 1)][1:]
         fresh = [_fresh(code) for _ in range(2)]
     base = Spread.of(cold, "ms")
     words = "`semgrep scan` from the command line, cold, the same rules and files"
     section.figures = [Figure("all gates, warm", Spread.of(gates, "ms"), base, words)]
+    section.figures += [Figure("all gates, run after run without a pause", Spread.of(in_a_row, "ms"), base, words)]
     section.figures += [Figure("all gates, in a fresh process", Spread.of(fresh, "ms"), base, words)]
     section.figures += [
         Figure(f"  {name}", Spread.of(samples, "ms"), base, words, better="") for name, samples in tools.items()
@@ -62,6 +63,7 @@ def measure(section: Section, options: Any) -> None:
     section.notes = [
         f"{len(files)} files, {lines} lines; gates run side by side and check their own canaries in each run",
         "a gate's time holds what it waited for the others: two run at a time",
+        "the engine of the next run starts when a run has ended, so without a pause it is not ready yet",
     ]
 
 

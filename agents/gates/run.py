@@ -75,8 +75,8 @@ def run_gates(
 
 def _scan_part(chosen: Sequence[Scanner], tree: Tree, policy: Policy) -> dict[str, ToolReport]:
     with tempfile.TemporaryDirectory(prefix="aiswe-gate-") as scratch, ThreadPoolExecutor(max_workers=2) as pool:
-        # Semgrep waits for a process of its own; starting it first lets the others run beside it.
-        order = sorted(chosen, key=lambda scanner: scanner.name != "semgrep")
+        # These wait for processes of their own: the others run beside them, and do not keep them from starting.
+        order = sorted(chosen, key=lambda scanner: ("semgrep", "style", scanner.name).index(scanner.name))
         futures = {s.name: pool.submit(_run_one, s, tree, policy, Path(scratch) / s.name) for s in order}
         reports = {scanner.name: futures[scanner.name].result() for scanner in chosen}
     noted = tuple(

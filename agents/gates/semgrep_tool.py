@@ -1,6 +1,6 @@
 """Semgrep with the product's own rules, from an environment of its own.
 
-An engine that was started ahead scans (`warm_engine.py`). Where there is none, or where it fails, the command does,
+An engine that was started ahead scans (`semgrep_engine.py`). Where there is none, or where it fails, the command does,
 without its Python front (`--experimental`): equal findings and errors, a tenth of the plain command's time for one
 file. Neither resolves YAML aliases, so the rules are handed over expanded, as JSON.
 """
@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from agents.gates import warm_engine
+from agents.gates import semgrep_engine
 from agents.gates.base import RawFinding, Severity, own_finding
 from agents.gates.program import failures_as_problems, find_program, run_program
 from agents.gates.rule_set import languages
@@ -123,11 +123,11 @@ def _why(error: dict[str, Any]) -> str:
 
 def _ask_engine(program: Path, rules: str, stage: Stage, folder: Path) -> dict[str, Any] | None:
     """What an engine that was started ahead says; None when the command must be asked."""
-    engine = warm_engine.find_engine(program)
+    engine = semgrep_engine.find_engine(program)
     if engine is None:
         return None
     targets = {unit.name: _targets(folder, unit) for unit in stage.units}
-    answer = warm_engine.scan(engine, rules, [one for each in targets.values() for one in each], stage.deadline)
+    answer = semgrep_engine.scan(engine, rules, [one for each in targets.values() for one in each], stage.deadline)
     try:
         document = json.loads(answer or b"null")
     except ValueError:
@@ -154,7 +154,7 @@ def _run(program: Path, rules: str, stage: Stage, folder: Path) -> bytes:
     home.mkdir()
     options = (
         "scan --experimental --json --quiet --metrics off --disable-version-check --disable-nosem --no-git-ignore"
-        f" --max-target-bytes 0 --timeout {warm_engine.RULE_SECONDS} --timeout-threshold 1 --jobs 2"
+        f" --max-target-bytes 0 --timeout {semgrep_engine.RULE_SECONDS} --timeout-threshold 1 --jobs 2"
     )
     files = ["--config", str(stage.scratch / "rules.json"), str(folder)]
     folders = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), str(home))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agents.gates import run as gate_run
-from agents.gates import warm_engine
+from agents.gates import semgrep_engine
 from agents.gates.run import SCANNERS, run_gates
 from agents.gates.scanner import Scan, Stage
 from agents.gates.semgrep_tool import find_semgrep
@@ -38,13 +38,13 @@ def test_deeply_nested_files_are_each_named_and_the_rest_is_scanned(tmp_path: Pa
 def test_a_file_that_keeps_semgrep_busy_is_named_and_the_rest_is_scanned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    warm_engine.retire()
-    monkeypatch.setattr(warm_engine, "RULE_SECONDS", 3)
+    semgrep_engine.retire()
+    monkeypatch.setattr(semgrep_engine, "RULE_SECONDS", 3)
     busy = f"import urllib.request\nurllib.request.urlopen({'+'.join(['a'] * 3_000)})\n"
     for name, text in {"busy.py": busy, "bad.py": SHELL}.items():
         (tmp_path / name).write_text(text)
     report = run_gates(tmp_path, tools=["semgrep"])
-    warm_engine.retire()
+    semgrep_engine.retire()
     assert report.reasons[0] == "semgrep could not scan all of busy.py: Timeout at line 1"
     assert ("bad.py", "py-shell-command") in {(finding.path, finding.rule) for finding in report.findings}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.gates import semgrep_tool, warm_engine
+from agents.gates import semgrep_engine, semgrep_tool
 from agents.gates.bandit_tool import BanditScanner
 from agents.gates.base import Policy, Severity
 from agents.gates.run import run_gates
@@ -110,7 +110,7 @@ def test_an_engine_started_ahead_and_the_command_agree_also_on_what_cannot_be_re
     scans = []
     for folder in ("engine", "command"):
         if folder == "command":
-            monkeypatch.setattr(warm_engine, "find_engine", lambda program: None)
+            monkeypatch.setattr(semgrep_engine, "find_engine", lambda program: None)
         scan = SemgrepScanner().scan(stage(tmp_path / folder, [*varied(), *odd]))
         scans.append((scan.version, scan.ran, set(scan.findings), scan.scanned, scan.problem.partition(":")[0]))
         assert len(asked) == (folder == "command")

@@ -37,7 +37,7 @@ def find_engine(program: Path) -> Path | None:
     return found[0] if found and os.access(found[0], os.X_OK) else None
 
 
-class Engine:
+class SemgrepEngine:
     """One process of the engine, which has read or is reading its rules."""
 
     def __init__(self, program: Path, rules: str) -> None:
@@ -97,9 +97,9 @@ class _Spare:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: tuple[Engine, threading.Timer] | None = None
+        self._held: tuple[SemgrepEngine, threading.Timer] | None = None
 
-    def swap(self, engine: Engine | None) -> Engine | None:
+    def swap(self, engine: SemgrepEngine | None) -> SemgrepEngine | None:
         """Keep this engine, and give back the one that was kept."""
         timer = threading.Timer(IDLE_SECONDS, self.retire, [engine])
         timer.daemon = True
@@ -111,7 +111,7 @@ class _Spare:
             before[1].cancel()
         return before[0] if before else None
 
-    def retire(self, engine: Engine | None = None) -> None:
+    def retire(self, engine: SemgrepEngine | None = None) -> None:
         """End the engine that waits, or only this one."""
         with self._lock:
             if not self._held or engine not in (None, self._held[0]):
@@ -144,10 +144,10 @@ def scan(program: Path, rules: str, targets: Sequence[object], deadline: float) 
     if engine and (engine.process.poll() is not None or engine.serves != _identity(program, rules)):
         engine.end()
         engine = None
-    answer = (engine or Engine(program, rules)).scan(targets, deadline)
+    answer = (engine or SemgrepEngine(program, rules)).scan(targets, deadline)
     if answer is not None:
-        with suppress(OSError):  # this scan is done; the next one starts its own
-            surplus = _spare.swap(Engine(program, rules))
+        with suppress(OSError):  # nothing is lost: the next scan starts its own
+            surplus = _spare.swap(SemgrepEngine(program, rules))
             if surplus:
                 surplus.end()
     return answer

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.gates import warm_engine
+from agents.gates import semgrep_engine
 from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
+from agents.gates.semgrep_engine import SemgrepEngine
 from agents.gates.semgrep_tool import find_semgrep
-from agents.gates.warm_engine import Engine
 from tests.aiswe_site.running import REPOSITORY, alive
 from tests.waiting import eventually
 
@@ -28,22 +28,22 @@ HELPED = "def checked(name):\n    return name.isalnum()\n"
 
 @pytest.fixture(autouse=True)
 def none_waits() -> Iterator[None]:
-    warm_engine.retire()
+    semgrep_engine.retire()
     yield
-    warm_engine.retire()
+    semgrep_engine.retire()
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Engine]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[SemgrepEngine]:
     """The engines that were started, in order."""
-    engines: list[Engine] = []
+    engines: list[SemgrepEngine] = []
 
-    class Noted(Engine):
+    class Noted(SemgrepEngine):
         def __init__(self, program: Path, rules: str) -> None:
             super().__init__(program, rules)
             engines.append(self)
 
-    monkeypatch.setattr(warm_engine, "Engine", Noted)
+    monkeypatch.setattr(semgrep_engine, "SemgrepEngine", Noted)
     return engines
 
 
@@ -76,7 +76,7 @@ def core(folder: Path, engine: str, command: str) -> Path:
 
 
 def test_an_engine_that_was_started_ahead_scans_once_and_the_next_waits(
-    started: list[Engine], scan: Callable[..., GateReport]
+    started: list[SemgrepEngine], scan: Callable[..., GateReport]
 ) -> None:
     assert [rules_of(scan()), rules_of(scan("x = 1\n")), rules_of(scan())] == [FOUND, [], FOUND]
     assert len(started) == 4  # one for each scan, and one that waits
@@ -86,7 +86,7 @@ def test_an_engine_that_was_started_ahead_scans_once_and_the_next_waits(
 
 
 def test_other_rules_are_never_judged_by_an_engine_that_waits_with_the_old_ones(
-    started: list[Engine], scan: Callable[..., GateReport]
+    started: list[SemgrepEngine], scan: Callable[..., GateReport]
 ) -> None:
     scan()
     scan(EVIL + HELPED)
@@ -94,7 +94,7 @@ def test_other_rules_are_never_judged_by_an_engine_that_waits_with_the_old_ones(
 
 
 def test_an_engine_that_was_killed_while_it_waited_is_replaced(
-    started: list[Engine], scan: Callable[..., GateReport]
+    started: list[SemgrepEngine], scan: Callable[..., GateReport]
 ) -> None:
     scan()
     os.killpg(started[-1].process.pid, signal.SIGKILL)
@@ -170,9 +170,9 @@ def test_an_engine_is_told_no_secret_of_the_environment(
 
 
 def test_an_engine_that_waited_too_long_is_ended(
-    monkeypatch: pytest.MonkeyPatch, started: list[Engine], scan: Callable[..., GateReport]
+    monkeypatch: pytest.MonkeyPatch, started: list[SemgrepEngine], scan: Callable[..., GateReport]
 ) -> None:
-    monkeypatch.setattr(warm_engine, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(semgrep_engine, "IDLE_SECONDS", 0.05)
     scan()
     assert eventually(lambda: not started[-1].folder.exists())
     assert rules_of(scan()) == FOUND
@@ -181,12 +181,12 @@ def test_an_engine_that_waited_too_long_is_ended(
 CHILD = """
 import os, sys, time
 from pathlib import Path
-from agents.gates import run, warm_engine
-wait = lambda: (print(warm_engine._spare._held[0].folder, flush=True), time.sleep(600))
+from agents.gates import run, semgrep_engine
+wait = lambda: (print(semgrep_engine._spare._held[0].folder, flush=True), time.sleep(600))
 scan = lambda: run.run_gates(Path(sys.argv[1]), tools=["semgrep"]).verdict
 assert scan() == "blocked"
 if os.fork() == 0:
-    assert warm_engine._spare._held is None
+    assert semgrep_engine._spare._held is None
     assert scan() == "blocked"
     print(os.getpid(), flush=True)
 wait()
