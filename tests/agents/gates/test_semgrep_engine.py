@@ -163,7 +163,9 @@ def test_an_engine_is_told_no_secret_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scan: Callable[..., GateReport]
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "very-secret-value")
-    monkeypatch.setenv("AISWE_SEMGREP", str(core(tmp_path, f"env > {tmp_path}/seen", "exit 1")))
+    monkeypatch.setenv(
+        "AISWE_SEMGREP", str(core(tmp_path, f"test -e {tmp_path}/seen || env > {tmp_path}/seen", "exit 1"))
+    )
     scan("x = 1\n")
     assert "HOME=" in (tmp_path / "seen").read_text()
     assert "very-secret-value" not in (tmp_path / "seen").read_text()

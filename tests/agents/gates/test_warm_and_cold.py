@@ -112,10 +112,10 @@ def test_an_engine_started_ahead_and_the_command_agree_also_on_what_cannot_be_re
         if folder == "command":
             monkeypatch.setattr(semgrep_engine, "find_engine", lambda program: None)
         scan = SemgrepScanner().scan(stage(tmp_path / folder, [*varied(), *odd]))
-        scans.append((scan.version, scan.ran, set(scan.findings), scan.scanned, scan.problem.partition(":")[0]))
+        scans.append((scan.version, scan.ran, set(scan.findings), scan.scanned, scan.problem, scan.failures))
         assert len(asked) == (folder == "command")
     assert scans[0] == scans[1]
-    assert scans[0][4] == "could not read all of o0002.py"
+    assert scans[0][5]["o0002.py"] == "Syntax error at line 3"
 
 
 def test_bandit_in_process_finds_what_its_command_finds_in_a_varied_folder(tmp_path: Path) -> None:
