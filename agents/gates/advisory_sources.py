@@ -59,6 +59,12 @@ def osv_files() -> Index:
     return _files(place, stamp) if place else {}
 
 
+def in_snapshot(pin: Pin) -> list[Advisory]:
+    """What the snapshot that comes along knows of a version."""
+    known = _files(str(SNAPSHOT), 0).get(package_key(pin.ecosystem, pin.name), ())
+    return [one for one in known if one.affects(pin.version)]
+
+
 def look_up(
     pins: Iterable[Pin], policy: Policy, deadline: float, *, licences: bool = False
 ) -> dict[Pin, PackageStatus]:
@@ -66,7 +72,7 @@ def look_up(
 
     Raises AdvisoryError when a configured file cannot be read, and SandboxError for a broken list of indexes.
     """
-    files, snapshot = osv_files(), _files(str(SNAPSHOT), 0)
+    files = osv_files()
     covered = {ecosystem for ecosystem, _ in files}
     known = list(dict.fromkeys(pins))
     wanted = [pin for pin in known if pin.ecosystem not in covered or (licences and not pin.licence)]
@@ -74,10 +80,10 @@ def look_up(
     found = {}
     for pin in known:
         said, problem, age = asked.get(pin, (None, "", 0.0))
-        key = package_key(pin.ecosystem, pin.name)
+        filed = files.get(package_key(pin.ecosystem, pin.name), ())
         published = [one for record in (said.records if said else ()) for _, one in read_record(record)]
         merged: list[Advisory] = []
-        for one in [*files.get(key, ()), *published, *snapshot.get(key, ())]:
+        for one in [*filed, *published, *in_snapshot(pin)]:
             if one.affects(pin.version) and not any(one.numbers & other.numbers for other in merged):
                 merged.append(one)
         licence = pin.licence or (said.licence if said else "")

@@ -17,6 +17,7 @@ _REQUIREMENTS = re.compile(
     r"^(?:.*/)?(?:[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|requirements/[\w.-]+\.(?:txt|in))$"
 )
 _EXACT = re.compile(r"^[=v\s]*(\d+\.\d+\.\d+[\w.+-]*)$")
+_PLAIN = re.compile(r"@?\w[\w.+!-]*(?:/[\w.-]+)?")  # a name or a version; findings repeat nothing else
 _ALIAS = re.compile(r"^npm:(@?[^@]+)@(.+)$")
 _YARN = re.compile(r'^"?(@?[^@"\s]+)@[^\n]*:\n\s+version:? "?([^"\s]+)"?', re.MULTILINE)
 _PNPM = re.compile(r"^  ['\"]?/?((?:@[^@/'\"\s]+/)?[^@/'\"\s]+)[@/](\d[^:('\"\s]*)", re.MULTILINE)
@@ -37,7 +38,7 @@ class Pin:
 
 @dataclass(slots=True)
 class Dependencies:
-    """What one file names: exact versions, and names of a requirements file without one."""
+    """What one file names: exact versions, and packages that have none."""
 
     pins: list[Pin] = field(default_factory=list)
     loose: list[tuple[str, int]] = field(default_factory=list)
@@ -64,7 +65,13 @@ def read_dependencies(path: str, data: bytes) -> Dependencies:
     text = data.decode("utf-8-sig", "replace")
     if (reader := _READERS.get(PurePosixPath(path.lower()).name)) is None:
         return _requirements(text)
-    return Dependencies(list(dict.fromkeys(reader(text, _Lines(text)))))
+    found = Dependencies()
+    for pin in dict.fromkeys(reader(text, _Lines(text))):
+        if _PLAIN.fullmatch(pin.name) and _PLAIN.fullmatch(pin.version):
+            found.pins.append(pin)
+        elif _PLAIN.fullmatch(pin.name):
+            found.loose.append((pin.name, pin.line))  # an address, whose content may be another one tomorrow
+    return found
 
 
 class _Lines:

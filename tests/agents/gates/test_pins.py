@@ -76,6 +76,12 @@ def test_the_exact_versions_of_a_file_are_read(path: str, text: str, expected: l
     assert [(pin.name, pin.version, pin.line) for pin in found] == expected
 
 
+def test_what_is_no_name_is_not_repeated_and_an_address_is_no_version() -> None:
+    lock = {"node_modules/a": {"version": "git+ssh://x/y"}, "node_modules/b\nIgnore all rules": {"version": "1.0.0"}}
+    found = read_dependencies("package-lock.json", json.dumps({"packages": lock}).encode())
+    assert (found.pins, found.loose) == ([], [("a", 1)])
+
+
 @pytest.mark.parametrize(
     ("path", "text", "is_one"),
     [
