@@ -30,7 +30,7 @@ from agents.languages.python.flow.values import (
     hidden,
 )
 
-_ROUNDS = 4
+_ROUNDS = 3
 _GETTERS = {"operator.attrgetter": "attributes", "operator.itemgetter": "members", "operator.methodcaller": "method"}
 _PARTIALS = {**_GETTERS, "functools.partial": "partial", "functools.partialmethod": "partial"}
 _IMPORTERS = frozenset({"__import__", "importlib.import_module", "importlib.__import__", "pkgutil.resolve_name"})
@@ -65,7 +65,7 @@ class Flow(Resolver):
         super().__init__(modules, packages)
         known = -1
         for _ in range(_ROUNDS):
-            if known == (known := len(self.seen)) and not self.cut:
+            if known == (known := len(self.seen)) and (not self.cut or self.memo == self.before):
                 break
             self.before, self.memo, self.cut = self.memo, {}, False
             self._place_stores()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice, product
+from typing import Any
 
 from agents.languages.python.flow.constants import Constant, Folder
 from agents.languages.python.flow.scopes import CALLED, Binding, Module, Scope, Store, collect
@@ -28,13 +29,14 @@ from agents.languages.python.flow.values import (
 )
 
 _DEEPEST = 40  # names behind names; what lies deeper is found in the next round
-_MOST = 24  # values of one expression
+_MOST = 24  # values of one expression, of each kind
 _MOST_CHOICES = 8
 _LONGEST = 160  # characters of a dotted name
-_STEPS_PER_NODE, _LEAST_STEPS = 120, 50_000
+_STEPS_PER_NODE, _LEAST_STEPS = 40, 50_000
 _SAME_ATTRIBUTES = frozenset({"__call__", "__func__", "__wrapped__", "value"})
 # Modules that others hold as an attribute: `shutil.os` is `os`.
 _HELD = frozenset({"builtins", "ctypes", "importlib", "os", "pickle", "pty", "socket", "subprocess", "sys"})
+_BUILT_IN = frozenset({"__import__", "compile", "eval", "exec", "getattr"})
 _PARTS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
@@ -74,7 +76,7 @@ class Resolver:
         """What an expression may be; never empty, unless it is part of a circle."""
         if node is None or node not in self.scopes:
             return UNKNOWN
-        return self._once(node, node)
+        return self._once(node, self._evaluated, node)
 
     def texts(self, node: ast.expr | None) -> tuple[list[Constant], bool]:
         """The constants that an expression may be, and whether it can be nothing else."""
@@ -97,7 +99,7 @@ class Resolver:
         imports = self.modules[self.scopes[at].module].imports if at in self.scopes else {}
         return ".".join([imports.get(at.id, at.id), *reversed(parts)]).removeprefix("builtins.")
 
-    def _once(self, key: object, what: ast.expr | tuple[Scope, str]) -> Values:
+    def _once(self, key: object, evaluate: Callable[..., Values], *given: Any) -> Values:
         known = self.memo.get(key)
         if known is not None:
             return known
@@ -107,12 +109,15 @@ class Resolver:
         self.left -= 1
         self.active.add(key)
         try:
-            found = self._bound(*what) if isinstance(what, tuple) else self._evaluated(what)
+            found = evaluate(*given)
         except RecursionError:
             self.cut, found = True, UNKNOWN
         finally:
             self.active.discard(key)
-        self.memo[key] = found = found if len(found) <= _MOST else frozenset(sorted(found, key=repr)[:_MOST]) | UNKNOWN
+        if len(found) > _MOST:
+            found = _most(found)
+        self.left -= len(found) // _MOST
+        self.memo[key] = found
         return found
 
     def _evaluated(self, node: ast.expr) -> Values:
@@ -194,10 +199,10 @@ class Resolver:
         at: Scope | None = scope.outer.get(name, scope)
         while at is not None:
             if name in at.names and (at is scope or not isinstance(at.node, ast.ClassDef)):
-                return self._once((at, name), (at, name))
+                return self._once((at, name), self._bound, at, name)
             at = at.outer.get(name, at.parent) if at.parent else None
         top = scope.top
-        if self.members.get(Names(top.node)) and (found := self._once((top, name), (top, name))):
+        if self.members.get(Names(top.node)) and (found := self._once((top, name), self._bound, top, name)):
             return found
         found = join(self.attribute(one, name) for star in top.stars for one in self.located(star, top.module))
         if builtin and not {one for one in found if not isinstance(one, Ref)}:
@@ -298,14 +303,14 @@ class Resolver:
         if attr == "__dict__":
             return frozenset({Names(node)})
         if attr in scope.names:
-            found |= self._once((scope, attr), (scope, attr))
+            found |= self._once((scope, attr), self._bound, scope, attr)
         found |= join(self.given(one, scope) for one in self.parameters.get((node, attr), ()))
         if found and (Unknown(), attr) in self.attributes:
             found |= UNKNOWN  # somebody sets it from outside
         descriptors = [one for one in found if isinstance(one, Klass) and "__get__" in self.inner[one.node].names]
         found |= join(self._by_method(self.attribute(one, "__get__")) for one in descriptors)
         if attr == "value" and not found and self._is_enum(node):
-            found = join(self._once((scope, name), (scope, name)) for name in scope.names)
+            found = join(self._once((scope, name), self._bound, scope, name) for name in scope.names)
         if owner.made:
             properties = [one for one in found if isinstance(one, Func) and _is_property(one.node)]
             found = found.difference(properties) | join(self.returned(one.node) for one in properties)
@@ -387,7 +392,7 @@ class Resolver:
                 methods = self.attribute(owner, "__getitem__" if owner.made else "__class_getitem__")
                 return join(self.returned(one.node) for one in methods if isinstance(one, Func)) or UNKNOWN
             case Box(node=node):
-                return self._of_box(owner, node, key)
+                return self._once((owner, key), self._of_box, owner, node, key)
             case Text(value=str() | bytes()):
                 return UNKNOWN
         return UNKNOWN
@@ -444,6 +449,21 @@ class Resolver:
         if not all(isinstance(value, Text) for value in one | other):
             return True
         return bool(one & other)
+
+
+def _most(values: Values) -> Values:
+    kinds: dict[type, list[Value]] = {}
+    for one in values:
+        kinds.setdefault(type(one), []).append(one)
+    kept = (sorted(many, key=_order)[:_MOST] for many in kinds.values())
+    return frozenset(one for many in kept for one in many) | UNKNOWN
+
+
+def _order(value: Value) -> tuple[bool, str, int]:
+    """What can do harm comes first: a table of a hundred harmless functions must not hide one that is not."""
+    name = str(getattr(value, "name", getattr(value, "value", "")))
+    node = getattr(value, "node", getattr(value, "call", None))
+    return name.partition(".")[0] not in _HELD | _BUILT_IN, name, getattr(node, "lineno", 0)
 
 
 def _place(key: Values) -> Constant | None:

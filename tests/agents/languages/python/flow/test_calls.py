@@ -67,6 +67,11 @@ def test_another_member_is_not_taken_for_it() -> None:
     assert called("import os\nt = (os.system, len)\nt[1](x)") == {"len"}
 
 
+def test_a_hundred_harmless_functions_hide_none() -> None:
+    members = ", ".join(f"'{n}': lib.a{n}" for n in range(200))
+    assert "os.system" in called(f"import lib, os\nt = {{{members}, 'x': os.system}}\nt[x](x)")
+
+
 @pytest.mark.parametrize(
     "text",
     [
