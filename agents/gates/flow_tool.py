@@ -13,7 +13,8 @@ from agents.gates.base import RawFinding, Severity, own_finding, own_rules
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 from agents.gates.taint import parse
-from agents.languages.python.flow.calls import Flow, Site
+from agents.languages.python.flow.calls import Flow
+from agents.languages.python.flow.results import Site
 from agents.languages.python.flow.scopes import Module
 from agents.languages.python.flow.values import Ref, Text, Unknown
 

@@ -14,7 +14,6 @@ from agents.languages.python.flow.scopes import CALLED, Binding, Module, Scope, 
 from agents.languages.python.flow.values import (
     NOTHING,
     UNKNOWN,
-    Bound,
     Box,
     Func,
     Klass,
@@ -25,17 +24,15 @@ from agents.languages.python.flow.values import (
     Unknown,
     Value,
     Values,
-    hidden,
 )
 
 _DEEPEST = 40  # names behind names; what lies deeper is found in the next round
 _MOST = 24  # values of one expression, of each kind
 _MOST_CHOICES = 8
-_LONGEST = 160  # characters of a dotted name
+LONGEST = 160  # characters of a dotted name
 _STEPS_PER_NODE, _LEAST_STEPS = 40, 50_000
-_SAME_ATTRIBUTES = frozenset({"__call__", "__func__", "__wrapped__", "value"})
 # Modules that others hold as an attribute: `shutil.os` is `os`.
-_HELD = frozenset({"builtins", "ctypes", "importlib", "os", "pickle", "pty", "socket", "subprocess", "sys"})
+HELD = frozenset({"builtins", "ctypes", "importlib", "os", "pickle", "pty", "socket", "subprocess", "sys"})
 _BUILT_IN = frozenset({"__import__", "compile", "eval", "exec", "getattr"})
 _PARTS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
@@ -55,7 +52,7 @@ class Resolver:
             self.scopes.update(module.scopes)
             self.inner.update(module.inner)
             self.returns.update(module.returns)
-        self.folders = {prefix for name in modules for prefix in _prefixes(name)}
+        self.folders = {prefix for name in modules for prefix in prefixes(name)}
         self.parameters: dict[tuple[ast.AST, str], list[Binding]] = {}  # what calls give to functions and classes
         self.rest: dict[ast.AST, list[tuple[str | int, ast.expr]]] = {}  # the same for `*rest` and `**rest`
         self.attributes: dict[tuple[Value, str], list[Store]] = {}
@@ -76,7 +73,7 @@ class Resolver:
         """What an expression may be; never empty, unless it is part of a circle."""
         if node is None or node not in self.scopes:
             return UNKNOWN
-        return self._once(node, self._evaluated, node)
+        return self.once(node, self._evaluated, node)
 
     def texts(self, node: ast.expr | None) -> tuple[list[Constant], bool]:
         """The constants that an expression may be, and whether it can be nothing else."""
@@ -99,7 +96,8 @@ class Resolver:
         imports = self.modules[self.scopes[at].module].imports if at in self.scopes else {}
         return ".".join([imports.get(at.id, at.id), *reversed(parts)]).removeprefix("builtins.")
 
-    def _once(self, key: object, evaluate: Callable[..., Values], *given: Any) -> Values:
+    def once(self, key: object, evaluate: Callable[..., Values], *given: Any) -> Values:
+        """Work something out once a round; within itself it is what it was in the round before."""
         known = self.memo.get(key)
         if known is not None:
             return known
@@ -199,17 +197,18 @@ class Resolver:
         at: Scope | None = scope.outer.get(name, scope)
         while at is not None:
             if name in at.names and (at is scope or not isinstance(at.node, ast.ClassDef)):
-                return self._once((at, name), self._bound, at, name)
+                return self.once((at, name), self.bound, at, name)
             at = at.outer.get(name, at.parent) if at.parent else None
         top = scope.top
-        if self.members.get(Names(top.node)) and (found := self._once((top, name), self._bound, top, name)):
+        if self.members.get(Names(top.node)) and (found := self.once((top, name), self.bound, top, name)):
             return found
         found = join(self.attribute(one, name) for star in top.stars for one in self.located(star, top.module))
         if builtin and not {one for one in found if not isinstance(one, Ref)}:
-            found |= {Ref("builtins" if name == "__builtins__" else name)} | self._stored(Ref("builtins"), name)
+            found |= {Ref("builtins" if name == "__builtins__" else name)} | self.stored(Ref("builtins"), name)
         return found
 
-    def _bound(self, scope: Scope, name: str) -> Values:
+    def bound(self, scope: Scope, name: str) -> Values:
+        """What a name of a scope is given anywhere."""
         found: set[Value] = set()
         changes = []
         for binding in [*scope.names.get(name, ()), *self.parameters.get((scope.node, name), ())]:
@@ -244,12 +243,12 @@ class Resolver:
     def located(self, name: str, importer: str) -> Values:
         """What an import means: a module of the project beside or above the importer, else one from outside."""
         first = name.partition(".")[0]
-        for prefix in [*reversed([*_prefixes(importer)]), "", "src"] if first not in sys.stdlib_module_names else ():
+        for prefix in [*reversed([*prefixes(importer)]), "", "src"] if first not in sys.stdlib_module_names else ():
             full = f"{prefix}.{name}".strip(".")
             if f"{prefix}.{first}".strip(".") in self.folders:
                 name = full
                 break
-        known = next((one for one in reversed([*_prefixes(name)]) if one in self.folders), "")
+        known = next((one for one in reversed([*prefixes(name)]) if one in self.folders), "")
         values: Values = frozenset({Ref(known or name)})
         for attr in name[len(known) :].strip(".").split(".") if known and known != name else ():
             values = join(self.attribute(one, attr) for one in values)
@@ -257,188 +256,11 @@ class Resolver:
 
     def attribute(self, owner: Value, attr: str) -> Values:
         """What `owner.attr` may be."""
-        self.left -= 1
-        if attr in _SAME_ATTRIBUTES and not isinstance(owner, Klass):
-            return frozenset({owner})
-        match owner:
-            case Ref(name=name):
-                found = self._of_ref(owner, name, attr)
-                return hidden(found) if owner.hidden else found
-            case Klass(node=node):
-                return self._of_class(owner, node, attr, 0)
-            case Func(node=node):
-                if attr == "__globals__":
-                    return frozenset({Names(self.inner[node].top.node)})
-                return self._stored(owner, attr) or UNKNOWN
-            case Box() | Rows() | Names():
-                held = self.member(owner, frozenset({Text(attr)})) if isinstance(owner, Box) else NOTHING
-                held = frozenset(one for one in held if not isinstance(one, Unknown))
-                return held | self._stored(owner, attr) | {Bound(owner, attr)}
-        return UNKNOWN
-
-    def _of_ref(self, owner: Ref, name: str, attr: str) -> Values:
-        stored = self._stored(Ref(name), attr)
-        module = self.modules.get(name)
-        if module is not None and (attr in module.top.names or module.top.stars):
-            found = self.named(attr, module.top, builtin=False)
-            if found and name.partition(".")[0] not in sys.stdlib_module_names:
-                return stored | found
-            stored |= found  # a file named like a module of the standard library hides nothing
-        if module is not None and "__getattr__" in module.top.names:
-            return stored | self._by_method(self.named("__getattr__", module.top), attr)
-        plain = attr.removeprefix("_")
-        if (
-            plain in _HELD
-            and plain != name
-            and name.partition(".")[0] in sys.stdlib_module_names
-            and name != "importlib"
-        ):
-            return stored | {Ref(plain, hidden=True)}
-        if attr in ("__self__", "__builtins__"):
-            return frozenset({Ref("builtins", hidden=True)})
-        return stored | {Ref(attr if name == "builtins" and attr != "__dict__" else f"{name}.{attr}"[:_LONGEST])}
-
-    def _of_class(self, owner: Klass, node: ast.ClassDef, attr: str, depth: int) -> Values:
-        scope, found = self.inner[node], self._stored(owner, attr) | self._stored(Klass(node, not owner.made), attr)
-        if attr == "__dict__":
-            return frozenset({Names(node)})
-        if attr in scope.names:
-            found |= self._once((scope, attr), self._bound, scope, attr)
-        found |= join(self.given(one, scope) for one in self.parameters.get((node, attr), ()))
-        if found and (Unknown(), attr) in self.attributes:
-            found |= UNKNOWN  # somebody sets it from outside
-        descriptors = [one for one in found if isinstance(one, Klass) and "__get__" in self.inner[one.node].names]
-        found |= join(self._by_method(self.attribute(one, "__get__")) for one in descriptors)
-        if attr == "value" and not found and self._is_enum(node):
-            found = join(self._once((scope, name), self._bound, scope, name) for name in scope.names)
-        if owner.made:
-            properties = [one for one in found if isinstance(one, Func) and _is_property(one.node)]
-            found = found.difference(properties) | join(self.returned(one.node) for one in properties)
-        if not found and owner.made and "__getattr__" in scope.names and attr != "__getattr__":
-            found = self._by_method(self.attribute(owner, "__getattr__"), attr)
-        if found or depth > _DEEPEST:
-            return found or UNKNOWN
-        for base in (one for expr in node.bases for one in self.values(expr)):
-            if isinstance(base, Klass) and base.node is not node:
-                found |= self._of_class(Klass(base.node, owner.made), base.node, attr, depth + 1)
-            elif isinstance(base, Box):
-                found |= self.attribute(base, attr)
-            elif isinstance(base, Ref) and base.name != "object":
-                found |= {Ref(f"{base.name}().{attr}"[:_LONGEST])}
-        return found or UNKNOWN
-
-    def _is_enum(self, node: ast.ClassDef) -> bool:
-        bases = [one for base in node.bases for one in self.values(base)]
-        return any(isinstance(one, Ref) and one.name.startswith("enum.") for one in bases)
-
-    def _by_method(self, methods: Values, *given: str) -> Values:
-        """What `__getattr__` and the like give for a name, which the next round sees as their argument."""
-        functions = [one.node for one in methods if isinstance(one, Func)]
-        for node in functions:
-            for argument, text in zip(reversed(node.args.args), reversed(given), strict=False):
-                bindings = self.parameters.setdefault((node, argument.arg), [])
-                if not any(one.values == frozenset({Text(text)}) for one in bindings):
-                    bindings.append(Binding(frozenset({Text(text)})))
-                    self.cut = True
-        return join(map(self.returned, functions))
-
-    def _stored(self, owner: Value, attr: str) -> Values:
-        stores = self.attributes.get((owner, attr), ())
-        return join(self.given(one.binding, self._scope(one.base)) for one in stores)
-
-    def _scope(self, node: ast.AST) -> Scope:
-        return self.scopes[node]
-
-    def returned(self, node: ast.AST) -> Values:
-        """What a function gives back."""
-        return join(map(self.values, self.returns.get(node, ())))
-
-    def _subscript(self, node: ast.expr, base: ast.expr, key: ast.expr) -> Values:
-        owners = self.values(base)
-        if any(isinstance(one, Text) for one in owners):
-            return self.folded(node)
-        if isinstance(key, ast.Slice):
-            return owners
-        keys = self.values(key)
-        return join(self.member(one, keys) for one in owners)
+        raise NotImplementedError
 
     def member(self, owner: Value, key: Values) -> Values:
         """What `owner[key]` may be; any member where the key is not known."""
-        self.left -= 1
-        match owner:
-            case Ref(name=name):
-                base = "builtins" if name == "builtins" else name.removesuffix(".__dict__")
-                texts = [str(one.value) for one in key if isinstance(one, Text)]
-                if name == "sys.modules":
-                    return frozenset(Ref(one, hidden=True) for one in texts) or UNKNOWN
-                if base != name or name == "builtins":
-                    found = join(self.attribute(Ref(base), one) for one in texts)
-                    return hidden(found) or frozenset({Ref(f"{base}.*", hidden=True)})
-                return frozenset({Ref(f"{name}[]"[:_LONGEST])})
-            case Names(node=node):
-                names = [one.value for one in key if isinstance(one, Text)]
-                found = join(self.named(str(one), self.inner[node]) for one in names)
-                return hidden(found) or UNKNOWN
-            case Rows(columns=columns):
-                place = _place(key)
-                if isinstance(place, int) and place < len(columns):
-                    return columns[place] or UNKNOWN
-                return frozenset({owner})
-            case Klass(node=node, made=False) if self._is_enum(node):
-                return frozenset({Klass(node, made=True)})
-            case Klass(node=node, made=True) if isinstance(place := _place(key), int) and place < len(fields_of(node)):
-                return self.attribute(owner, fields_of(node)[place])
-            case Klass():
-                methods = self.attribute(owner, "__getitem__" if owner.made else "__class_getitem__")
-                return join(self.returned(one.node) for one in methods if isinstance(one, Func)) or UNKNOWN
-            case Box(node=node):
-                return self._once((owner, key), self._of_box, owner, node, key)
-            case Text(value=str() | bytes()):
-                return UNKNOWN
-        return UNKNOWN
-
-    def _of_box(self, owner: Box, node: ast.AST, key: Values) -> Values:
-        found = join(self._part(part, key) for part in self._parts(node, key))
-        for store in self.members.get(owner, ()):
-            if store.spread:
-                spread = self.given(store.binding, self._scope(store.base))
-                found |= join(self.member(one, key) for one in spread if one != owner)
-            elif self.matches(self.key_of(store), key):
-                found |= self.given(store.binding, self._scope(store.base))
-        for place, expr in self.rest.get(node, ()):
-            if self.matches(frozenset({Text(place)}), key):
-                found |= self.values(expr)
-        return found or UNKNOWN
-
-    def _part(self, part: tuple[str, ast.expr], key: Values) -> Values:
-        how, expr = part
-        return self.values(expr) if how == "is" else join(self.member(one, key) for one in self.values(expr))
-
-    def _parts(self, node: ast.AST, key: Values) -> list[tuple[str, ast.expr]]:
-        """Expressions that are (`is`) or hold (`of`) the members of a container with that key."""
-        match node:
-            case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-                if any(isinstance(one, ast.Starred) for one in parts):
-                    return [("of" if isinstance(one, ast.Starred) else "is", one) for one in parts]
-                places = ((frozenset({Text(at), Text(at - len(parts))}), one) for at, one in enumerate(parts))
-                return [("is", one) for place, one in places if self.matches(place, key)]
-            case ast.Dict(keys=keys, values=values):
-                pairs = zip(keys, values, strict=True)
-                return [
-                    ("is" if name else "of", value)
-                    for name, value in pairs
-                    if name is None or self.matches(self.values(name), key)
-                ]
-            case ast.ListComp(elt=part) | ast.SetComp(elt=part) | ast.GeneratorExp(elt=part) | ast.DictComp(value=part):
-                return [("is", part)]
-            case ast.Call(args=args, keywords=keywords):
-                named = [
-                    ("is" if one.arg else "of", one.value)
-                    for one in keywords
-                    if one.arg is None or self.matches(frozenset({Text(one.arg)}), key)
-                ]
-                return [*named, *(("of", one) for one in args)]
-        return []
+        raise NotImplementedError
 
     def key_of(self, store: Store) -> Values:
         """The key under which something is put."""
@@ -449,6 +271,20 @@ class Resolver:
         if not all(isinstance(value, Text) for value in one | other):
             return True
         return bool(one & other)
+
+    def stored(self, owner: Value, attr: str) -> Values:
+        """What an attribute is set to."""
+        stores = self.attributes.get((owner, attr), ())
+        return join(self.given(one.binding, self.scopes[one.base]) for one in stores)
+
+    def _subscript(self, node: ast.expr, base: ast.expr, key: ast.expr) -> Values:
+        owners = self.values(base)
+        if any(isinstance(one, Text) for one in owners):
+            return self.folded(node)
+        if isinstance(key, ast.Slice):
+            return owners
+        keys = self.values(key)
+        return join(self.member(one, keys) for one in owners)
 
 
 def _most(values: Values) -> Values:
@@ -463,20 +299,11 @@ def _order(value: Value) -> tuple[bool, str, int]:
     """What can do harm comes first: a table of a hundred harmless functions must not hide one that is not."""
     name = str(getattr(value, "name", getattr(value, "value", "")))
     node = getattr(value, "node", getattr(value, "call", None))
-    return name.partition(".")[0] not in _HELD | _BUILT_IN, name, getattr(node, "lineno", 0)
+    return name.partition(".")[0] not in HELD | _BUILT_IN, name, getattr(node, "lineno", 0)
 
 
-def _place(key: Values) -> Constant | None:
-    return next((one.value for one in key if isinstance(one, Text) and len(key) == 1), None)
-
-
-def fields_of(node: ast.ClassDef) -> list[str]:
-    """The fields of a dataclass or named tuple, in order."""
-    targets = [one.target for one in node.body if isinstance(one, ast.AnnAssign)]
-    return [one.id for one in targets if isinstance(one, ast.Name)]
-
-
-def _prefixes(name: str) -> Iterable[str]:
+def prefixes(name: str) -> Iterable[str]:
+    """A dotted name's own beginnings, the shortest first."""
     parts = name.split(".")
     return (".".join(parts[:end]) for end in range(1, len(parts) + 1))
 
@@ -489,8 +316,3 @@ def join(many: Iterable[Values]) -> Values:
 def _changed(left: Value, op: ast.operator, right: Value) -> Value:
     texts = [one.value for one in (left, right) if isinstance(one, Text) and isinstance(one.value, str)]
     return Text("".join(texts)) if isinstance(op, ast.Add) and len(texts) == 2 else Unknown()
-
-
-def _is_property(node: ast.AST) -> bool:
-    names = [getattr(one, "id", getattr(one, "attr", "")) for one in getattr(node, "decorator_list", ())]
-    return bool({"property", "cached_property"} & {*names})
