@@ -184,14 +184,17 @@ CHILD = """
 import os, sys, time
 from pathlib import Path
 from agents.gates import run, semgrep_engine
-wait = lambda: (print(semgrep_engine._spare._held[0].folder, flush=True), time.sleep(600))
 scan = lambda: run.run_gates(Path(sys.argv[1]), tools=["semgrep"]).verdict
+waiting = lambda: print(semgrep_engine._spare._held[0].folder, flush=True)
 assert scan() == "blocked"
-if os.fork() == 0:
-    assert semgrep_engine._spare._held is None
+if child := os.fork():
+    waiting()
+    os.waitpid(child, 0)
+else:
     assert scan() == "blocked"
     print(os.getpid(), flush=True)
-wait()
+    waiting()
+    time.sleep(600)
 """
 
 
@@ -203,10 +206,12 @@ def test_an_engine_ends_with_its_process_even_while_a_forked_child_lives(tmp_pat
         lines = [parent.stdout.readline().strip() for _ in range(3)]
         (child,) = [int(line) for line in lines if line.isdigit()]
         first, second = [Path(line) for line in lines if not line.isdigit()]
+        both = [first.exists(), second.exists()]
         parent.kill()
         parent.wait()
         try:
             # The child prints its engine after its number, so which of the two it is depends on who was faster.
+            assert both == [True, True]
             assert eventually(lambda: [first.exists(), second.exists()].count(True) == 1)
             assert alive(child)
         finally:
