@@ -31,7 +31,7 @@ def surroundings(unit: Unit, line: int) -> bytes:
         return b" ".join(unit.data.split())
     if unit.language == "dependencies":
         return b""
-    return "\n".join(_in_text(_lines(unit.data), line)).encode("utf-8", "surrogatepass")
+    return "\n".join(_in_text(*_lines(unit.data), line)).encode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=4)
@@ -50,12 +50,16 @@ def _in_python(data: bytes, line: int) -> str:
         return data.decode("utf-8", "replace")  # too deep to follow: any change ends the decision
 
 
+Given = tuple[int, frozenset[str]]  # the number of a line, and the names that it gives a value
+
+
 @lru_cache(maxsize=4)
-def _lines(data: bytes) -> tuple[str, ...]:
-    return tuple(data.decode("utf-8", "replace").split("\n"))
+def _lines(data: bytes) -> tuple[tuple[str, ...], tuple[Given, ...]]:
+    lines = tuple(data.decode("utf-8", "replace").split("\n"))
+    return lines, tuple((number, names) for number, text in enumerate(lines) if (names := _given(text)))
 
 
-def _in_text(lines: tuple[str, ...], line: int) -> Iterator[str]:
+def _in_text(lines: tuple[str, ...], gives: tuple[Given, ...], line: int) -> Iterator[str]:
     """The lines around that the line is part of, the function it is in, and those that give its names a value."""
     at = line - 1
     if not 0 <= at < len(lines) or len(lines[at]) > _LONGEST:
@@ -63,7 +67,6 @@ def _in_text(lines: tuple[str, ...], line: int) -> Iterator[str]:
     above = list(_ancestors(lines, at))
     function = next((one for one in above if _FUNCTION.search(lines[one]) and not _CONTROL.match(lines[one])), None)
     chosen = set(above if function is None else _block(lines, function)) | set(_block(lines, at))
-    gives = [(number, names) for number, text in enumerate(lines) if (names := _given(text))]
     wanted = set(_NAME.findall(" ".join(lines[one] for one in chosen | {at})))
     for _ in range(_ROUNDS):
         new = {number for number, names in gives if number not in chosen and not names.isdisjoint(wanted)}
@@ -77,10 +80,10 @@ def _in_text(lines: tuple[str, ...], line: int) -> Iterator[str]:
             yield text
 
 
-def _given(text: str) -> set[str]:
+def _given(text: str) -> frozenset[str]:
     if len(text) > _LONGEST:
-        return set()
-    return {name for found in _GIVES.findall(text) for name in found if name}
+        return frozenset()
+    return frozenset(name for found in _GIVES.findall(text) for name in found if name)
 
 
 def _depth(text: str) -> int:

@@ -33,6 +33,8 @@ class Slices:
             for child in _statements_in(parent):
                 self._parents[child] = parent
                 pending.append(child)
+        imports = [one for one in self._parents if isinstance(one, ast.Import)]
+        self._imported = frozenset(name for one in imports for name in _bound(one))
         for statement in sorted(self._parents, key=_position):
             self._note(statement)
 
@@ -43,10 +45,10 @@ class Slices:
             return ""
         start = max(around, key=lambda one: (_first_line(one), -(one.end_lineno or 0)))
         found = {one: _header(one) for one in (start, *self._above(start))}
-        pending, names = [*found], set[str]()
+        pending, names, followed = [*found], set[str](), set[ast.stmt]()
         while pending:
             statement = pending.pop()
-            whole = found[statement] != _header(statement)
+            whole = statement in followed
             here = _used(statement, whole=whole)
             sources = [(one, name) for name in sorted(here) for one in self._sources(statement, name)]
             if not whole and self._scope(statement) is self._scope(start):
@@ -56,6 +58,7 @@ class Slices:
                 if source not in found:
                     called = isinstance(source, Function) and name not in _parameters(source)
                     found[source] = ast.unparse(_bare(source)) if called else _header(source)
+                    followed |= {source} if called else set()
                     pending.append(source)
             if len(found) > MOST_STATEMENTS:
                 return ast.unparse(self._scope(start))
@@ -73,7 +76,11 @@ class Slices:
         for node in _own_nodes(statement):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 self._callers[False, node.func.id].append(statement)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            elif (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and self._imported.isdisjoint(_roots(node.func))  # that function is another module's
+            ):
                 self._callers[True, node.func.attr].append(statement)
 
     def _scope(self, statement: ast.stmt) -> Scope:
@@ -107,20 +114,13 @@ class Slices:
             yield from (one for one in giving if scope is not here or self._may_come_before(one, statement))
             if isinstance(scope, Function) and name in _parameters(scope):
                 yield scope
-                yield from self._calling(scope)
+                yield from self._callers.get((isinstance(self._parents[scope], ast.ClassDef), scope.name), ())
                 return
             if found or isinstance(scope, ast.Module):
                 return
             scope = self._scope(scope)
             while isinstance(scope, ast.ClassDef):  # its names are not those of its methods
                 scope = self._scope(scope)
-
-    def _calling(self, function: Function) -> Iterator[ast.stmt]:
-        """Statements that call a function of the module; those that call one of another module are left out."""
-        method = isinstance(self._parents[function], ast.ClassDef)
-        for one in self._callers.get((method, function.name), ()):
-            if not method or not any(isinstance(b, ast.Import) for n in _used(one) for b in self._sources(one, n)):
-                yield one
 
     def _may_come_before(self, one: ast.stmt, other: ast.stmt) -> bool:
         loops = {above for above in self._above(one) if isinstance(above, _LOOPS)}

@@ -106,6 +106,13 @@ def test_a_global_of_another_function_counts() -> None:
     assert behind(program) != behind(program.replace("    a = x\n", "    a = clean(x)\n"))
 
 
+def test_methods_that_call_each_other_have_a_text() -> None:
+    first = "class A:\n    def f(self, a):\n        self.g(a)\n"
+    program = f"{first}    def g(self, a):\n        self.f(a)\n        run(a)  # here\n"
+    assert "self.g(a)" in behind(program)
+    assert "self.f(a)" in behind(program)
+
+
 def test_more_than_can_be_followed_is_the_whole_function() -> None:
     lines = "".join(f"    a{n} = a{n - 1}\n" for n in range(1, MOST_STATEMENTS + 9))
     program = f"def f(a0):\n{lines}    run(a{MOST_STATEMENTS + 8})  # here\n    print(1)\n"
