@@ -59,6 +59,8 @@ def measure(section: Section, options: Any) -> None:
     section.figures += [
         Figure(f"  {name}", Spread.of(samples, "ms"), base, words, better="") for name, samples in tools.items()
     ]
+    flow, bandit = Spread.of(tools["flow"], "ms"), Spread.of(tools["bandit"], "ms")
+    section.figures.append(Figure("  flow, over Bandit", flow, bandit, "the `bandit` gate in the same runs"))
     lines = sum(text.count("\n") for text in files.values())
     section.notes = [
         f"{len(files)} files, {lines} lines; gates run side by side and check their own canaries in each run",

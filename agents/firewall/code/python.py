@@ -142,7 +142,11 @@ class _Visitor:
             yield _approve("patching", "Replaces a part of a module that others rely on.")
         elif name == "getattr" and len(args) >= 2 and self.names(args[0]) & _names("dangerous"):
             if not isinstance(args[1], ast.Constant):
-                yield _deny("hidden-name", "A dangerous name is put together at run time.")
+                sure = all(
+                    isinstance(one, Ref) and one.name in _names("dangerous") for one in self.flow.values(args[0])
+                )
+                decide = _deny if sure else _approve
+                yield decide("hidden-name", "A dangerous name is put together at run time.")
         elif name.removesuffix(".*") != name and name.removesuffix(".*") in _names("dangerous"):
             yield _approve("hidden-name", "Which part of a module is used is known only at run time.")
         elif _pattern("senders").match(name):

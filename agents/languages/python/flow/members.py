@@ -132,7 +132,9 @@ class Members(Resolver):
                 base = "builtins" if name == "builtins" else name.removesuffix(".__dict__")
                 texts = [str(one.value) for one in key if isinstance(one, Text)]
                 if name == "sys.modules":
-                    return frozenset(Ref(one, hidden=True) for one in texts) or UNKNOWN
+                    return frozenset(Ref(one, hidden=True) for one in texts) | (
+                        UNKNOWN if len(texts) < len(key) else NOTHING
+                    )
                 if base != name or name == "builtins":
                     found = join(self.attribute(Ref(base), one) for one in texts)
                     return hidden(found) or frozenset({Ref(f"{base}.*", hidden=True)})
