@@ -14,6 +14,7 @@ from agents.gates.commands import UNREADABLE, as_shell, commands_of
 from agents.gates.kinds import Kind, is_media, kind_of, mostly_text
 from agents.gates.pins import is_dependency_file
 from agents.gates.quiet import quiet
+from agents.languages.node.tree import read_any
 from agents.languages.python import syntax
 
 PYTHON = frozenset({".py", ".pyw", ".pyi"})
@@ -24,6 +25,8 @@ _SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)</script\s*>", re.IGNORECASE | re.
 _TYPESCRIPT = re.compile(rb"lang\s*=\s*[\"']?tsx?\b")
 _DATA = re.compile(rb"type\s*=\s*[\"']?(?:application/(?:ld\+)?json|text/(?:template|x-))", re.IGNORECASE)
 _ACTS = re.compile(rb"<script\b|<foreignObject\b|\son\w+\s*=|javascript:|<!ENTITY", re.IGNORECASE)
+_FILLED = re.compile(rb"\{\{.*?\}\}", re.DOTALL)
+_STATEMENT = re.compile(rb"\{[%#].*?[%#]\}", re.DOTALL)
 _EMBEDDED_PYTHON = re.compile(rb"<%!?(?![=%@\w])(.*?)%>", re.DOTALL)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CELLS = {"bash": "shell", "sh": "shell", "script": "shell", "system": "shell", "sx": "shell"}
@@ -111,13 +114,21 @@ def _known(path: str, kind: Kind, data: bytes) -> Iterator[Piece | RawFinding]:
         yield from _scripts(path, data)
 
 
-def _scripts(path: str, data: bytes) -> Iterator[Piece]:
-    filled = not path.lower().endswith((".vue", ".svelte", ".svg"))
+def _scripts(path: str, data: bytes) -> Iterator[Piece | RawFinding]:
     for match in _SCRIPT.finditer(data):
-        if not _DATA.search(match[1]) and not (filled and _is_filled(match[2])):
-            typed = bool(_TYPESCRIPT.search(match[1]))
-            language, suffix = ("typescript", ".ts") if typed else ("javascript", ".js")
-            yield from _inside(language, suffix, match[2], data, match.start(2))
+        code = match[2]
+        if _DATA.search(match[1]):
+            continue
+        if _is_filled(code) and read_any(code.decode("utf-8", "replace")) is None:
+            code = _FILLED.sub(lambda found: b" _filled " + b"\n" * found[0].count(b"\n"), code)
+            code = _STATEMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), code)
+            if read_any(code.decode("utf-8", "replace")) is None:
+                line = data.count(b"\n", 0, match.start(2)) + 1
+                yield not_checked(path, "a script whose text depends on what the template fills in", line)
+                continue
+        typed = bool(_TYPESCRIPT.search(match[1]))
+        language, suffix = ("typescript", ".ts") if typed else ("javascript", ".js")
+        yield from _inside(language, suffix, code, data, match.start(2))
     for match in _EMBEDDED_PYTHON.finditer(data):
         code = _dedent(match[1])
         if not _is_filled(code) and _parses(code):

@@ -128,6 +128,21 @@ def test_an_executable_file_without_a_first_line_is_judged_as_a_shell_script(tmp
     assert rules(run_gates(tmp_path, tools=["commands"]), "go") == {"hostile-command"}
 
 
+@pytest.mark.skipif(find_semgrep() is None, reason="semgrep is not installed (requirements/semgrep.lock.txt)")
+def test_a_script_in_a_template_is_scanned_or_asked_about(tmp_path: Path) -> None:
+    pages = {
+        "comment.html": "<script>\n/* {{ */ eval(location.hash);\n</script>",
+        "value.html": "<script>\nlet a = {{ a|tojson }};\n{% if b %}eval(location.hash);{% endif %}\n</script>",
+        "pieces.html": "<p></p>\n<script>\nlet a = {% if b %}f({% else %}g({% endif %}1);\n</script>",
+        "plain.html": '<script>\nlet a = "{{ a }}";\n</script>\n<script type="application/json">{{ b }}</script>',
+    }
+    report = run_gates(write(tmp_path, pages), tools=["semgrep"])
+    found = {(finding.path, finding.line, finding.rule) for finding in report.findings}
+    wanted = {("comment.html", 2, "js-code-from-text"), ("value.html", 3, "js-code-from-text")}
+    assert found >= wanted | {("pieces.html", 2, "not-checked")}
+    assert not any(path == "plain.html" for path, _, _ in found)
+
+
 def test_commands_that_cannot_be_read_are_asked_about(tmp_path: Path) -> None:
     write(tmp_path, {"package.json": "{ scripts: [", "deploy.sh": f"echo {'a' * 30_000}\n"})
     report = run_gates(tmp_path, tools=["commands"])
