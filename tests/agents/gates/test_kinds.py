@@ -156,6 +156,23 @@ def test_a_script_too_long_for_one_judgement_is_judged_statement_by_statement(tm
     assert (finding.rule, finding.line) == ("hostile-command", 3_001)
 
 
-def test_every_row_of_the_table_fits_a_sample_or_a_known_name() -> None:
-    assert kind_of("src/.envrc", b"") is not None
-    assert kind_of("notes", b"just words") is None
+@pytest.mark.parametrize(
+    ("path", "start", "language"),
+    [
+        ("src/.envrc", b"", "shell"),
+        ("Deploy.SH", b"", "shell"),
+        (".husky/pre-push", b"", "shell"),
+        ("tool", b"#!/usr/bin/env -S ruby -w\n", "ruby"),
+        ("data.json", b'{"apiVersion": "v1", "kind": "Pod"}', "manifest"),
+        ("tool", b"#!/opt/own/interpreter\n", "unchecked"),
+    ],
+)
+def test_a_file_is_known_by_its_name_its_first_line_or_its_content(path: str, start: bytes, language: str) -> None:
+    kind = kind_of(path, start)
+    assert kind is not None
+    assert kind.language == language
+
+
+@pytest.mark.parametrize("path", ["notes", "data.json", "site.yaml", "LICENSE"])
+def test_words_and_data_are_of_no_kind(path: str) -> None:
+    assert kind_of(path, b"just: words\n") is None
