@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from agents.languages.python.flow.members import fields_of
-from agents.languages.python.flow.resolve import join
 from agents.languages.python.flow.results import Results, Site, table
 from agents.languages.python.flow.scopes import Binding, Module, Store
 from agents.languages.python.flow.values import (
@@ -18,6 +17,7 @@ from agents.languages.python.flow.values import (
     Text,
     Value,
     hidden,
+    join,
 )
 
 _ROUNDS = 3

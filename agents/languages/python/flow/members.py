@@ -6,9 +6,10 @@ import ast
 import sys
 
 from agents.languages.python.flow.constants import Constant
-from agents.languages.python.flow.resolve import HELD, LONGEST, Resolver, join
+from agents.languages.python.flow.resolve import LONGEST, Resolver
 from agents.languages.python.flow.scopes import Binding
 from agents.languages.python.flow.values import (
+    HELD,
     NOTHING,
     UNKNOWN,
     Bound,
@@ -23,6 +24,7 @@ from agents.languages.python.flow.values import (
     Value,
     Values,
     hidden,
+    join,
 )
 
 _SAME_ATTRIBUTES = frozenset({"__call__", "__func__", "__wrapped__", "value"})

@@ -12,6 +12,7 @@ from typing import Any
 from agents.languages.python.flow.constants import Constant, Folder
 from agents.languages.python.flow.scopes import CALLED, Binding, Module, Scope, Store, collect
 from agents.languages.python.flow.values import (
+    MOST,
     NOTHING,
     UNKNOWN,
     Box,
@@ -24,16 +25,14 @@ from agents.languages.python.flow.values import (
     Unknown,
     Value,
     Values,
+    at_most,
+    join,
 )
 
 _DEEPEST = 40  # names behind names; what lies deeper is found in the next round
-_MOST = 24  # values of one expression, of each kind
 _MOST_CHOICES = 8
 LONGEST = 160  # characters of a dotted name
 _STEPS_PER_NODE, _LEAST_STEPS = 40, 50_000
-# Modules that others hold as an attribute: `shutil.os` is `os`.
-HELD = frozenset({"builtins", "ctypes", "importlib", "os", "pickle", "pty", "socket", "subprocess", "sys"})
-_BUILT_IN = frozenset({"__import__", "compile", "eval", "exec", "getattr"})
 _PARTS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
@@ -112,9 +111,9 @@ class Resolver:
             self.cut, found = True, UNKNOWN
         finally:
             self.active.discard(key)
-        if len(found) > _MOST:
-            found = _most(found)
-        self.left -= len(found) // _MOST
+        if len(found) > MOST:
+            found = at_most(found)
+        self.left -= len(found) // MOST
         self.memo[key] = found
         return found
 
@@ -287,30 +286,10 @@ class Resolver:
         return join(self.member(one, keys) for one in owners)
 
 
-def _most(values: Values) -> Values:
-    kinds: dict[type, list[Value]] = {}
-    for one in values:
-        kinds.setdefault(type(one), []).append(one)
-    kept = (sorted(many, key=_order)[:_MOST] for many in kinds.values())
-    return frozenset(one for many in kept for one in many) | UNKNOWN
-
-
-def _order(value: Value) -> tuple[bool, str, int]:
-    """What can do harm comes first: a table of a hundred harmless functions must not hide one that is not."""
-    name = str(getattr(value, "name", getattr(value, "value", "")))
-    node = getattr(value, "node", getattr(value, "call", None))
-    return name.partition(".")[0] not in HELD | _BUILT_IN, name, getattr(node, "lineno", 0)
-
-
 def prefixes(name: str) -> Iterable[str]:
     """A dotted name's own beginnings, the shortest first."""
     parts = name.split(".")
     return (".".join(parts[:end]) for end in range(1, len(parts) + 1))
-
-
-def join(many: Iterable[Values]) -> Values:
-    """The union of what several expressions may be."""
-    return NOTHING.union(*many)
 
 
 def _changed(left: Value, op: ast.operator, right: Value) -> Value:

@@ -12,7 +12,6 @@ from typing import Any
 
 from agents.languages.python.flow.constants import FOLDED
 from agents.languages.python.flow.members import Members
-from agents.languages.python.flow.resolve import join
 from agents.languages.python.flow.values import (
     NOTHING,
     UNKNOWN,
@@ -28,6 +27,7 @@ from agents.languages.python.flow.values import (
     Value,
     Values,
     hidden,
+    join,
 )
 
 _GETTERS = {"operator.attrgetter": "attributes", "operator.itemgetter": "members", "operator.methodcaller": "method"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from agents.languages.python.flow.constants import Constant
@@ -85,6 +86,10 @@ class Names:
 
 Value = Unknown | Ref | Text | Func | Klass | Box | Rows | Partial | Bound | Names
 Values = frozenset[Value]
+# Modules that others hold as an attribute: `shutil.os` is `os`.
+HELD = frozenset({"builtins", "ctypes", "importlib", "os", "pickle", "pty", "socket", "subprocess", "sys"})
+MOST = 24  # values of one expression, of each kind
+_BUILT_IN = frozenset({"__import__", "compile", "eval", "exec", "getattr"})
 UNKNOWN: Values = frozenset({Unknown()})
 NOTHING: Values = frozenset()
 
@@ -92,3 +97,24 @@ NOTHING: Values = frozenset()
 def hidden(values: Values) -> Values:
     """The same values, looked up by a text."""
     return frozenset(replace(one, hidden=True) if isinstance(one, Ref) else one for one in values)
+
+
+def join(many: Iterable[Values]) -> Values:
+    """The union of what several expressions may be."""
+    return NOTHING.union(*many)
+
+
+def at_most(values: Values) -> Values:
+    """The same values, of each kind only so many."""
+    kinds: dict[type, list[Value]] = {}
+    for one in values:
+        kinds.setdefault(type(one), []).append(one)
+    kept = (sorted(many, key=_order)[:MOST] for many in kinds.values())
+    return frozenset(one for many in kept for one in many) | UNKNOWN
+
+
+def _order(value: Value) -> tuple[bool, str, int]:
+    """What can do harm comes first: a table of a hundred harmless functions must not hide one that is not."""
+    name = str(getattr(value, "name", getattr(value, "value", "")))
+    node = getattr(value, "node", getattr(value, "call", None))
+    return name.partition(".")[0] not in HELD | _BUILT_IN, name, getattr(node, "lineno", 0)
