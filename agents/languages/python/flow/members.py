@@ -165,7 +165,13 @@ class Members(Resolver):
 
     def _of_box(self, owner: Box, node: ast.AST, key: Values) -> Values:
         found = join(self._part(part, key) for part in self._parts(node, key))
-        for store in self.members.get(owner, ()):
+        stores = self.members.get(owner, ())
+        if stores:
+            found |= self.once((owner, ""), self._appended, owner)
+        self.left -= len(stores) // 8
+        for store in stores:
+            if store.key is None and not store.spread:
+                continue
             if store.spread:
                 spread = self.given(store.binding, self.scopes[store.base])
                 found |= join(self.member(one, key) for one in spread if one != owner)
@@ -176,9 +182,24 @@ class Members(Resolver):
                 found |= self.values(expr)
         return found or UNKNOWN
 
+    def _appended(self, owner: Box) -> Values:
+        stores = [one for one in self.members[owner] if one.key is None and not one.spread]
+        return join(self.given(one.binding, self.scopes[one.base]) for one in stores)
+
     def _part(self, part: tuple[str, ast.expr], key: Values) -> Values:
         how, expr = part
         return self.values(expr) if how == "is" else join(self.member(one, key) for one in self.values(expr))
+
+    def _rows(self, node: ast.Dict) -> dict[Constant, list[ast.expr]] | None:
+        """The values of a table by their keys, when all keys are written out: a large one is read once."""
+        if node not in self.tables:
+            rows: dict[Constant, list[ast.expr]] = {}
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str | bytes | int):
+                    rows.setdefault(key.value, []).append(value)
+            whole = sum(map(len, rows.values())) == len(node.keys)
+            self.tables[node] = rows if whole else None
+        return self.tables[node]
 
     def _parts(self, node: ast.AST, key: Values) -> list[tuple[str, ast.expr]]:
         """Expressions that are (`is`) or hold (`of`) the members of a container with that key."""
@@ -186,9 +207,12 @@ class Members(Resolver):
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 if any(isinstance(one, ast.Starred) for one in parts):
                     return [("of" if isinstance(one, ast.Starred) else "is", one) for one in parts]
-                places = ((frozenset({Text(at), Text(at - len(parts))}), one) for at, one in enumerate(parts))
-                return [("is", one) for place, one in places if self.matches(place, key)]
+                place = _place(key)
+                known = [parts[place]] if isinstance(place, int) and -len(parts) <= place < len(parts) else []
+                return [("is", one) for one in (known if place is not None else parts)]
             case ast.Dict(keys=keys, values=values):
+                if (place := _place(key)) is not None and (rows := self._rows(node)) is not None:
+                    return [("is", one) for one in rows.get(place, ())]
                 pairs = zip(keys, values, strict=True)
                 return [
                     ("is" if name else "of", value)

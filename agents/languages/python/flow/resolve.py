@@ -57,6 +57,7 @@ class Resolver:
         self.attributes: dict[tuple[Value, str], list[Store]] = {}
         self.members: dict[Value, list[Store]] = {}
         self.seen: set[tuple[ast.AST, str | int, ast.expr]] = set()
+        self.tables: dict[ast.Dict, dict[Constant, list[ast.expr]] | None] = {}
         self.memo: dict[object, Values] = {}
         self.before: dict[object, Values] = {}
         self.active: set[object] = set()
@@ -219,6 +220,7 @@ class Resolver:
             right = self.values(change.value)
             found |= {_changed(one, change.op, other) for one in found for other in right}
             found |= {one for one in right if isinstance(one, Box | Rows)}
+            found = {*at_most(frozenset(found))} if len(found) > MOST else found
         for store in self.members.get(Names(scope.node), ()):  # globals()[key] = …
             if self.matches(self.key_of(store), frozenset({Text(name)})):
                 found |= self.given(store.binding, scope)

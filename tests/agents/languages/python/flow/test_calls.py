@@ -84,8 +84,24 @@ def test_a_hundred_harmless_functions_hide_none() -> None:
         "".join(f"t{n} = [{', '.join(f't{k}' for k in range(n))}]\n" for n in range(60)) + "t59[0](x)",
         "f = " + "lambda: " * 80 + "0\nf(x)",
         "x = a" + ".b" * 900 + "\nx()",
+        f"t = {{{', '.join(f'{n}: f{n}' for n in range(2000))}}}\n" + "".join(f"t[{n}](x)\n" for n in range(2000)),
+        "x = 'a'\n" + "x += 'a'\n" * 3000 + "x(x)",
+        "t = []\n" + "".join(f"t.append(f{n})\nt[{n}](x)\n" for n in range(800)),
     ],
-    ids=["sum", "chain", "circle", "self call", "own member", "own base", "web", "lambdas", "attributes"],
+    ids=[
+        "sum",
+        "chain",
+        "circle",
+        "self call",
+        "own member",
+        "own base",
+        "web",
+        "lambdas",
+        "attributes",
+        "table",
+        "growth",
+        "list",
+    ],
 )
 def test_tangled_code_ends_soon_and_never_crashes(text: str) -> None:
     began = time.process_time()
