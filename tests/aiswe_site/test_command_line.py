@@ -169,6 +169,10 @@ def test_a_clean_folder_passes_and_a_bad_one_blocks(tmp_path: Path) -> None:
     bad = aiswe("gate", str(code), "--tools", "bandit", "--json", home=home)
     assert (bad.returncode, json.loads(bad.stdout)["verdict"]) == (1, "blocked")
     assert json.loads(bad.stdout)["findings"][0]["tool"] == "bandit"
+    said = aiswe("gate", str(code), "--tools", "bandit", home=home).stdout.splitlines()
+    assert said[0].startswith("✕ HIGH bad.py:3 (bandit: B602")
+    assert said[2].startswith("    → ")
+    assert said[-1].startswith("✕ blocked: 1 of ")
 
 
 def test_an_unknown_gate_is_wrong_use_and_the_known_ones_are_named(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from aiswe_site.cli import output
 from aiswe_site.cli.problems import WrongUse
+
+if TYPE_CHECKING:
+    from agents.gates.base import GateFinding
 
 
 @click.command()
@@ -30,12 +34,20 @@ def command(path: Path, tools: str | None) -> int:
         raise WrongUse(str(error)) from None
 
     def people() -> None:
-        rows = [
-            (f.severity.name, f.tool, f.rule, f"{f.path}:{f.line}", f.message, f.remediation) for f in report.findings
-        ]
-        output.table(("Severity", "Tool", "Rule", "Where", "What", "Remedy"), rows, nothing="No findings.")
-        output.say("✓ passed" if report.passed else "✕ blocked")
+        for finding in report.findings:
+            _show(finding, blocks=str(finding) in report.reasons)
+        known = {str(finding) for finding in report.findings}
         for reason in report.reasons:
-            output.say(f"  {reason}")
+            if reason not in known:
+                output.say(f"✕ {reason}")
+        against = sum(finding in report.reasons for finding in known)
+        output.say("✓ passed" if report.passed else f"✕ blocked: {against} of {len(known)} findings block")
 
     return output.answer(report.to_json(), people, ok=report.passed)
+
+
+def _show(finding: GateFinding, *, blocks: bool) -> None:
+    place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    head = f"{'✕' if blocks else '·'} {finding.severity.name} {place} ({finding.tool}: {finding.rule})"
+    for start, text in (("", head), ("    ", finding.message), ("    → ", finding.remediation)):
+        output.say(start + " ".join(text.split()))
