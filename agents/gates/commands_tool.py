@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_left
 from collections.abc import Iterator
 
@@ -41,6 +42,9 @@ class CommandsScanner:
         """Judge each unit as one script."""
         scan = Scan(version="1", ran=True)
         for unit in stage.units:
+            if time.monotonic() > stage.deadline:
+                scan.problem = "timed out"
+                break
             scan.findings += _judged(unit)
             scan.scanned.add(unit.name)
         return scan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import tomllib
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 _NEVER = "(?!)"
+_OWN_FIRST_LINE = frozenset({"javascript", "typescript", "template"})  # it may name Node, or what the template becomes
 _PRINTABLE = bytes(set(range(32, 256)) - {127} | {7, 8, 9, 10, 12, 13, 27})
 
 
@@ -25,11 +27,13 @@ class Kind:
     commands: str = ""
     where: str = _NEVER
 
-    def fits(self, path: str, data: bytes) -> bool:
-        """Whether the file at this path (in lower case) is of this kind."""
-        if re.match(self.start.encode(), data):
-            return True
+    def is_named(self, path: str, data: bytes) -> bool:
+        """Whether the file at this path (in lower case) is of this kind by its name."""
         return bool(re.search(self.path, path)) and (not self.content or bool(re.search(self.content.encode(), data)))
+
+    def begins(self, data: bytes) -> bool:
+        """Whether the file is of this kind by how it begins."""
+        return bool(re.match(self.start.encode(), data))
 
 
 @cache
@@ -48,10 +52,19 @@ def text_languages() -> frozenset[str]:
     return frozenset({"python", "text"} | {kind.language for kind in _kinds()}) - {"notebook"}
 
 
-def kind_of(path: str, data: bytes) -> Kind | None:
-    """The first kind that fits; None for a file whose name and start say nothing."""
-    lower = path.lower()
-    return next((kind for kind in _kinds() if kind.fits(lower, data)), None)
+def kinds_of(path: str, data: bytes) -> tuple[Kind, ...]:
+    """What a file is by its name, and by its first line where that says something else; () where neither says anything.
+
+    For its own tool `#!` only begins a comment, so a first line takes nothing away from the name.
+    """
+    lower, data = path.lower(), data.removeprefix(codecs.BOM_UTF8)
+    named = next((kind for kind in _kinds() if kind.is_named(lower, data)), None)
+    begun = next((kind for kind in _kinds() if kind.begins(data)), None)
+    if named is None or begun is None:
+        return tuple(filter(None, (named, begun)))
+    settled = begun.language in (named.language, "unchecked")
+    settled |= named.language in _OWN_FIRST_LINE and begun.language != "shell"
+    return (named,) if settled else (named, begun)
 
 
 def is_media(path: str, data: bytes) -> bool:

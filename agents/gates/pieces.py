@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from agents.gates.base import RawFinding, own_finding
 from agents.gates.commands import UNREADABLE, as_shell, commands_of
-from agents.gates.kinds import Kind, is_media, kind_of, mostly_text
+from agents.gates.kinds import Kind, is_media, kinds_of, mostly_text
 from agents.gates.pins import is_dependency_file
 from agents.gates.quiet import quiet
 from agents.languages.node.tree import read_any
@@ -20,14 +20,18 @@ from agents.languages.python import syntax
 PYTHON = frozenset({".py", ".pyw", ".pyi"})
 PROGRAMS = frozenset({".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".class", ".jar", ".wasm", ".node"})
 _ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".whl", ".egg", ".pkl", ".pickle"})
-_LOOKS_LIKE_CODE = re.compile(rb"^\s*(?:import|from|def|class|exec|eval|async|with|for|if)\b|\w\s*\(", re.MULTILINE)
-_SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
+_LOOKS_LIKE_CODE = re.compile(rb"^[ \t]*(?:import|from|def|class|exec|eval|async|with|for|if)\b|\w\s*\(", re.MULTILINE)
+# The patterns of pairs are searched for one half after the other: together they take quadratic time on openings alone.
+_SCRIPT = re.compile(rb"<script\b", re.IGNORECASE), re.compile(rb"</script(?=[\s/>])", re.IGNORECASE)
+_EMBEDDED_PYTHON = re.compile(rb"<%!?(?![=%@\w])"), re.compile(rb"%>")
+_ATTRIBUTE = re.compile(rb"""([^\s"'>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?""")
 _TYPESCRIPT = re.compile(rb"lang\s*=\s*[\"']?tsx?\b")
-_DATA = re.compile(rb"type\s*=\s*[\"']?(?:application/(?:ld\+)?json|text/(?:template|x-))", re.IGNORECASE)
+_DATA = re.compile(
+    rb"application/(?:[\w.-]+\+)?json|importmap|speculationrules|text/(?:template|html|x-(?!(?:java|ecma)script$).*)"
+)
 _ACTS = re.compile(rb"<script\b|<foreignObject\b|\son\w+\s*=|javascript:|<!ENTITY", re.IGNORECASE)
-_FILLED = re.compile(rb"\{\{.*?\}\}", re.DOTALL)
-_STATEMENT = re.compile(rb"\{[%#].*?[%#]\}", re.DOTALL)
-_EMBEDDED_PYTHON = re.compile(rb"<%!?(?![=%@\w])(.*?)%>", re.DOTALL)
+_FILLED = re.compile(rb"\{\{(?:(?!\{\{).)*?\}\}", re.DOTALL)
+_STATEMENT = re.compile(rb"\{[%#](?:(?!\{[%#]).)*?[%#]\}", re.DOTALL)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CELLS = {"bash": "shell", "sh": "shell", "script": "shell", "system": "shell", "sx": "shell"}
 _CELLS |= {"javascript": "javascript", "js": "javascript"}
@@ -69,21 +73,20 @@ def pieces_of(path: str, data: bytes, *, executable: bool = False) -> Iterator[P
             # Scanners read UTF-8; in another encoding a program would pass for noise.
             data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     if b"\0" in data:
-        if suffix not in PYTHON and kind_of(path, data) is None and not mostly_text(data):
+        if suffix not in PYTHON and not kinds_of(path, data) and not mostly_text(data):
             yield not_checked(path, "a binary file of an unknown kind")
             return
         yield own_finding("nul-byte", path, data.count(b"\n", 0, data.index(b"\0")) + 1)
         data = data.replace(b"\0", b"")
+    kinds = kinds_of(path, data)
     if suffix in PYTHON:
         yield Piece("python", ".py", data)
+        yield from (Piece("command", ".sh", data) for kind in kinds if kind.language == "shell")
         return
-    kind = kind_of(path, data)
-    if kind is None:
+    if not kinds:
         yield from _plain(path, data, executable)
-    elif kind.language == "notebook":
-        yield from _notebook(path, data)
-    else:
-        yield from _known(path, kind, data)
+    for kind in kinds:
+        yield from _notebook(path, data) if kind.language == "notebook" else _known(path, kind, data)
     if is_dependency_file(path, data):
         yield Piece("dependencies", ".txt", data)
 
@@ -115,24 +118,39 @@ def _known(path: str, kind: Kind, data: bytes) -> Iterator[Piece | RawFinding]:
 
 
 def _scripts(path: str, data: bytes) -> Iterator[Piece | RawFinding]:
-    for match in _SCRIPT.finditer(data):
-        code = match[2]
-        if _DATA.search(match[1]):
+    for start, inner in _between(data, *_SCRIPT):
+        attributes, _, code = inner.partition(b">")
+        start += len(inner) - len(code)
+        if _DATA.fullmatch(_type_of(attributes)):
             continue
         if _is_filled(code) and read_any(code.decode("utf-8", "replace")) is None:
             code = _FILLED.sub(lambda found: b" _filled " + b"\n" * found[0].count(b"\n"), code)
             code = _STATEMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), code)
             if read_any(code.decode("utf-8", "replace")) is None:
-                line = data.count(b"\n", 0, match.start(2)) + 1
+                line = data.count(b"\n", 0, start) + 1
                 yield not_checked(path, "a script whose text depends on what the template fills in", line)
                 continue
-        typed = bool(_TYPESCRIPT.search(match[1]))
+        typed = bool(_TYPESCRIPT.search(attributes))
         language, suffix = ("typescript", ".ts") if typed else ("javascript", ".js")
-        yield from _inside(language, suffix, code, data, match.start(2))
-    for match in _EMBEDDED_PYTHON.finditer(data):
-        code = _dedent(match[1])
+        yield from _inside(language, suffix, code, data, start)
+    for start, inner in _between(data, *_EMBEDDED_PYTHON):
+        code = _dedent(inner)
         if not _is_filled(code) and _parses(code):
-            yield from _inside("python", ".py", code, data, match.start(1))
+            yield from _inside("python", ".py", code, data, start)
+
+
+def _between(data: bytes, opening: re.Pattern[bytes], closing: re.Pattern[bytes]) -> Iterator[tuple[int, bytes]]:
+    """What stands between an opening and the next closing, and where it starts."""
+    at = 0
+    while (opened := opening.search(data, at)) and (closed := closing.search(data, opened.end())):
+        yield opened.end(), data[opened.end() : closed.start()]
+        at = closed.end()
+
+
+def _type_of(attributes: bytes) -> bytes:
+    """The type of a script as a browser reads it: the first attribute of that name."""
+    named = (found[2] or b"" for found in _ATTRIBUTE.finditer(attributes) if found[1].lower() == b"type")
+    return next(named, b"").strip(b"\"'").strip().lower()
 
 
 def _is_filled(code: bytes) -> bool:

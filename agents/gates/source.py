@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from agents.gates.base import GateError, Policy, RawFinding, own_finding
-from agents.gates.kinds import is_media, kind_of, mostly_text
+from agents.gates.kinds import is_media, kinds_of, mostly_text
 from agents.gates.pieces import PROGRAMS, PYTHON, not_checked, pieces_of
 
 DEPENDENCY_DIRS = frozenset({"node_modules", ".venv", "venv", "site-packages", ".tox", ".nox"})
@@ -173,7 +173,7 @@ def _read(root: Path, path: str, policy: Policy, tree: Tree) -> bytes | None:
         if is_media(path, data):
             tree.note("large-binary", path)
             return None
-        unknown = Path(path).suffix.lower() not in PROGRAMS | PYTHON and kind_of(path, data) is None
+        unknown = Path(path).suffix.lower() not in PROGRAMS | PYTHON and not kinds_of(path, data)
         if unknown and b"\0" in data and not mostly_text(data):
             tree.findings.append(not_checked(path, "a large binary file of an unknown kind"))
             return None

@@ -1,12 +1,14 @@
 """Every file is looked at: harm is found in each kind of file, and what nobody reads is said."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
 
 from agents.gates.base import GateReport, Policy, Severity
-from agents.gates.kinds import kind_of
+from agents.gates.kinds import kinds_of
+from agents.gates.pieces import pieces_of
 from agents.gates.run import run_gates
 from agents.gates.semgrep_tool import find_semgrep
 
@@ -35,6 +37,10 @@ ORDINARY = {
     ".npmrc": "registry=https://registry.npmjs.org/\nsave-exact=true\n",
     "schema.sql": "CREATE TABLE t (id integer);\nGRANT SELECT ON t TO reader;\n",
     "main.go": "package main\n\nfunc main() { println(\"hello\") }\n",
+    "dockerfile_rules.toml": "[unpinned]\nmessage = 'FROM names no version'\n",
+    "debian/rules": "#!/usr/bin/make -f\n%:\n\tdh $@\n",
+    "flags.mk": "A := $(shell pkg-config --cflags a) $(shell pkg-config --libs a)\n\t$(if $(shell which x),x) # (a\n",
+    "page.html": '<script type="importmap">\n{"imports": {}}\n</script>\n',
     "logo.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>\n',
 }  # fmt: skip
 PICTURES = {
@@ -168,11 +174,44 @@ def test_a_script_too_long_for_one_judgement_is_judged_statement_by_statement(tm
     ],
 )
 def test_a_file_is_known_by_its_name_its_first_line_or_its_content(path: str, start: bytes, language: str) -> None:
-    kind = kind_of(path, start)
-    assert kind is not None
-    assert kind.language == language
+    assert [kind.language for kind in kinds_of(path, start)] == [language]
 
 
 @pytest.mark.parametrize("path", ["notes", "data.json", "site.yaml", "LICENSE"])
 def test_words_and_data_are_of_no_kind(path: str) -> None:
-    assert kind_of(path, b"just: words\n") is None
+    assert kinds_of(path, b"just: words\n") == ()
+
+
+def test_a_first_line_takes_nothing_away_from_what_the_name_says() -> None:
+    shell, node = b"#!/bin/sh\n", b"#!/usr/bin/env node\n"
+    assert [kind.language for kind in kinds_of("a.php", shell)] == ["php", "shell"]
+    assert [kind.language for kind in kinds_of("ci.yaml", shell + b"apiVersion: v1\n")] == ["manifest", "shell"]
+    assert [kind.language for kind in kinds_of("a.ts", node)] == ["typescript"]
+    assert [kind.language for kind in kinds_of("a.py.j2", b"#!/usr/bin/python\n")] == ["template"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.html", "<script>"),
+        ("a.html", "<script "),
+        ("a.html", "<% "),
+        ("a.json", "\n"),
+        ("a.tf", "<<A\n"),
+        ("a.tf", "<<A\n\n\n"),
+        ("Makefile", "X=$(shell $(shell "),
+        ("Makefile", "a:"),
+        ("Makefile", "\techo {{ "),
+        ("notes", "  \n"),
+    ],
+)
+def test_openings_that_nothing_closes_cost_no_more_than_their_length(path: str, text: str) -> None:
+    # With a pattern that looks for every end from every start this takes minutes.
+    assert len(list(pieces_of(path, (text * (400_000 // len(text))).encode()))) < 3
+
+
+def test_nested_aliases_end_in_a_question(tmp_path: Path) -> None:
+    names = "abcdefghijklmnopqrstuvwxy"
+    lines = [f"{b}: &{b} {{m: *{a}, n: *{a}}}\n" for a, b in pairwise(names)]
+    write(tmp_path, {"compose.yaml": "a: &a [x]\n" + "".join(lines)})
+    assert rules(run_gates(tmp_path, tools=["commands"]), "compose.yaml") == {"not-checked"}
