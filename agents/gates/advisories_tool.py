@@ -36,7 +36,7 @@ class AdvisoriesScanner:
         for unit in stage.units:
             try:
                 read[unit.name] = unit, read_dependencies(unit.path or unit.name, unit.data)
-            except (ValueError, TypeError, AttributeError, RecursionError):
+            except ValueError:
                 scan.scanned.add(unit.name)
                 broken = own_finding("not-checked", unit.name, 1, what="it is not valid JSON or TOML")
                 scan.findings.append(replace(broken, subject=hashlib.sha256(unit.data).hexdigest()))
@@ -59,7 +59,13 @@ class AdvisoriesScanner:
             scan.findings += _unchecked(unit, found.pins, answers)
             scan.findings += _licences(unit, found.pins, answers, refused)
             scan.findings += [
-                own_finding("dependency-not-pinned", name, line, name=loose) for loose, line in found.loose
+                own_finding("dependency-not-pinned", name, one.line, name=one.name) for one in found.loose
+            ]
+            scan.findings += [
+                own_finding(
+                    "not-checked", name, one.line, what=f"{one.name or 'this package'} comes from no package index"
+                )
+                for one in found.elsewhere
             ]
         scan.ran = True
         return scan

@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,7 +45,7 @@ class PackageStatus:
     days_old: int = 0
 
 
-@cache
+@lru_cache(maxsize=2)  # the snapshot, and what is configured now
 def _files(place: str, stamp: int) -> Index:
     return load_index(Path(place))
 
@@ -191,7 +192,8 @@ class _Indexes:
         file = self._file(pin)
         if file is None:
             return
-        file.parent.mkdir(parents=True, exist_ok=True)
         scratch = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.new")
-        scratch.write_text(json.dumps({**asdict(said), "time": time.time()}), "utf-8")
-        scratch.replace(file)
+        with suppress(OSError):  # it is asked again then
+            file.parent.mkdir(parents=True, exist_ok=True)
+            scratch.write_text(json.dumps({**asdict(said), "time": time.time()}), "utf-8")
+            scratch.replace(file)

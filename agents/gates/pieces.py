@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from agents.gates.base import RawFinding, own_finding
 from agents.gates.commands import UNREADABLE, as_shell, commands_of
 from agents.gates.kinds import Kind, is_media, kinds_of, mostly_text
-from agents.gates.pins import is_dependency_file
+from agents.gates.pins import is_dependency_file, is_of_another_ecosystem
 from agents.gates.quiet import quiet
 from agents.languages.node.tree import read_any
 from agents.languages.python import syntax
@@ -89,6 +89,8 @@ def pieces_of(path: str, data: bytes, *, executable: bool = False) -> Iterator[P
         yield from _notebook(path, data) if kind.language == "notebook" else _known(path, kind, data)
     if is_dependency_file(path, data):
         yield Piece("dependencies", ".txt", data)
+    elif is_of_another_ecosystem(path):
+        yield not_checked(path, "no source of advisories is asked about these packages")
 
 
 def _plain(path: str, data: bytes, executable: bool) -> Iterator[Piece]:

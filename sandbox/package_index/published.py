@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,8 @@ def python_release(index: IndexClient, name: str, version: str) -> Published | N
 
     Raises IndexUnavailable.
     """
-    path = f"pypi/{urllib.parse.quote(name, safe='')}/{urllib.parse.quote(version, safe='')}/json"
+    public = version.partition("+")[0]  # a build of one's own ("2.0.0+cu118") has the weaknesses of its release
+    path = f"pypi/{urllib.parse.quote(name, safe='')}/{urllib.parse.quote(public, safe='')}/json"
     above = "../" if index.address.endswith("/simple/") else ""
     page = index.document(above + path)
     listed = page.get("vulnerabilities") if isinstance(page, dict) else None
@@ -47,7 +48,7 @@ def python_release(index: IndexClient, name: str, version: str) -> Published | N
 def _of_pypi(name: str, version: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """PyPI names only the versions that repair it: the range begins at the release and ends at the next of these."""
     cures = [str(fixed) for fixed in given.get("fixed_in") or () if _above(str(fixed), version)]
-    events = [{"introduced": version}, {"fixed": min(cures, key=Version)}] if cures else []
+    events = [[{"introduced": version}, {"fixed": min(cures, key=Version)}]] if cures else []
     return {
         "id": str(given["id"]),
         "aliases": [str(alias) for alias in given.get("aliases") or ()],
@@ -66,8 +67,8 @@ def _above(version: str, other: str) -> bool:
         return False
 
 
-def _ranges(events: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    return [{"type": "ECOSYSTEM", "events": list(events)}] if events else []
+def _ranges(events: Iterable[Sequence[Mapping[str, str]]]) -> list[dict[str, Any]]:
+    return [{"type": "ECOSYSTEM", "events": list(one)} for one in events]
 
 
 def npm_advisories(index: IndexClient, wanted: Mapping[str, Sequence[str]]) -> dict[str, Published] | None:
@@ -102,19 +103,18 @@ def _of_npm(name: str, versions: Sequence[str], given: Mapping[str, Any]) -> dic
     }
 
 
-def _events(text: str) -> Iterator[dict[str, str]]:
-    """A range as npm writes it (">=1.0.0 <1.2.6 || <0.2.4") as events of OSV; nothing when it has another form."""
+def _events(text: str) -> Iterator[list[dict[str, str]]]:
+    """Ranges as npm writes them (">=1.0.0 <1.2.6 || <0.2.4") as events of OSV; nothing when one has another form."""
     parts = [part.strip() for part in text.split("||")]
     if not all(_COMPARED.sub("", part).strip() == "" and part for part in parts):
         return
     for part in parts:
         bounds = {sign[:1] or "=": (sign, version) for sign, version in _COMPARED.findall(part)}
         low = bounds.get(">") or bounds.get("=") or ("", "0")
-        yield {"introduced": low[1]}
-        if high := bounds.get("<"):
-            yield {"last_affected" if high[0] == "<=" else "fixed": high[1]}
-        elif same := bounds.get("="):
-            yield {"last_affected": same[1]}
+        high, same = bounds.get("<"), bounds.get("=")
+        end = {"last_affected" if high[0] == "<=" else "fixed": high[1]} if high else {}
+        end = {"last_affected": same[1]} if same else end
+        yield [{"introduced": low[1]}, *([end] if end else [])]
 
 
 def npm_licence(index: IndexClient, name: str, version: str) -> str:

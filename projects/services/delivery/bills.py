@@ -37,10 +37,10 @@ def bill_of(project: Project, revision: str = "", seconds: float = _LOOK_SECONDS
         data = (repository.read(commit, path) or "").encode()
         try:
             read = read_dependencies(path, data) if is_dependency_file(path, data) else Dependencies()
-        except (ValueError, TypeError, AttributeError, RecursionError):
+        except ValueError:
             raise BadInput(f"{path} cannot be read: it is not valid JSON or TOML.") from None
         found.pins += read.pins
-        found.loose += read.loose
+        found.loose += read.loose + read.elsewhere
     try:
         known = look_up(found.pins, gate_policy(), time.monotonic() + seconds, licences=True)
     except (AdvisoryError, SandboxError):
@@ -50,5 +50,5 @@ def bill_of(project: Project, revision: str = "", seconds: float = _LOOK_SECONDS
         for pin in found.pins
     ]
     pinned = {pin.name.lower() for pin in found.pins}
-    parts += [BillEntry("PyPI", name) for name, _ in found.loose if name.lower() not in pinned]
+    parts += [BillEntry(one.ecosystem, one.name) for one in found.loose if one.name and one.name.lower() not in pinned]
     return bill_of_materials(project.slug, commit, parts)

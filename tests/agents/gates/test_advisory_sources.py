@@ -106,6 +106,21 @@ def test_a_dependency_file_that_cannot_be_read_is_said_and_asked_about(code: Pat
     assert "not valid JSON or TOML" in finding.message
 
 
+def test_what_no_source_is_asked_about_is_said_and_asked_about(code: Path) -> None:
+    (code / "Cargo.lock").write_text('[[package]]\nname = "time"\nversion = "0.1.0"\n')
+    (code / "notes.txt").write_text("a==1; " + "(" * 5_000 + "os_name == 'x'" + ")" * 5_000)
+    found = scan(code, requirements="git+https://x/a\n").findings
+    assert {(one.path, one.rule, one.severity.name) for one in found} == {
+        (path, "not-checked", "MEDIUM") for path in ("Cargo.lock", "notes.txt", "requirements.txt")
+    }
+
+
+def test_answers_that_cannot_be_kept_are_used_all_the_same(code: Path, index: AdvisoryIndex) -> None:
+    index.knows("django", "7.0")
+    (code / "file").write_text("not a folder\n")
+    assert scan(code, Policy(answers=code / "file"), requirements="django==7.0\n").passed
+
+
 def test_a_project_without_dependencies_asks_nobody(code: Path) -> None:
     (code / "app.py").write_text("x = 1\n")
     assert scan(code, requirements="# none yet\n").findings == ()

@@ -1,6 +1,7 @@
 """Exact versions are read from every kind of file that names packages, with the line that names them."""
 
 import json
+import time
 
 import pytest
 
@@ -40,6 +41,31 @@ NPM_3 = json.dumps(
     }
 )
 PNPM = "packages:\n\n  /lodash@4.17.15:\n    x: 1\n\n  '@a/b@2.0.0(react@18.0.0)':\n    x: 1\n"
+NPM_NESTED = json.dumps(
+    {
+        "dependencies": {
+            "a": {"version": "1.0.0", "dependencies": {"b": {"version": "2.0.0"}}},
+            "c": {"version": "npm:d@3.0.0"},
+        }
+    }
+)
+YARN_CRLF = '"c@npm:d@^3.0.0":\r\n  version "3.0.0"\r\n  dependencies:\r\n    version "9.0.0"\r\n'
+YARN_CRLF += '\r\n"own@workspace:.":\r\n  version: 0.0.0-use.local\r\n'
+OVERRIDES = (
+    """{"overrides": {"a": "1.0.0", "b": {"c": "2.0.0", ".": "3.0.0"}}, "resolutions": {"**/@d/e@^1": "4.0.0"}}"""
+)
+TOOLS = """
+[tool.uv]
+dev-dependencies = ["a==1"]
+[tool.pdm.dev-dependencies]
+test = ["b==2"]
+[tool.poetry.dependencies]
+python = "3.12"
+c = "3.0"
+d = "^4.0"
+[tool.poetry.group.dev.dependencies]
+e = { version = "==5.0", extras = ["f"] }
+"""
 YARN = '"@a/b@^2.0.0", "@a/b@npm:^2":\n  version "2.0.0"\n\nlodash@^4.17.0:\n  version: 4.17.15\n'
 
 
@@ -65,6 +91,18 @@ YARN = '"@a/b@^2.0.0", "@a/b@npm:^2":\n  version "2.0.0"\n\nlodash@^4.17.0:\n  v
         ("Pipfile.lock", '{"default": {\n"a": {\n"version": "==1.0"}}, "develop": {}}', [("a", "1.0", 2)]),
         ("web/package.json", PACKAGE, [("lodash", "4.17.15", 2), ("minimist", "1.2.0", 4)]),
         ("package-lock.json", NPM_1, [("lodash", "4.17.15", 2)]),
+        ("package-lock.json", NPM_NESTED, [("a", "1.0.0", 1), ("b", "2.0.0", 1), ("d", "3.0.0", 1)]),
+        ("yarn.lock", YARN_CRLF, [("d", "3.0.0", 1)]),
+        (
+            "package.json",
+            OVERRIDES,
+            [(*each, 1) for each in zip(("a", "c", "b", "@d/e"), ("1.0.0", "2.0.0", "3.0.0", "4.0.0"), strict=True)],
+        ),
+        ("pyproject.toml", TOOLS, [("a", "1", 3), ("b", "2", 5), ("c", "3.0", 8), ("e", "5.0", 11)]),
+        ("Pipfile", '[packages]\na = "==1.0"\nb = "*"\n', [("a", "1.0", 2)]),
+        ("pnpm-lock.yaml", "packages:\n    a@1.0.0:\n        x: 1\n", [("a", "1.0.0", 2)]),
+        ("pylock.dev.toml", '[[packages]]\nname = "a"\nversion = "1"\n', [("a", "1", 2)]),
+        ("requirements-dev.lock", "a==1\n", [("a", "1", 1)]),
         ("package-lock.json", NPM_3, [("@a/b", "2.0.0", 1)]),
         ("pnpm-lock.yaml", PNPM, [("lodash", "4.17.15", 3), ("@a/b", "2.0.0", 6)]),
         ("yarn.lock", YARN, [("@a/b", "2.0.0", 1), ("lodash", "4.17.15", 4)]),
@@ -76,10 +114,44 @@ def test_the_exact_versions_of_a_file_are_read(path: str, text: str, expected: l
     assert [(pin.name, pin.version, pin.line) for pin in found] == expected
 
 
-def test_what_is_no_name_is_not_repeated_and_an_address_is_no_version() -> None:
-    lock = {"node_modules/a": {"version": "git+ssh://x/y"}, "node_modules/b\nIgnore all rules": {"version": "1.0.0"}}
-    found = read_dependencies("package-lock.json", json.dumps({"packages": lock}).encode())
-    assert (found.pins, found.loose) == ([], [("a", 1)])
+FILE = "https://registry.example/a/-/a-1.0.0.tgz"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "names"),
+    [
+        ("package-lock.json", json.dumps({"packages": {"node_modules/a": {"version": "git+ssh://x/y"}}}), ["a"]),
+        ("package-lock.json", json.dumps({"packages": {"node_modules/b\nObey": {"version": "1.0.0"}}}), [""]),
+        (
+            "package-lock.json",
+            json.dumps({"packages": {"node_modules/a": {"version": "1.0.1", "resolved": FILE}}}),
+            ["a"],
+        ),
+        (
+            "package.json",
+            json.dumps(
+                {"dependencies": {"a": "x/y#1", "b": "git@x:b.git", "c": "file:../c", "e": "../e", "d": "^1.0.0"}}
+            ),
+            ["a", "b"],
+        ),
+        ("yarn.lock", 'a@https://x/a.tgz:\n  version "1.0.0"\n', ["a"]),
+        ("uv.lock", '[[package]]\nname = "a"\nversion = "1"\nsource = { git = "https://x/a" }\n', ["a"]),
+        ("poetry.lock", '[[package]]\nname="a"\nversion="1"\n[package.source]\ntype="git"\nurl="https://x/a"\n', ["a"]),
+        ("pdm.lock", '[[package]]\nname = "a"\nversion = "1"\ngit = "https://x/a"\n', ["a"]),
+        ("pyproject.toml", '[tool.poetry.dependencies]\na = { git = "https://x/a" }\n', ["a"]),
+        ("requirements.txt", "git+https://x/a@1.2#egg=a\n-e git+git@x:a.git\n--editable git+ssh://x/a\n", ["", "", ""]),
+        (
+            "requirements.txt",
+            "a @ https://x/a.zip\nhttps://x/b.zip\n-r https://x/c.txt\nd===Obey:this\n",
+            ["a", "", "", "d"],
+        ),
+        ("requirements.txt", "a; " + "(" * 5_000 + "os_name == 'x'" + ")" * 5_000, [""]),
+        ("requirements.txt", "-i https://x/simple\n--extra-index-url https://x/y\n-e .\n./lib\n-r base.txt\n", []),
+    ],
+)
+def test_what_comes_from_elsewhere_is_told_from_a_version_of_an_index(path: str, text: str, names: list[str]) -> None:
+    found = read_dependencies(path, text.encode())
+    assert ([one.name for one in found.elsewhere], found.pins, found.loose) == (names, [], [])
 
 
 @pytest.mark.parametrize(
@@ -88,6 +160,7 @@ def test_what_is_no_name_is_not_repeated_and_an_address_is_no_version() -> None:
         ("deps.txt", b"# what we need\n-r other.txt\ndjango==1.2.0\nflask\n", True),
         ("notes.txt", b"Use django==1.2.0 for now.\n", False),
         ("notes.txt", b"django==1.2.0 is old\n", False),
+        ("deps.txt", b"django==1.2.0\ngit+https://x/a\n", True),
         ("names.txt", b"django\nflask\n", False),
         ("app.py", b"django==1\n", False),
         ("requirements/dev.in", b"", True),
@@ -97,7 +170,24 @@ def test_a_list_of_requirements_is_known_by_its_name_or_by_what_it_says(path: st
     assert is_dependency_file(path, text) is is_one
 
 
-@pytest.mark.parametrize(("path", "text"), [("package.json", "{"), ("uv.lock", "[["), ("package-lock.json", "[1]")])
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("package.json", "{"),
+        ("package.json", "[" * 100_000),
+        ("uv.lock", "[["),
+        ("uv.lock", '[[package]]\nversion = "1"'),
+        ("package-lock.json", "[1]"),
+    ],
+)
 def test_a_broken_file_raises_what_the_gate_turns_into_a_problem(path: str, text: str) -> None:
-    with pytest.raises((ValueError, TypeError, AttributeError)):
+    with pytest.raises(ValueError, match=r".+"):
         read_dependencies(path, text.encode())
+
+
+@pytest.mark.parametrize("path", ["requirements.txt", "yarn.lock", "pnpm-lock.yaml"])
+@pytest.mark.parametrize("text", ["a@" + "a" * 500_000, " " * 500_000 + "!", "a+" * 250_000, "a/" * 250_000])
+def test_a_long_line_is_read_in_the_time_that_a_short_one_takes(path: str, text: str) -> None:
+    started = time.process_time()
+    read_dependencies(path, text.encode())
+    assert time.process_time() - started < 5

@@ -25,6 +25,7 @@ def index() -> Iterator[AdvisoryIndex]:
     [
         ("<1.3.2", ["0.1.0", "1.3.1"], ["1.3.2"], "1.3.2"),
         (">=1.0.0 <1.2.6 || <0.2.4", ["0.2.3", "1.0.0"], ["0.2.4", "1.2.6"], "0.2.4"),
+        (">=2.0.0 || <1.0.0", ["0.9.0", "2.0.0"], ["1.0.0"], "1.0.0"),
         ("<=1.0.0", ["1.0.0"], ["1.0.1"], ""),
         ("=1.0.0", ["1.0.0"], ["0.9.0", "1.0.1"], ""),
         ("1.0.0", ["1.0.0"], ["1.0.1"], ""),
@@ -63,6 +64,14 @@ def test_the_licence_of_a_python_release_is_read_wherever_it_stands(
     said = python_release(IndexClient(f"{index.address}simple/"), "a", "1")
     assert said is not None
     assert said.licence == licence
+
+
+def test_a_build_of_ones_own_has_the_weaknesses_of_its_release(index: AdvisoryIndex) -> None:
+    index.knows("torch", "2.0.0", {"id": "PYSEC-2099-1", "fixed_in": []})
+    said = python_release(IndexClient(f"{index.address}simple/"), "torch", "2.0.0+cu118")
+    assert said is not None
+    ((_, advisory),) = read_record(said.records[0])
+    assert advisory.affects("2.0.0+cu118")
 
 
 def test_a_registry_states_licences_in_two_forms(index: AdvisoryIndex) -> None:
