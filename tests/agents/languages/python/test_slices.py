@@ -124,3 +124,82 @@ def test_more_than_can_be_followed_is_the_whole_function() -> None:
 )
 def test_any_line_has_a_text(program: str) -> None:
     assert isinstance(behind(program), str)
+
+
+@pytest.mark.parametrize(
+    ("program", "old", "new"),
+    [
+        (
+            "class C:\n    def cmd(self):\n        return 'ls'\ndef f():\n    c = C()\n"
+            "    os.system(c.cmd())  # here\n",
+            "'ls'",
+            "input()",
+        ),
+        (
+            "class B:\n    def cmd(self):\n        return 'ls'\nclass C(B):\n    def f(self):\n"
+            "        os.system(self.cmd())  # here\n",
+            "'ls'",
+            "input()",
+        ),
+        ("class C: pass\ndef g():\n    C.c = 'ls'\ndef f():\n    os.system(C.c)  # here\n", "'ls'", "input()"),
+        (
+            "class C:\n    def __init__(self, c):\n        self.c = c\n    def f(self):\n"
+            "        os.system(self.c)  # here\ndef main():\n    C('ls').f()\n",
+            "'ls'",
+            "input()",
+        ),
+        ("D = {}\ndef g():\n    D['c'] = 'ls'\ndef f():\n    os.system(D['c'])  # here\n", "'ls'", "input()"),
+        (
+            "def f(c):\n    try:\n        check(c)\n    except ValueError:\n        return\n    os.system(c)  # here\n",
+            "        return",
+            "        pass",
+        ),
+        (
+            "c='x'\ndef g():\n    if 1:\n        global c\n        c = 'ls'\ndef f():\n    os.system(c)  # here\n",
+            "'ls'",
+            "input()",
+        ),
+        (
+            "def f(c):\n    if c!='a':\n        if True:\n            raise ValueError\n    os.system(c)  # here\n",
+            "raise ValueError",
+            "print()",
+        ),
+        ("def f():\n    a = []\n    fill(into=a, what='ls')\n    os.system(a[0])  # here\n", "'ls'", "input()"),
+        ("def f():\n    a = []\n    y = a.append('ls')\n    os.system(a[0])  # here\n", "'ls'", "input()"),
+        ("def f(c):\n    match c:\n        case 'ls':\n            os.system(c)  # here\n", "case 'ls'", "case _"),
+        (
+            "def f():\n    c = 'ls'\n    def g():\n        nonlocal c\n        c = 'ps'\n    g()\n"
+            "    os.system(c)  # here\n",
+            "'ps'",
+            "input()",
+        ),
+        (
+            "class C:\n    def f(self):\n        os.system(self.c)  # here\ndef g(x):\n    x.c = 'ls'\n",
+            "'ls'",
+            "input()",
+        ),
+        ("from safe import *\ndef f(c):\n    run(c)  # here\n", "from safe", "from evil"),
+        ("class C:\n    cmd = 'ls'\ndef f():\n    os.system(C.cmd)  # here\n", "'ls'", "input()"),
+        (
+            "def run(c):\n    os.system(c)  # here\ndef main():\n    Thread(target=run, args=('ls',))\n",
+            "'ls'",
+            "input()",
+        ),
+        (
+            "def f(c, mode):\n    a = 'ls'\n    if mode == 'safe':\n        a = c\n    os.system(a)  # here\n",
+            "mode == 'safe'",
+            "mode",
+        ),
+        ("def f(c):\n    if c != 'a':\n        abort(403)\n    os.system(c)  # here\n", "abort(403)", "log(403)"),
+    ],
+)
+def test_it_follows_classes_names_of_other_scopes_and_what_decides_whether_a_source_runs(
+    program: str, old: str, new: str
+) -> None:
+    assert old in program
+    assert behind(program.replace(old, new)) != behind(program)
+
+
+def test_other_members_of_a_class_do_not_matter() -> None:
+    program = "class C:\n    def a(self):\n        return 1\n    def b(self):\n        return 2\nrun(C().a())  # here\n"
+    assert behind(program.replace("return 2", "return 3")) == behind(program)
