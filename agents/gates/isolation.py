@@ -37,11 +37,17 @@ def _attempt(scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: P
     folder = Path(mkdtemp(dir=scratch))
     stage = Stage(folder, [*units, *(canary.unit for canary in scanner.canaries)], policy, deadline)
     try:
-        return scanner.scan(stage)
+        scan = scanner.scan(stage)
     except Exception as error:  # noqa: BLE001 - a scanner may fail in any way; each one blocks
         return Scan(problem=f"crashed ({type(error).__name__})")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    fired = {(raw.unit, raw.rule) for raw in scan.findings}
+    missed = sorted({rule for one in scanner.canaries for rule in one.rules if (one.unit.name, rule) not in fired})
+    if scan.ran and missed and (scan.scanned or not scan.failures):
+        silent = f"did not catch its known-bad canary ({', '.join(missed)}): its silence proves nothing"
+        scan.problem = scan.problem or silent
+    return scan
 
 
 def _halved(

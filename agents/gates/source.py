@@ -43,7 +43,7 @@ class Tree:
     findings: list[RawFinding] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     files: int = 0
-    digests: dict[str, bytes] = field(default_factory=dict)  # what the files of the findings hold
+    digests: dict[str, bytes] = field(default_factory=dict)  # what the files of the findings hold, links point to
 
     def note(self, rule: str, path: str) -> None:
         """Report something about a file as such."""
@@ -78,10 +78,11 @@ def collect(root: Path, policy: Policy, paths: Sequence[str] | None = None) -> I
     if not root.is_dir():
         raise GateError(f"{root}: not a folder; name the folder that holds the code")
     reading, parts = _Reading(), 1
-    for path in _named(root, paths) if paths is not None else _walk(root, policy, reading):
-        data = _read(root, path, policy, reading.tree)
-        if data is None:
+    for path in _named(root, paths, policy, reading) if paths is not None else _walk(root, policy, reading):
+        found = _read(root, path, policy, reading.tree)
+        if found is None:
             continue
+        data, mode = found
         if reading.tree.files >= policy.max_files or (
             reading.tree.files and reading.total + len(data) > policy.max_total_bytes
         ):
@@ -92,16 +93,15 @@ def collect(root: Path, policy: Policy, paths: Sequence[str] | None = None) -> I
             yield reading.tree
             reading.tree, reading.total, parts = Tree(), 0, parts + 1
         reading.total += len(data)
-        _take(root, path, data, reading.tree)
+        _take(path, data, mode, reading.tree)
     if not reading.tree.files and not reading.tree.problems:
         reading.tree.problems.append("nothing to scan: no file found")
     yield reading.tree
 
 
-def _take(root: Path, path: str, data: bytes, tree: Tree) -> None:
+def _take(path: str, data: bytes, mode: int, tree: Tree) -> None:
     tree.files += 1
-    executable = bool((root / path).lstat().st_mode & 0o111)
-    for piece in pieces_of(path, data, executable=executable):
+    for piece in pieces_of(path, data, executable=bool(mode & 0o111)):
         if isinstance(piece, RawFinding):
             tree.findings.append(piece)
             tree.digests[path] = hashlib.sha256(data).hexdigest().encode()
@@ -110,7 +110,7 @@ def _take(root: Path, path: str, data: bytes, tree: Tree) -> None:
             tree.units.append(Unit(name, path, piece.language, piece.data, piece.lines))
 
 
-def _named(root: Path, paths: Iterable[str]) -> Iterator[str]:
+def _named(root: Path, paths: Iterable[str], policy: Policy, reading: _Reading) -> Iterator[str]:
     base = root.resolve()
     for path in dict.fromkeys(paths):
         pure = PurePosixPath(path)
@@ -121,15 +121,14 @@ def _named(root: Path, paths: Iterable[str]) -> Iterator[str]:
         if not os.path.lexists(base / path):
             raise GateError(f"{path!r}: no such file; leave deleted files out")
         if (base / path).is_dir() and not (base / path).is_symlink():
-            for folder, _, names in os.walk(base / path, followlinks=False):
-                yield from (str(PurePosixPath(Path(folder, name).relative_to(base))) for name in sorted(names))
+            yield from _walk(root, policy, reading, path)
         else:
             yield str(pure)
 
 
-def _walk(root: Path, policy: Policy, reading: _Reading) -> Iterator[str]:
+def _walk(root: Path, policy: Policy, reading: _Reading, below: str = "") -> Iterator[str]:
     errors: list[OSError] = []
-    for folder, dirs, names in os.walk(root, followlinks=False, onerror=errors.append):
+    for folder, dirs, names in os.walk(root / below, followlinks=False, onerror=errors.append):
         here = PurePosixPath(Path(folder).relative_to(root).as_posix())
         for name in sorted(dirs):
             if os.path.islink(os.path.join(folder, name)):
@@ -152,9 +151,11 @@ def _walk(root: Path, policy: Policy, reading: _Reading) -> Iterator[str]:
 def _note_link(root: Path, path: str, tree: Tree) -> None:
     inside = (root / path).resolve().is_relative_to(root.resolve())
     tree.note("link" if inside else "link-out", path)
+    tree.digests[path] = os.readlink(os.fsencode(root / path))
 
 
-def _read(root: Path, path: str, policy: Policy, tree: Tree) -> bytes | None:
+def _read(root: Path, path: str, policy: Policy, tree: Tree) -> tuple[bytes, int] | None:
+    """What a regular file holds, and its mode; None for what cannot be scanned, which is noted."""
     full = root / path
     try:
         mode = full.lstat().st_mode
@@ -166,6 +167,9 @@ def _read(root: Path, path: str, policy: Policy, tree: Tree) -> bytes | None:
             return None
         with open(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             data = file.read(policy.max_file_bytes + 1)
+            if len(data) > policy.max_file_bytes:
+                file.seek(0)
+                tree.digests[path] = hashlib.file_digest(file, "sha256").hexdigest().encode()
     except OSError as error:
         tree.problems.append(f"{path}: could not be read ({error.strerror})")
         return None
@@ -179,4 +183,4 @@ def _read(root: Path, path: str, policy: Policy, tree: Tree) -> bytes | None:
             return None
         tree.problems.append(f"{path}: larger than {policy.max_file_bytes} bytes, not scanned: split it")
         return None
-    return data
+    return data, mode

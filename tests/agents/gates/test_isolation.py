@@ -1,13 +1,15 @@
 """A file that breaks a scanner is named and blocks; everything else is scanned."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agents.gates import run as gate_run
 from agents.gates import semgrep_engine
+from agents.gates.base import own_finding
 from agents.gates.run import SCANNERS, run_gates
-from agents.gates.scanner import Scan, Stage
+from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.semgrep_tool import find_semgrep
 
 DEEP = {
@@ -74,3 +76,27 @@ def test_a_file_that_crashes_a_scanner_costs_only_itself(
     assert {f.path for f in report.findings if f.rule == "B605"} == {f"m{n}.py" for n in (0, 1, 3, 4, 5, 6, 8)}
     assert report.tools["bandit"].files_scanned == 7
     assert report.verdict == "blocked"
+
+
+class BlindOnOne:
+    """Fails on many files, and says nothing at all about one of them."""
+
+    name = "bandit"
+    languages = frozenset({"python"})
+    canaries = (canary("bad.py", "python", "bad\n", "bad"),)
+
+    def scan(self, stage: Stage) -> Scan:
+        names = {unit.name for unit in stage.units}
+        if len(names) > 2:
+            return Scan(problem="out of memory")
+        blind = any(unit.data == b"blind = 1\n" for unit in stage.units)
+        bad = [own_finding("too-complex", unit.name, 1, why="") for unit in stage.units if unit.data == b"bad\n"]
+        return Scan("1", ran=True, scanned=names, findings=[] if blind else [replace(one, rule="bad") for one in bad])
+
+
+def test_every_part_of_a_scan_must_catch_the_canary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_run, "SCANNERS", {"bandit": BlindOnOne})
+    (tmp_path / "a.py").write_text("blind = 1\n")
+    (tmp_path / "b.py").write_text("b = 1\n")
+    (reason,) = run_gates(tmp_path, tools=["bandit"]).reasons
+    assert reason == "bandit did not catch its known-bad canary (bad): its silence proves nothing"

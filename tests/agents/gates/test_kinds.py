@@ -215,3 +215,36 @@ def test_nested_aliases_end_in_a_question(tmp_path: Path) -> None:
     lines = [f"{b}: &{b} {{m: *{a}, n: *{a}}}\n" for a, b in pairwise(names)]
     write(tmp_path, {"compose.yaml": "a: &a [x]\n" + "".join(lines)})
     assert rules(run_gates(tmp_path, tools=["commands"]), "compose.yaml") == {"not-checked"}
+
+
+def test_a_decision_about_a_file_nobody_reads_ends_when_the_file_or_the_target_of_a_link_changes(
+    tmp_path: Path,
+) -> None:
+    def marks() -> dict[str, str]:
+        report = run_gates(tmp_path, tools=["secrets"], policy=Policy(max_file_bytes=1_000))
+        return {finding.path: finding.fingerprint for finding in report.findings}
+
+    write(tmp_path, {"weights.bin": bytes(range(256)) * 9})
+    (tmp_path / "link").symlink_to("/etc/hosts")
+    before = marks()
+    assert marks() == before
+    write(tmp_path, {"weights.bin": bytes(range(256)) * 8 + bytes(256)})
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    after = marks()
+    assert before.keys() == after.keys() == {"weights.bin", "link"}
+    assert not set(before.values()) & set(after.values())
+
+
+def test_a_decision_about_one_part_of_a_file_does_not_cover_another(tmp_path: Path) -> None:
+    script = "<script>\nlet a = {% if b %}f({% else %}g({% endif %}1);\n</script>\n"
+    write(tmp_path, {"page.html": script * 2})
+    report = run_gates(tmp_path, tools=["secrets"])
+    assert [finding.line for finding in report.findings] == [1, 4]
+    assert len({finding.fingerprint for finding in report.findings}) == 2
+
+
+def test_links_in_a_named_folder_are_reported_too(tmp_path: Path) -> None:
+    write(tmp_path, {"part/notes.txt": "words\n"})
+    (tmp_path / "part/out").symlink_to("/etc")
+    assert rules(run_gates(tmp_path, tools=["secrets"], paths=["part"]), "part/out") == {"link"}
