@@ -29,6 +29,7 @@ class Unit:
     language: str
     data: bytes
     lines: tuple[int, ...] = ()
+    file: bytes = b""  # the text of the file that it is a part of
 
     def line_in_file(self, line: int) -> int:
         """The line of the project file behind a line of this unit."""
@@ -107,7 +108,7 @@ def _take(path: str, data: bytes, mode: int, tree: Tree) -> None:
             tree.digests[path] = hashlib.sha256(data).hexdigest().encode()
         else:
             name = f"u{len(tree.units):05d}{piece.suffix}"
-            tree.units.append(Unit(name, path, piece.language, piece.data, piece.lines))
+            tree.units.append(Unit(name, path, piece.language, piece.data, piece.lines, data))
 
 
 def _named(root: Path, paths: Iterable[str], policy: Policy, reading: _Reading) -> Iterator[str]:

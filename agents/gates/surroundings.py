@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from agents.gates.source import Unit
@@ -18,8 +19,15 @@ _FUNCTION = re.compile(
 )
 _CONTROL = re.compile(r"^\s*(?:\}\s*)?(?:if|else|for|foreach|while|switch|catch|try|do|with|case|elif|unless|until)\b")
 _CLOSES = re.compile(r"\s*(?:[\])}]|end\b|esac\b|done\b|fi\b)")
+_NAMED = re.compile(
+    r"\b(?:function|func|fn|fun|def|sub|proc)\s+(?:\([^)]*\)\s*)?(?:self\.)?([A-Za-z_]\w*)"
+    r"|^\s*(?:[\w<>\[\],.*&:~]+\s+)+\*?([A-Za-z_]\w*)\s*\([^;={)]*\)[^;={]*(?:\{|$)"
+)
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_FILLED = re.compile(r"\$[({]?(\w+)|\{\{[\s.]*(?:\w+\.)*(\w+)")
+_SETTING = re.compile(r"^\s*(?:-\s+|export\s+)*[\"']?(\w+)[\"']?\s*(?:[?:+!]?=|:)")
 _GIVES = re.compile(
-    r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)?(?::=|[-+.|?]?=(?![=~>]))|\bfor(?:each)?\s+\(?(?:\w+\s+)?(\w+)|\bread\s+(?:-\w+\s+)*(\w+)"
+    r"\b([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)?(?::=|[-+.|?]?=(?![=~>]))|\bfor(?:each)?\s+\(?(?:\w+\s+)?(\w+)|\bread\s+(?:-\w+\s+)*(\w+)"
 )
 
 
@@ -28,7 +36,7 @@ def surroundings(unit: Unit, line: int) -> bytes:
     if unit.language == "python":
         return _in_python(unit.data, line).encode("utf-8", "surrogatepass")
     if unit.language == "command":
-        return b" ".join(unit.data.split())
+        return " ".join(_of_command(unit)).encode("utf-8", "surrogatepass")
     if unit.language == "dependencies":
         return b""
     return "\n".join(_in_text(*_lines(unit.data), line)).encode("utf-8", "surrogatepass")
@@ -50,16 +58,56 @@ def _in_python(data: bytes, line: int) -> str:
         return data.decode("utf-8", "replace")  # too deep to follow: any change ends the decision
 
 
-Given = tuple[int, frozenset[str]]  # the number of a line, and the names that it gives a value
+Places = Mapping[str, Collection[int]]  # the numbers of lines, by name
 
 
 @lru_cache(maxsize=4)
-def _lines(data: bytes) -> tuple[tuple[str, ...], tuple[Given, ...]]:
+def _lines(data: bytes) -> tuple[tuple[str, ...], Places, Places]:
+    """The lines, which of them give a name a value, and which call it."""
     lines = tuple(data.decode("utf-8", "replace").split("\n"))
-    return lines, tuple((number, names) for number, text in enumerate(lines) if (names := _given(text)))
+    return lines, _places(lines, _GIVES, _NAMED), _places(lines, _CALLED)
 
 
-def _in_text(lines: tuple[str, ...], gives: tuple[Given, ...], line: int) -> Iterator[str]:
+@lru_cache(maxsize=4)
+def _settings(data: bytes) -> tuple[tuple[str, ...], Places]:
+    lines = tuple(data.decode("utf-8", "replace").split("\n"))
+    return lines, _places(lines, _SETTING)
+
+
+def _places(lines: Iterable[str], *patterns: re.Pattern[str]) -> Places:
+    places = defaultdict[str, dict[int, None]](dict)
+    for number, text in enumerate(lines):
+        for name in _names(text, *patterns) if len(text) <= _LONGEST else ():
+            places[name][number] = None
+    return places
+
+
+def _names(text: str, *patterns: re.Pattern[str]) -> Iterator[str]:
+    for pattern in patterns:
+        for found in pattern.finditer(text):
+            yield from filter(None, found.groups())
+
+
+def _of_command(unit: Unit) -> Iterator[str]:
+    """A command as it stands in its file, and what the file sets the names to that are filled in."""
+    lines, settings = _settings(unit.file)
+    text = unit.data.decode("utf-8", "replace")
+    yield from text.split()
+    pending, chosen = [text, *(lines[one - 1] for one in unit.lines if one <= len(lines))], set[int]()
+    followed = set[str]()
+    while pending:
+        text = pending.pop()
+        yield text.strip()
+        new = sorted({*_names(text, _FILLED)} - followed)
+        followed.update(new)
+        for name in new:
+            for number in settings.get(name, ()):
+                block = [one for one in _block(lines, number) if one not in chosen]
+                chosen.update(block)
+                pending += [lines[one] for one in block]
+
+
+def _in_text(lines: tuple[str, ...], gives: Places, calls: Places, line: int) -> Iterator[str]:
     """The lines around that the line is part of, the function it is in, and those that give its names a value."""
     at = line - 1
     if not 0 <= at < len(lines) or len(lines[at]) > _LONGEST:
@@ -67,23 +115,18 @@ def _in_text(lines: tuple[str, ...], gives: tuple[Given, ...], line: int) -> Ite
     above = list(_ancestors(lines, at))
     function = next((one for one in above if _FUNCTION.search(lines[one]) and not _CONTROL.match(lines[one])), None)
     chosen = set(above if function is None else _block(lines, function)) | set(_block(lines, at))
-    wanted = set(_NAME.findall(" ".join(lines[one] for one in chosen | {at})))
+    for place in {at, at if function is None else function}:
+        chosen.update(one for name in _names(lines[place], _NAMED) for one in calls.get(name, ()))
+    new = chosen | {at}
     for _ in range(_ROUNDS):
-        new = {number for number, names in gives if number not in chosen and not names.isdisjoint(wanted)}
-        if not new:
-            break
+        wanted = set(_NAME.findall(" ".join(lines[one] for one in new)))
+        given = {one for name in wanted for one in gives.get(name, ())} - chosen
+        new = {inner for one in given for inner in _block(lines, one)} - chosen
         chosen |= new
-        wanted |= set(_NAME.findall(" ".join(lines[one] for one in new)))
     for number in sorted(chosen - {at}):
         text = " ".join(lines[number].split())
         if text and not text.startswith(("//", "# ")):
             yield text
-
-
-def _given(text: str) -> frozenset[str]:
-    if len(text) > _LONGEST:
-        return frozenset()
-    return frozenset(name for found in _GIVES.findall(text) for name in found if name)
 
 
 def _depth(text: str) -> int:
