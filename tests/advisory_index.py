@@ -19,6 +19,7 @@ class AdvisoryIndex:
         self.python: dict[str, dict[str, Any]] = {}  # "name/version" → page
         self.npm: dict[str, list[dict[str, Any]]] | None = {}  # name → advisories; None: it offers none
         self.npm_licences: dict[str, Any] = {}  # "name/version" → licence
+        self.instead = b""  # what it answers to everything
         self.asked: list[str] = []
 
     def knows(self, name: str, version: str, *vulnerabilities: dict[str, Any], licence: str = "MIT") -> None:
@@ -48,8 +49,8 @@ def advisory_index() -> Iterator[AdvisoryIndex]:
             self._say(None if index.npm is None else {name: index.npm[name] for name in wanted if name in index.npm})
 
         def _say(self, document: Any) -> None:
-            body = json.dumps(document).encode()
-            self.send_response(404 if document is None else 200)
+            body = index.instead or json.dumps(document).encode()
+            self.send_response(404 if document is None and not index.instead else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

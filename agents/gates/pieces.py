@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def pieces_of(path: str, data: bytes, *, executable: bool = False) -> Iterator[P
         data = data.replace(b"\0", b"")
     kinds = kinds_of(path, data)
     if suffix in PYTHON:
-        yield Piece("python", ".py", data)
+        yield Piece("python", ".py", data.removeprefix(codecs.BOM_UTF8))  # Semgrep takes the mark for a letter
         yield from (Piece("command", ".sh", data) for kind in kinds if kind.language == "shell")
         return
     if not kinds:

@@ -109,7 +109,7 @@ class IndexClient:
         found = self._text(urllib.parse.urljoin(self.address, path), "application/json", data)
         try:
             return found and json.loads(found[0])
-        except ValueError:
+        except (ValueError, RecursionError):
             raise IndexUnavailable(f"{self.address} answered {path} with invalid JSON") from None
 
     def open(self, url: str, accept: str = "*/*", data: bytes | None = None) -> IO[bytes]:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cyclonedx.spdx import fixup_id
 from license_expression import AND, ExpressionError, LicenseWithExceptionSymbol, Licensing
 
 
@@ -51,12 +52,16 @@ def accepted(expression: str, is_accepted: Callable[[str], bool]) -> bool:
 def is_refused(expression: str, refused: Collection[str]) -> bool:
     """Whether no choice is left that avoids the refused licences; "GPL" and "GPL-3.0" refuse "GPL-3.0-only" too.
 
-    Raises ValueError for what is not an expression.
+    Raises ValueError for what is not an expression of SPDX: "GNU GPL v3" may be one of the refused.
     """
     stems = [one.strip().lower() for one in refused if one.strip()]
 
     def fits(licence: str) -> bool:
         name = licence.lower()
-        return not any(name == stem or name.startswith((f"{stem}-", f"{stem}+")) for stem in stems)
+        if any(name == stem or name.startswith((f"{stem}-", f"{stem}+")) for stem in stems):
+            return False
+        if fixup_id(licence.removesuffix("+")) is None:
+            raise ValueError(licence)
+        return True
 
     return not accepted(expression, fits)

@@ -74,8 +74,8 @@ def _ranges(events: Iterable[Sequence[Mapping[str, str]]]) -> list[dict[str, Any
 def npm_advisories(index: IndexClient, wanted: Mapping[str, Sequence[str]]) -> dict[str, Published] | None:
     """What a registry says about these versions by name; None when it offers no advisories. Raises IndexUnavailable."""
     page = index.document(BULK, {name: sorted(set(versions)) for name, versions in wanted.items()})
-    if not isinstance(page, dict):
-        return None
+    if not isinstance(page, dict) or page.keys() - wanted.keys():
+        return None  # such as {"error": ...}
     found = {}
     for name, versions in wanted.items():
         listed = page.get(name, [])

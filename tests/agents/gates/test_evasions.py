@@ -194,3 +194,8 @@ def test_dependencies_are_scanned_unless_the_policy_says_otherwise(tmp_path: Pat
     report = run_gates(tmp_path, tools=["bandit"], policy=Policy(skip_dependencies=True))
     assert report.verdict == "pass"
     assert [f.rule for f in report.findings] == ["dependencies-skipped"]
+
+
+def test_a_byte_order_mark_hides_no_first_word_from_semgrep(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("\ufeffeval(input())\n")
+    assert [f.rule for f in run_gates(tmp_path, tools=["semgrep"]).findings] == ["py-dynamic-code"]

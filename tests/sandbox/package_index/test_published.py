@@ -86,3 +86,20 @@ def test_an_index_that_is_away_or_switched_off_is_named() -> None:
         python_release(IndexClient("http://127.0.0.1:9/simple/"), "a", "1")
     with pytest.raises(IndexUnavailable, match="no package index is configured"):
         npm_advisories(IndexClient("none"), {"a": ["1"]})
+
+
+@pytest.fixture
+def broken() -> Iterator[AdvisoryIndex]:
+    with advisory_index() as index:
+        yield index
+
+
+def test_a_page_about_something_else_is_no_clean_result(broken: AdvisoryIndex) -> None:
+    broken.instead = b'{"error": "not supported"}'
+    assert npm_advisories(IndexClient(broken.address), {"a": ["1.0.0"]}) is None
+
+
+def test_a_page_that_is_nested_too_deeply_is_invalid(broken: AdvisoryIndex) -> None:
+    broken.instead = b"[" * 100_000
+    with pytest.raises(IndexUnavailable, match="invalid JSON"):
+        python_release(IndexClient(f"{broken.address}simple/"), "a", "1")
