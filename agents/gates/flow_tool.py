@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import PurePosixPath
 
 from agents.gates.base import RawFinding, Severity, own_finding, own_rules
+from agents.gates.imported import imported
 from agents.gates.scanner import Scan, Stage, canary
-from agents.gates.source import Unit
+from agents.gates.source import Unit, read_beside
 from agents.gates.taint import parse
 from agents.languages.python.flow.calls import Flow
 from agents.languages.python.flow.results import Site
@@ -42,30 +43,52 @@ class FlowScanner:
     canaries = (canary("flow.py", "python", _CANARY, "aliased-command", "sensitive-attribute", "sensitive-lost"),)
 
     def scan(self, stage: Stage) -> Scan:
-        """Follow the names of all units together; where that takes too long, of each alone."""
+        """Follow the names of all units and of what they import together; where that takes too long, of each alone."""
         scan = Scan(version="1", ran=True)
-        names = {_dotted(unit): unit for unit in stage.units}
-        trees = {name: parse(unit.data) or ast.Module([], []) for name, unit in names.items()}
+        trees = {unit: parse(unit.data) or ast.Module([], []) for unit in stage.units}
+        others, complete = _others(stage, trees)
+        names: dict[str, Unit] = {}
+        # Where a module and a package have one name, imports mean the package.
+        for unit in sorted([*trees, *others], key=lambda one: PurePosixPath(one.path).name != "__init__.py"):
+            names[_dotted(unit, names)] = unit
         packages = [name for name, unit in names.items() if PurePosixPath(unit.path).name == "__init__.py"]
-        whole = Flow(trees, packages)
-        for name, unit in names.items():
+        own = {name: trees[unit] for name, unit in names.items() if unit in trees}
+        whole = Flow({name: trees.get(unit) or others[unit] for name, unit in names.items()}, packages)
+        if whole.exhausted and others:
+            whole, complete = Flow(own, packages), False
+        for name, tree in own.items():
+            unit = names[name]
             if time.monotonic() > stage.deadline:
                 scan.problem = "timed out"
                 return scan
-            flow = Flow({name: trees[name]}, packages) if whole.exhausted else whole
+            flow = Flow({name: tree}, packages) if whole.exhausted else whole
             scan.scanned.add(unit.name)
             scan.findings.extend(_findings(flow, flow.modules[name], unit))
             if flow.exhausted:
                 scan.findings.append(own_finding("not-followed", unit.name, 1))
+        if not complete:
+            scan.findings.append(own_finding("imports-not-followed", stage.units[0].name, 1))
         return scan
 
 
-def _dotted(unit: Unit) -> str:
+def _others(stage: Stage, trees: Mapping[Unit, ast.Module]) -> tuple[dict[Unit, ast.Module], bool]:
+    """Modules of the project that are not scanned themselves, and whether that is all of them."""
+    root = stage.root
+    if root is None:
+        return {}, True
+    scanned = [(unit.path, tree) for unit, tree in trees.items()]
+    found, complete = imported(scanned, lambda path: read_beside(root, path, stage.policy))
+    return {Unit(path, path, "python", b""): tree for path, tree in found.items()}, complete
+
+
+def _dotted(unit: Unit, taken: Collection[str]) -> str:
     """The name under which others import a unit; one of its own for what nobody can import."""
-    if not unit.path.endswith(".py") or unit.lines:
-        return f"<{unit.name}>"
-    parts = [part.replace(".", "_") for part in PurePosixPath(unit.path).with_suffix("").parts]
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+    path = PurePosixPath(unit.path or unit.name)
+    parts = [part.replace(".", "_") for part in path.with_suffix("").parts]
+    dotted = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+    if path.suffix == ".py" and not unit.lines and dotted not in taken:
+        return dotted
+    return ".".join([*parts[:-1], f"<{unit.name.replace('.', '_')}>"])
 
 
 @cache

@@ -15,14 +15,14 @@ from agents.gates.source import Unit
 NAMED = 5  # files in one sentence
 
 
-def scan_apart(scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: Path) -> Scan:
+def scan_apart(scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: Path, root: Path) -> Scan:
     """Scan all units at once; when the scanner fails on them but not on its canaries alone, in halves."""
     deadline = time.monotonic() + policy.timeout_seconds
-    scan = _attempt(scanner, units, policy, scratch, deadline)
+    scan = _attempt(scanner, units, policy, scratch, root, deadline)
     if scan.ran or not units or time.monotonic() > deadline:
         return scan
-    alone = _attempt(scanner, [], policy, scratch, deadline)
-    return _halved(scanner, units, policy, scratch, deadline, scan.problem) if alone.ran else scan
+    alone = _attempt(scanner, [], policy, scratch, root, deadline)
+    return _halved(scanner, units, policy, scratch, root, deadline, scan.problem) if alone.ran else scan
 
 
 def failures_text(scan: Scan, units: Sequence[Unit]) -> str:
@@ -33,9 +33,11 @@ def failures_text(scan: Scan, units: Sequence[Unit]) -> str:
     return "; ".join(said[:NAMED]) + more
 
 
-def _attempt(scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: Path, deadline: float) -> Scan:
+def _attempt(
+    scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: Path, root: Path, deadline: float
+) -> Scan:
     folder = Path(mkdtemp(dir=scratch))
-    stage = Stage(folder, [*units, *(canary.unit for canary in scanner.canaries)], policy, deadline)
+    stage = Stage(folder, [*units, *(canary.unit for canary in scanner.canaries)], policy, deadline, root)
     try:
         scan = scanner.scan(stage)
     except Exception as error:  # noqa: BLE001 - a scanner may fail in any way; each one blocks
@@ -51,16 +53,16 @@ def _attempt(scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: P
 
 
 def _halved(
-    scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: Path, deadline: float, problem: str
+    scanner: Scanner, units: Sequence[Unit], policy: Policy, scratch: Path, root: Path, deadline: float, problem: str
 ) -> Scan:
     """What is found in the parts of units that failed together."""
     if len(units) == 1 or time.monotonic() > deadline:
         return Scan(ran=True, failures={unit.name: problem or "did not run" for unit in units})
     whole, middle = Scan(ran=True), len(units) // 2
     for half in (units[:middle], units[middle:]):
-        scan = _attempt(scanner, half, policy, scratch, deadline)
+        scan = _attempt(scanner, half, policy, scratch, root, deadline)
         if not scan.ran:
-            scan = _halved(scanner, half, policy, scratch, deadline, scan.problem)
+            scan = _halved(scanner, half, policy, scratch, root, deadline, scan.problem)
         whole.version = whole.version or scan.version
         whole.problem = whole.problem or scan.problem
         whole.scanned |= scan.scanned

@@ -68,16 +68,16 @@ def run_gates(
     chosen = _choose(tools)
     reports: dict[str, ToolReport] = {}
     for part in collect(root, policy, paths):
-        for name, report in _scan_part(chosen, part, policy).items():
+        for name, report in _scan_part(chosen, part, policy, root).items():
             reports[name] = reports[name].joined(report) if name in reports else report
     return _decide(reports, policy, dispositions)
 
 
-def _scan_part(chosen: Sequence[Scanner], tree: Tree, policy: Policy) -> dict[str, ToolReport]:
+def _scan_part(chosen: Sequence[Scanner], tree: Tree, policy: Policy, root: Path) -> dict[str, ToolReport]:
     with tempfile.TemporaryDirectory(prefix="aiswe-gate-") as scratch, ThreadPoolExecutor(max_workers=2) as pool:
         # These wait for processes of their own: the others run beside them, and do not keep them from starting.
         order = sorted(chosen, key=lambda scanner: ("semgrep", "style", scanner.name).index(scanner.name))
-        futures = {s.name: pool.submit(_run_one, s, tree, policy, Path(scratch) / s.name) for s in order}
+        futures = {s.name: pool.submit(_run_one, s, tree, policy, Path(scratch) / s.name, root) for s in order}
         reports = {scanner.name: futures[scanner.name].result() for scanner in chosen}
     noted = tuple(
         _located("files", policy, one, one.unit, one.line, _mark_of_file(one, tree.digests.get(one.unit, b"")))
@@ -100,11 +100,11 @@ def _choose(tools: Sequence[str] | None) -> list[Scanner]:
     return [SCANNERS[name]() for name in names]
 
 
-def _run_one(scanner: Scanner, tree: Tree, policy: Policy, scratch: Path) -> ToolReport:
+def _run_one(scanner: Scanner, tree: Tree, policy: Policy, scratch: Path, root: Path) -> ToolReport:
     started = time.monotonic()
     units = {unit.name: unit for unit in tree.units if unit.language in scanner.languages}
     scratch.mkdir()
-    scan = scan_apart(scanner, list(units.values()), policy, scratch)
+    scan = scan_apart(scanner, list(units.values()), policy, scratch, root)
     problem = scan.problem or _doubt(units, scan)
     findings = _map(scanner, policy, units, scan)
     paths = {unit.path for name, unit in units.items() if name in scan.scanned}

@@ -30,13 +30,14 @@ class Scan:
 class Stage:
     """The units for one scanner, its canaries among them, and a fresh folder of its own.
 
-    `deadline` is a `time.monotonic()` moment.
+    `deadline` is a `time.monotonic()` moment; `root` is where other files of the project are, for `read_beside`.
     """
 
     scratch: Path
     units: Sequence[Unit]
     policy: Policy
     deadline: float
+    root: Path | None = None
 
     def write(self) -> Path:
         """Lay the units out as files in a folder that holds nothing else, and return it."""

@@ -155,6 +155,14 @@ def _note_link(root: Path, path: str, tree: Tree) -> None:
     tree.digests[path] = os.readlink(os.fsencode(root / path))
 
 
+def read_beside(root: Path, path: str, policy: Policy) -> bytes | None:
+    """A file that scanned ones depend on; None for what is not there, is no regular file, or lies behind a link."""
+    if any((root / parent).is_symlink() for parent in PurePosixPath(path).parents[:-1]):
+        return None
+    read = _read(root, path, policy, Tree())
+    return read[0] if read else None
+
+
 def _read(root: Path, path: str, policy: Policy, tree: Tree) -> tuple[bytes, int] | None:
     """What a regular file holds, and its mode; None for what cannot be scanned, which is noted."""
     full = root / path

@@ -136,3 +136,62 @@ def test_code_too_tangled_to_be_followed_is_named(tmp_path: Path, monkeypatch: p
 def test_a_file_that_does_not_parse_is_left_to_the_syntax_gate(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def f(:\n")
     assert run_gates(tmp_path, tools=["flow"]).findings == ()
+
+
+IMPORTED = {
+    "an alias in an unchanged file": {"helpers.py": "from os import system as go\n"},
+    "an alias that is handed on by a package": {
+        "helpers/__init__.py": "from .tools import *\n",
+        "helpers/tools/__init__.py": "from .shell import go\n",
+        "helpers/tools/shell.py": "import os\ngo = os.system\n",
+    },
+    "an alias below src": {"src/helpers.py": "import os\n\ndef pick():\n    return os.system\n\ngo = pick()\n"},
+}
+
+
+@pytest.fixture(scope="module")
+def of_changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[str, str]]]:
+    found = {}
+    for why, files in IMPORTED.items():
+        root = tmp_path_factory.mktemp("imported")
+        for name, text in (files | {"main.py": "from helpers import go\n\ngo(input())\n"}).items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        found[why] = [(one.path, one.rule) for one in run_gates(root, tools=["flow"], paths=["main.py"]).findings]
+    return found
+
+
+@pytest.mark.parametrize("why", IMPORTED)
+def test_a_changed_file_is_read_together_with_what_it_imports(
+    why: str, of_changed: dict[str, list[tuple[str, str]]]
+) -> None:
+    assert of_changed[why] == [("main.py", "aliased-command")]
+
+
+def test_what_a_changed_file_imports_has_no_findings_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text("import os\ngo = os.system\ngo(input())\n", encoding="utf-8")
+    (tmp_path / "main.py").write_text("import helpers\n", encoding="utf-8")
+    report = run_gates(tmp_path, tools=["flow"], paths=["main.py"])
+    assert (report.findings, report.tools["flow"].files_scanned) == ((), 1)
+
+
+def test_imports_through_links_are_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "helpers.py").write_text("from os import system as go\n", encoding="utf-8")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "folder").symlink_to(outside)
+    (root / "helpers.py").symlink_to(outside / "helpers.py")
+    text = "from folder.helpers import go\nfrom helpers import go as run\ngo(1)\nrun(1)\n"
+    (root / "main.py").write_text(text, encoding="utf-8")
+    assert run_gates(root, tools=["flow"], paths=["main.py"]).findings == ()
+
+
+def test_two_files_of_one_module_name_are_both_scanned(tmp_path: Path) -> None:
+    for name in ("a.b/main.py", "a_b/main.py", "main.py", "main/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("import os\ngo = os.system\ngo(input())\n", encoding="utf-8")
+    report = run_gates(tmp_path, tools=["flow"])
+    assert report.tools["flow"].problem == ""
+    assert len({one.path for one in report.findings if one.rule == "aliased-command"}) == 4

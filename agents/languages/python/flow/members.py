@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import sys
 
 from agents.languages.python.flow.constants import Constant
-from agents.languages.python.flow.resolve import LONGEST, Resolver
+from agents.languages.python.flow.resolve import LONGEST, Resolver, is_standard
 from agents.languages.python.flow.scopes import Binding
 from agents.languages.python.flow.values import (
     HELD,
@@ -60,18 +59,13 @@ class Members(Resolver):
         module = self.modules.get(name)
         if module is not None and (attr in module.top.names or module.top.stars):
             found = self.named(attr, module.top, builtin=False)
-            if found and name.partition(".")[0] not in sys.stdlib_module_names:
+            if found and not is_standard(name):
                 return stored | found
             stored |= found  # a file named like a module of the standard library hides nothing
         if module is not None and "__getattr__" in module.top.names:
             return stored | self._by_method(self.named("__getattr__", module.top), attr)
         plain = attr.removeprefix("_")
-        if (
-            plain in HELD
-            and plain != name
-            and name.partition(".")[0] in sys.stdlib_module_names
-            and name != "importlib"
-        ):
+        if plain in HELD and plain != name and is_standard(name) and name != "importlib":
             return stored | {Ref(plain, hidden=True)}
         if attr in ("__self__", "__builtins__"):
             return frozenset({Ref("builtins", hidden=True)})

@@ -244,7 +244,7 @@ class Resolver:
     def located(self, name: str, importer: str) -> Values:
         """What an import means: a module of the project beside or above the importer, else one from outside."""
         first = name.partition(".")[0]
-        for prefix in [*reversed([*prefixes(importer)]), "", "src"] if first not in sys.stdlib_module_names else ():
+        for prefix in [*reversed([*prefixes(importer)]), "", "src"] if not is_standard(name) else ():
             full = f"{prefix}.{name}".strip(".")
             if f"{prefix}.{first}".strip(".") in self.folders:
                 name = full
@@ -286,6 +286,11 @@ class Resolver:
             return owners
         keys = self.values(key)
         return join(self.member(one, keys) for one in owners)
+
+
+def is_standard(name: str) -> bool:
+    """Whether a dotted name begins with a module of the standard library."""
+    return name.partition(".")[0] in sys.stdlib_module_names
 
 
 def prefixes(name: str) -> Iterable[str]:
