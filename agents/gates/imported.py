@@ -12,6 +12,7 @@ from agents.languages.python.flow.resolve import is_standard, prefixes
 from agents.languages.python.imports import is_typing_block
 
 _MOST, _MOST_BYTES = 100, 1_000_000
+_MOST_TRIED = 20_000
 _STAR = "*"
 
 
@@ -26,25 +27,35 @@ class _Part:
     imports: list[tuple[str, str]] = field(default_factory=list)  # a file, and which of its names; "" for attributes
 
 
-@dataclass(eq=False, slots=True)
 class _Module:
-    waiting: list[_Part]
-    names: set[str] = field(default_factory=lambda: {_STAR, "__getattr__"})
-    used: list[_Part] = field(default_factory=list)
+    """What is used of one module."""
+
+    def __init__(self, parts: Iterable[_Part]) -> None:
+        self.names: set[str] = set()
+        self.used: dict[_Part, None] = {}
+        self.attributes: set[str] = set()
+        self.giving: dict[str, list[_Part]] = {}
+        for part in parts:
+            for name in part.gives:
+                self.giving.setdefault(name, []).append(part)
 
     def use(self, names: set[str]) -> Iterator[tuple[str, set[str]]]:
         """Take what gives the names a meaning; gives which names of which files that needs, if it is more."""
         if names <= self.names:
             return
-        self.names |= names
-        while new := [part for part in self.waiting if part.gives & self.names]:
-            self.waiting = [part for part in self.waiting if not part.gives & self.names]
-            self.used += new
-            self.names.update(*(part.names for part in new))
-        attributes = names.union(*(part.attributes for part in self.used))
+        self.attributes |= names
+        waiting = [*names, _STAR, "__getattr__"]
+        while waiting:
+            name = waiting.pop()
+            self.names.add(name)
+            for part in self.giving.pop(name, ()):
+                if part not in self.used:
+                    self.used[part] = None
+                    self.attributes |= part.attributes
+                    waiting += part.names - self.names
         for part in self.used:
             for file, name in part.imports:
-                yield file, {name} if name.strip(_STAR) else self.names if name else attributes
+                yield file, {name} if name.strip(_STAR) else self.names if name else self.attributes
 
 
 def imported(
@@ -59,16 +70,18 @@ def imported(
     for path, tree in scanned:
         part = _part(tree, path)
         modules[path] = None
+        if len(part.imports) > _MOST_TRIED:
+            return {}, False
         for file, name in part.imports:
             asked.setdefault(file, set()).update({name} if name.strip(_STAR) else part.names | part.attributes)
-    left = _MOST_BYTES
+    left, tried, count = _MOST_BYTES, 0, 0
     while asked:
         path = next(iter(asked))
         names = asked.pop(path)
         if path not in modules:
             data = read(path)
-            left -= len(data or b"")
-            if left < 0 or sum(map(bool, modules.values())) == _MOST:
+            left, tried, count = left - len(data or b""), tried + 1, count + (data is not None)
+            if left < 0 or count > _MOST or tried > _MOST_TRIED:
                 return _used(modules), False
             modules[path] = _Module([*_parts(data, path)]) if data is not None else None
         if module := modules[path]:

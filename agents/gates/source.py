@@ -157,7 +157,7 @@ def _note_link(root: Path, path: str, tree: Tree) -> None:
 
 def read_beside(root: Path, path: str, policy: Policy) -> bytes | None:
     """A file that scanned ones depend on; None for what is not there, is no regular file, or lies behind a link."""
-    if any((root / parent).is_symlink() for parent in PurePosixPath(path).parents[:-1]):
+    if not os.path.lexists(root / path) or any((root / one).is_symlink() for one in PurePosixPath(path).parents[:-1]):
         return None
     read = _read(root, path, policy, Tree())
     return read[0] if read else None

@@ -195,3 +195,14 @@ def test_two_files_of_one_module_name_are_both_scanned(tmp_path: Path) -> None:
     report = run_gates(tmp_path, tools=["flow"])
     assert report.tools["flow"].problem == ""
     assert len({one.path for one in report.findings if one.rule == "aliased-command"}) == 4
+
+
+def test_odd_and_many_imports_break_nothing(tmp_path: Path) -> None:
+    (tmp_path / "chain.py").write_text("".join(f"a{at}=a{at + 1}\n" for at in range(5_000)), encoding="utf-8")
+    odd = f"import {'a' * 5_000}\nfrom {'.'.join('a' * 3_000)} import b\nfrom ..... import c\n"
+    text = odd + "__import__('../../x')\n__import__('\\x00')\nfrom chain import a0\na0(1)\n"
+    (tmp_path / "main.py").write_text(text, encoding="utf-8")
+    (tmp_path / "many.py").write_text("".join(f"import x{at}\n" for at in range(20_000)), encoding="utf-8")
+    main, many = (run_gates(tmp_path, tools=["flow"], paths=[path]) for path in ("main.py", "many.py"))
+    assert (main.reasons, main.findings, many.reasons) == ((), (), ())
+    assert [one.rule for one in many.findings] == ["imports-not-followed"]
