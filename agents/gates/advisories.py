@@ -16,6 +16,7 @@ from agents.gates.base import Severity
 _MAX_FILES = 200_000
 _SEPARATORS = re.compile(r"[-_.]+")
 # The words of the two large sources; anything else counts as HIGH.
+_SEMANTIC = re.compile(r"[=v]*(\d{1,99})(?:\.(\d{1,99}))?(?:\.(\d{1,99}))?(?:-([\w.-]{1,200}))?(?:\+\S*)?")
 _WORDS = {"LOW": Severity.LOW, "MODERATE": Severity.MEDIUM, "MEDIUM": Severity.MEDIUM, "CRITICAL": Severity.CRITICAL}
 
 
@@ -33,6 +34,7 @@ class Advisory:
     ranges: tuple[tuple[str, str, str], ...]
     versions: frozenset[str]
     aliases: frozenset[str] = frozenset()
+    ecosystem: str = "PyPI"  # as OSV calls it
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -49,26 +51,44 @@ class Advisory:
         if version in self.versions:
             return True
         try:
-            return any(_inside(Version(version), *bounds) for bounds in self.ranges)
+            return any(self._inside(self.order(version), *bounds) for bounds in self.ranges)
         except InvalidVersion:
             return bool(self.ranges)
 
     def cures(self, version: str) -> list[str]:
         """The versions above `version` that end a range, lowest first; the end of its own range is the first."""
         try:
-            pinned = Version(version)
-            ends = sorted({Version(fixed): fixed for _, fixed, _ in self.ranges if fixed}.items())
-            own = [b[1] for b in self.ranges if b[1] and _inside(pinned, *b)]
+            pinned = self.order(version)
+            ends = sorted({self.order(fixed): fixed for _, fixed, _ in self.ranges if fixed}.items())
+            own = [b[1] for b in self.ranges if b[1] and self._inside(pinned, *b)]
         except InvalidVersion:
             return [fixed for _, fixed, _ in self.ranges if fixed][-1:]
         return list(dict.fromkeys([*own, *(text for end, text in ends if end > pinned)]))
+
+    def order(self, version: str) -> Any:
+        """What versions of this ecosystem are sorted by. Raises InvalidVersion."""
+        if self.ecosystem != "npm":
+            return Version(version)
+        # Python's rules put 1.0.0-1 above 1.0.0 and do not know 1.0.0-canary.
+        if (found := _SEMANTIC.fullmatch(version.strip())) is None:
+            raise InvalidVersion(version)
+        words = found[4].split(".") if found[4] else []
+        before = tuple((0, int(word), "") if word.isdecimal() else (1, 0, word) for word in words)
+        return tuple(int(part or 0) for part in found.groups()[:3]), not words, before
+
+    def _inside(self, version: Any, introduced: str, fixed: str, last: str) -> bool:
+        if introduced not in ("", "0") and version < self.order(introduced):
+            return False
+        if fixed:
+            return bool(version < self.order(fixed))
+        return not last or bool(version <= self.order(last))
 
 
 def cure_of_all(version: str, advisories: Sequence[Advisory]) -> str:
     """The lowest named version above `version` that none of the advisories affects; "" when none is named."""
     named = {cure for one in advisories for cure in one.cures(version)}
     try:
-        in_order = sorted(named, key=Version)
+        in_order = sorted(named, key=advisories[0].order) if named else []
     except InvalidVersion:
         return ""
     return next((cure for cure in in_order if not any(one.affects(cure) for one in advisories)), "")
@@ -112,8 +132,9 @@ def read_record(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Ad
     summary = str(record.get("summary") or record.get("details") or "A known weakness.").strip().split("\n")[0][:200]
     for affected in record.get("affected") or []:
         package = affected["package"]
+        ecosystem = str(package["ecosystem"]).partition(":")[0]
         yield (
-            package_key(str(package["ecosystem"]).partition(":")[0], str(package["name"])),
+            package_key(ecosystem, str(package["name"])),
             Advisory(
                 name=str(record["id"]),
                 summary=summary,
@@ -121,6 +142,7 @@ def read_record(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Ad
                 ranges=tuple(_bounds(affected.get("ranges") or [])),
                 versions=frozenset(map(str, affected.get("versions") or [])),
                 aliases=frozenset(map(str, record.get("aliases") or [])),
+                ecosystem=ecosystem,
             ),
         )
 
@@ -141,11 +163,3 @@ def _bounds(ranges: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, str
                 start = ""
         if start:
             yield start, "", ""
-
-
-def _inside(version: Version, introduced: str, fixed: str, last: str) -> bool:
-    if introduced not in ("", "0") and version < Version(introduced):
-        return False
-    if fixed:
-        return version < Version(fixed)
-    return not last or version <= Version(last)

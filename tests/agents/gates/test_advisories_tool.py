@@ -85,6 +85,26 @@ def test_a_lock_file_of_npm_is_matched(code: Path, index: Path, monkeypatch: pyt
     assert finding.line == 7
 
 
+@pytest.mark.parametrize(
+    ("version", "known_bad"),
+    [
+        ("3.0.1-1", True),
+        ("v3.0.1-canary.9", True),
+        ("3.0.1", False),
+        ("3.0.1+build.1", False),
+        ("4.0.0-canary.1", False),
+        ("3.0.2-next-85acf2d19", False),
+        ("3", True),
+        ("none", True),
+        ("9" * 5_000, True),
+    ],
+)
+def test_versions_of_npm_are_ordered_as_npm_does(version: str, known_bad: bool) -> None:
+    ((_, _), (_, advisory)) = read_record(RECORD)
+    assert advisory.affects(version) is known_bad
+    assert advisory.cures(version) == (["3.0.1"] if known_bad else [])
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '{"id": "x", "affected": [{}]}'])
 def test_a_broken_index_blocks_and_names_the_file(
     code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
@@ -103,10 +123,15 @@ def test_an_index_that_is_not_there_blocks(code: Path, tmp_path: Path, monkeypat
         load_index(tmp_path / "nothing")
 
 
-def test_a_version_without_a_pin_is_named(code: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_without_a_pin_and_an_address_are_named(
+    code: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (code / "requirements.txt").write_text("flask>=2\n-r other.txt\nx==1\nhttps://a/b.whl\n--hash=sha256:00\n")
     found = scan(code, monkeypatch, index).findings
-    assert [(f.rule, f.line, f.severity) for f in found] == [("dependency-not-pinned", 1, Severity.LOW)]
+    assert [(f.rule, f.line, f.severity) for f in found] == [
+        ("not-checked", 4, Severity.MEDIUM),
+        ("dependency-not-pinned", 1, Severity.LOW),
+    ]
 
 
 def test_a_withdrawn_record_gives_nothing() -> None:
