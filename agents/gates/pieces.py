@@ -7,7 +7,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from agents.gates.base import RawFinding, own_finding
@@ -36,6 +36,7 @@ _STATEMENT = re.compile(rb"\{[%#](?:(?!\{[%#]).)*?[%#]\}", re.DOTALL)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CELLS = {"bash": "shell", "sh": "shell", "script": "shell", "system": "shell", "sx": "shell"}
 _CELLS |= {"javascript": "javascript", "js": "javascript"}
+_AS_FILES = frozenset({"file", "html", "svg", "writefile"})
 _SUFFIXES = {"shell": ".sh", "javascript": ".js"}
 _IN_PYTHON = frozenset({"time", "timeit", "capture", "prun", "python", "python3", "pypy"})
 
@@ -201,9 +202,22 @@ def _notebook(path: str, data: bytes) -> Iterator[Piece | RawFinding]:
         elif magic[1] in _CELLS:
             body = text.partition("\n")[2].encode("utf-8", "replace")
             yield Piece(_CELLS[magic[1]], _SUFFIXES[_CELLS[magic[1]]], body, tuple(numbers[1:]))
-        elif magic[1] not in ("markdown", "html", "latex", "svg", "writefile"):
+        elif magic[1] in _AS_FILES:
+            name = (magic[2].split() or ["notes"])[-1] if "file" in magic[1] else f"cell.{magic[1]}"
+            yield from _moved(pieces_of(name, text.partition("\n")[2].encode("utf-8", "replace")), path, numbers)
+        elif magic[1] not in ("markdown", "latex"):
             yield not_checked(path, f"no scanner reads a cell in {magic[1][:20]}", numbers[0])
     yield Piece("python", ".py", "\n".join(code).encode("utf-8", "replace"), tuple(lines))
+
+
+def _moved(pieces: Iterator[Piece | RawFinding], path: str, numbers: list[int]) -> Iterator[Piece | RawFinding]:
+    """Pieces of the text below the first line of a cell as pieces of the notebook; `numbers` are the cell's lines."""
+    for piece in pieces:
+        if isinstance(piece, RawFinding):
+            yield replace(piece, unit=path, line=numbers[min(piece.line, len(numbers) - 1)])
+        else:
+            lines = tuple(numbers[min(line, len(numbers) - 1)] for line in piece.lines)
+            yield replace(piece, lines=lines or tuple(numbers[1:]))
 
 
 def _as_python(line: str) -> str:
