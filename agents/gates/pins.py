@@ -127,8 +127,9 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines as pip reads them, without remarks and with what a backslash continues; each with its number."""
     first, begun = 0, ""
     for number, line in enumerate([*text.splitlines(), ""], 1):
-        begun, first = begun + line, first or number
-        if line.endswith("\\"):
+        remark = line.lstrip().startswith("#")  # ends a requirement, and goes on nowhere
+        begun, first = f"{begun} {line}" if remark else begun + line, first or number
+        if line.endswith("\\") and not remark:
             begun = begun.removesuffix("\\")
             continue
         if row := _REMARK.sub("", begun).strip():

@@ -78,6 +78,11 @@ YARN = '"@a/b@^2.0.0", "@a/b@npm:^2":\n  version "2.0.0"\n\nlodash@^4.17.0:\n  v
             "\ufeffa==1.0\nb \\\n  == 2.0 # c\nd>=1,==1.5\ne (==3.0)\n",
             [("a", "1.0", 1), ("b", "2.0", 2), ("d", "1.5", 4), ("e", "3.0", 5)],
         ),
+        (
+            "requirements.txt",
+            "# a remark \\\na==1.0\nb==2.0 \\\n# \\\nc==3.0\n",
+            [("a", "1.0", 2), ("b", "2.0", 3), ("c", "3.0", 5)],
+        ),
         ("constraints-dev.txt", "a===1.0;python_version>'3'\nb==2.*\n", [("a", "1.0", 1)]),
         (
             "pyproject.toml",
