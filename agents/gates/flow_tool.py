@@ -14,9 +14,9 @@ from agents.gates.imported import imported
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit, read_beside
 from agents.gates.taint import parse
-from agents.languages.python.flow.calls import Flow
+from agents.languages.python.flow.calls import NameFlow
 from agents.languages.python.flow.results import Site
-from agents.languages.python.flow.scopes import Module
+from agents.languages.python.flow.scopes import ScannedModule
 from agents.languages.python.flow.values import Ref, Text, Unknown
 
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "/bin/sh", "/bin/bash", "/usr/bin/env", "cmd", "powershell"})
@@ -53,15 +53,15 @@ class FlowScanner:
             names[_dotted(unit, names)] = unit
         packages = [name for name, unit in names.items() if PurePosixPath(unit.path).name == "__init__.py"]
         own = {name: trees[unit] for name, unit in names.items() if unit in trees}
-        whole = Flow({name: trees.get(unit) or others[unit] for name, unit in names.items()}, packages)
+        whole = NameFlow({name: trees.get(unit) or others[unit] for name, unit in names.items()}, packages)
         if whole.exhausted and others:
-            whole, complete = Flow(own, packages), False
+            whole, complete = NameFlow(own, packages), False
         for name, tree in own.items():
             unit = names[name]
             if time.monotonic() > stage.deadline:
                 scan.problem = "timed out"
                 return scan
-            flow = Flow({name: tree}, packages) if whole.exhausted else whole
+            flow = NameFlow({name: tree}, packages) if whole.exhausted else whole
             scan.scanned.add(unit.name)
             scan.findings.extend(_findings(flow, flow.modules[name], unit))
             if flow.exhausted:
@@ -96,7 +96,7 @@ def _sinks() -> Mapping[str, str]:
     return {name: rule for rule, row in own_rules().items() for name in row.get("calls", ())}
 
 
-def _findings(flow: Flow, module: Module, unit: Unit) -> Iterator[RawFinding]:
+def _findings(flow: NameFlow, module: ScannedModule, unit: Unit) -> Iterator[RawFinding]:
     for site in flow.sites(module):
         found = _called(flow, site) or _lost(flow, site) or _attribute(flow, site)
         if found is not None:
@@ -105,7 +105,7 @@ def _findings(flow: Flow, module: Module, unit: Unit) -> Iterator[RawFinding]:
             yield replace(finding, severity=severity, skip_in_tests=rule not in ("aliased-code", "aliased-command"))
 
 
-def _called(flow: Flow, site: Site) -> tuple[str, str, Severity] | None:
+def _called(flow: NameFlow, site: Site) -> tuple[str, str, Severity] | None:
     callee = site.callee
     rule = _sinks().get(callee.name) if isinstance(callee, Ref) else None
     if rule is None or not isinstance(callee, Ref):
@@ -127,14 +127,14 @@ def _called(flow: Flow, site: Site) -> tuple[str, str, Severity] | None:
     return rule, callee.name, severity
 
 
-def _is_safe_yaml(flow: Flow, site: Site) -> bool:
+def _is_safe_yaml(flow: NameFlow, site: Site) -> bool:
     if not isinstance(site.callee, Ref) or site.callee.name not in ("yaml.load", "yaml.load_all"):
         return False
     names = {getattr(one, "name", "") for one in flow.passed(site, 1, "Loader")}
     return bool(names) and names <= {"yaml.SafeLoader", "yaml.CSafeLoader", "yaml.BaseLoader"}
 
 
-def _has_shell(flow: Flow, site: Site) -> bool:
+def _has_shell(flow: NameFlow, site: Site) -> bool:
     if any(not isinstance(one, Text) or bool(one.value) for one in flow.passed(site, 99, "shell")):
         return True
     first = site.args[0] if site.args else None
@@ -142,7 +142,7 @@ def _has_shell(flow: Flow, site: Site) -> bool:
     return program is not None and bool(_SHELLS & {str(one) for one in flow.texts(program)[0]})
 
 
-def _lost(flow: Flow, site: Site) -> tuple[str, str, Severity] | None:
+def _lost(flow: NameFlow, site: Site) -> tuple[str, str, Severity] | None:
     """A sensitive function handed to somebody who is not known."""
     callee = site.callee
     if isinstance(callee, Ref) and flow.follows(callee.name):
@@ -159,7 +159,7 @@ def _lost(flow: Flow, site: Site) -> tuple[str, str, Severity] | None:
     return None
 
 
-def _attribute(flow: Flow, site: Site) -> tuple[str, str, Severity] | None:
+def _attribute(flow: NameFlow, site: Site) -> tuple[str, str, Severity] | None:
     """A part of a sensitive module that is named at run time."""
     where: ast.expr | None = site.node if site.callee == Ref("getattr") else getattr(site.node, "func", None)
     looked_up = isinstance(where, ast.Subscript | ast.Call)

@@ -17,7 +17,7 @@ _STAR = "*"
 
 
 @dataclass(eq=False, slots=True)
-class _Part:
+class _ModulePart:
     """A statement at the top of a module: the names that it gives a meaning, and what it uses."""
 
     node: ast.stmt | ast.Module
@@ -30,11 +30,11 @@ class _Part:
 class _Module:
     """What is used of one module."""
 
-    def __init__(self, parts: Iterable[_Part]) -> None:
+    def __init__(self, parts: Iterable[_ModulePart]) -> None:
         self.names: set[str] = set()
-        self.used: dict[_Part, None] = {}
+        self.used: dict[_ModulePart, None] = {}
         self.attributes: set[str] = set()
-        self.giving: dict[str, list[_Part]] = {}
+        self.giving: dict[str, list[_ModulePart]] = {}
         for part in parts:
             for name in part.gives:
                 self.giving.setdefault(name, []).append(part)
@@ -97,7 +97,7 @@ def _used(modules: dict[str, _Module | None]) -> dict[str, ast.Module]:
     }
 
 
-def _parts(data: bytes, path: str) -> Iterator[_Part]:
+def _parts(data: bytes, path: str) -> Iterator[_ModulePart]:
     waiting: list[ast.stmt] = [*getattr(parse(data), "body", ())]
     for node in waiting:
         if is_typing_block(node):
@@ -117,8 +117,8 @@ def _parts(data: bytes, path: str) -> Iterator[_Part]:
             yield _part(node, path)
 
 
-def _part(tree: ast.Module | ast.stmt, path: str) -> _Part:
-    part = _Part(tree)
+def _part(tree: ast.Module | ast.stmt, path: str) -> _ModulePart:
+    part = _ModulePart(tree)
     above = [str(one) for one in PurePosixPath(path).parents]
     for node in ast.walk(tree):
         match node:

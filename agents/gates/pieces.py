@@ -42,7 +42,7 @@ _IN_PYTHON = frozenset({"time", "timeit", "capture", "prun", "python", "python3"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilePiece:
     """Text in one language, and the line of the file behind each of its lines where they differ."""
 
     language: str
@@ -56,7 +56,7 @@ def not_checked(path: str, what: str, line: int = 0) -> RawFinding:
     return own_finding("not-checked", path, line, what=what)
 
 
-def pieces_of(path: str, data: bytes, *, executable: bool = False) -> Iterator[Piece | RawFinding]:
+def pieces_of(path: str, data: bytes, *, executable: bool = False) -> Iterator[FilePiece | RawFinding]:
     """What scanners must read of a file, and what is odd about the file itself."""
     suffix = PurePosixPath(path.lower()).suffix
     if suffix not in PYTHON:
@@ -82,37 +82,37 @@ def pieces_of(path: str, data: bytes, *, executable: bool = False) -> Iterator[P
         data = data.replace(b"\0", b"")
     kinds = kinds_of(path, data)
     if suffix in PYTHON:
-        yield Piece("python", ".py", data.removeprefix(codecs.BOM_UTF8))  # Semgrep takes the mark for a letter
-        yield from (Piece("command", ".sh", data) for kind in kinds if kind.language == "shell")
+        yield FilePiece("python", ".py", data.removeprefix(codecs.BOM_UTF8))  # Semgrep takes the mark for a letter
+        yield from (FilePiece("command", ".sh", data) for kind in kinds if kind.language == "shell")
         return
     if not kinds:
         yield from _plain(path, data, executable)
     for kind in kinds:
         yield from _notebook(path, data) if kind.language == "notebook" else _known(path, kind, data)
     if is_dependency_file(path, data):
-        yield Piece("dependencies", ".txt", data)
+        yield FilePiece("dependencies", ".txt", data)
     elif is_of_another_ecosystem(path):
         yield not_checked(path, "no source of advisories is asked about these packages")
 
 
-def _plain(path: str, data: bytes, executable: bool) -> Iterator[Piece]:
+def _plain(path: str, data: bytes, executable: bool) -> Iterator[FilePiece]:
     if _is_python(data):
-        yield Piece("python", ".py", data)
+        yield FilePiece("python", ".py", data)
         return
-    yield Piece("text", ".txt", data)
+    yield FilePiece("text", ".txt", data)
     if executable and not PurePosixPath(path).suffix:
-        yield Piece("command", ".sh", data)  # without a first line that names a program, the shell runs it
+        yield FilePiece("command", ".sh", data)  # without a first line that names a program, the shell runs it
 
 
-def _known(path: str, kind: Kind, data: bytes) -> Iterator[Piece | RawFinding]:
-    yield Piece(kind.language, kind.suffix, data)
+def _known(path: str, kind: Kind, data: bytes) -> Iterator[FilePiece | RawFinding]:
+    yield FilePiece(kind.language, kind.suffix, data)
     if kind.language == "unchecked":
         yield not_checked(path, "no scanner reads this language")
     if kind.commands:
         try:
             for line, text in commands_of(kind, data.decode("utf-8", "replace")):
                 shell = as_shell(text)
-                yield Piece("command", ".sh", shell.encode(), tuple(range(line, line + shell.count("\n") + 1)))
+                yield FilePiece("command", ".sh", shell.encode(), tuple(range(line, line + shell.count("\n") + 1)))
         except UNREADABLE as error:
             yield not_checked(path, f"its commands cannot be read ({type(error).__name__})")
     if kind.language == "template":
@@ -121,7 +121,7 @@ def _known(path: str, kind: Kind, data: bytes) -> Iterator[Piece | RawFinding]:
         yield from _scripts(path, data)
 
 
-def _scripts(path: str, data: bytes) -> Iterator[Piece | RawFinding]:
+def _scripts(path: str, data: bytes) -> Iterator[FilePiece | RawFinding]:
     for start, inner in _between(data, *_SCRIPT):
         attributes, _, code = inner.partition(b">")
         start += len(inner) - len(code)
@@ -161,10 +161,10 @@ def _is_filled(code: bytes) -> bool:
     return b"{{" in code or b"{%" in code
 
 
-def _inside(language: str, suffix: str, code: bytes, data: bytes, start: int) -> Iterator[Piece]:
+def _inside(language: str, suffix: str, code: bytes, data: bytes, start: int) -> Iterator[FilePiece]:
     if code.strip():
         first = data.count(b"\n", 0, start) + 1
-        yield Piece(language, suffix, code, tuple(range(first, first + code.count(b"\n") + 1)))
+        yield FilePiece(language, suffix, code, tuple(range(first, first + code.count(b"\n") + 1)))
 
 
 def _dedent(code: bytes) -> bytes:
@@ -173,7 +173,7 @@ def _dedent(code: bytes) -> bytes:
     return b"\n".join([lines[0].lstrip(), *(line[depth:] for line in lines[1:])])
 
 
-def _notebook(path: str, data: bytes) -> Iterator[Piece | RawFinding]:
+def _notebook(path: str, data: bytes) -> Iterator[FilePiece | RawFinding]:
     try:
         book = json.loads(data)
         sources = [cell["source"] for cell in book["cells"] if cell["cell_type"] == "code"]
@@ -182,7 +182,7 @@ def _notebook(path: str, data: bytes) -> Iterator[Piece | RawFinding]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         yield own_finding("notebook-unreadable", path, 0)
         return
-    yield Piece("text", ".txt", data)
+    yield FilePiece("text", ".txt", data)
     if language != "python":
         yield not_checked(path, "no scanner reads the language of this notebook")
         return
@@ -201,16 +201,16 @@ def _notebook(path: str, data: bytes) -> Iterator[Piece | RawFinding]:
             lines += numbers
         elif magic[1] in _CELLS:
             body = text.partition("\n")[2].encode("utf-8", "replace")
-            yield Piece(_CELLS[magic[1]], _SUFFIXES[_CELLS[magic[1]]], body, tuple(numbers[1:]))
+            yield FilePiece(_CELLS[magic[1]], _SUFFIXES[_CELLS[magic[1]]], body, tuple(numbers[1:]))
         elif magic[1] in _AS_FILES:
             name = (magic[2].split() or ["notes"])[-1] if "file" in magic[1] else f"cell.{magic[1]}"
             yield from _moved(pieces_of(name, text.partition("\n")[2].encode("utf-8", "replace")), path, numbers)
         elif magic[1] not in ("markdown", "latex"):
             yield not_checked(path, f"no scanner reads a cell in {magic[1][:20]}", numbers[0])
-    yield Piece("python", ".py", "\n".join(code).encode("utf-8", "replace"), tuple(lines))
+    yield FilePiece("python", ".py", "\n".join(code).encode("utf-8", "replace"), tuple(lines))
 
 
-def _moved(pieces: Iterator[Piece | RawFinding], path: str, numbers: list[int]) -> Iterator[Piece | RawFinding]:
+def _moved(pieces: Iterator[FilePiece | RawFinding], path: str, numbers: list[int]) -> Iterator[FilePiece | RawFinding]:
     """Pieces of the text below the first line of a cell as pieces of the notebook; `numbers` are the cell's lines."""
     for piece in pieces:
         if isinstance(piece, RawFinding):

@@ -25,7 +25,7 @@ from agents.firewall.paths import is_secret, judge_root, judge_write
 from agents.firewall.shell.commands import command_verdicts, judge_command
 from agents.gates.quiet import quiet
 from agents.languages.python import syntax
-from agents.languages.python.flow.calls import Flow
+from agents.languages.python.flow.calls import NameFlow
 from agents.languages.python.flow.constants import number_of
 from agents.languages.python.flow.results import Site
 from agents.languages.python.flow.values import UNKNOWN, Func, Klass, Ref, Text
@@ -80,7 +80,7 @@ class _Visitor:
         self.sends = self.reads_secrets = self.duplicates = self.has_socket = False
 
     def judge(self, tree: ast.Module) -> Iterator[FirewallVerdict]:
-        self.flow = Flow({"": tree})
+        self.flow = NameFlow({"": tree})
         nodes = list(ast.walk(tree))
         for node in nodes:
             self.parents.update((child, node) for child in ast.iter_child_nodes(node))

@@ -15,34 +15,7 @@ from agents.gates.semgrep_tool import find_semgrep
 SAMPLES: list[tuple[str, str, str]] = [
     tuple(row) for row in yaml.safe_load(Path(__file__).with_name("kind_samples.yaml").read_text(encoding="utf-8"))
 ]
-ORDINARY = {
-    "README.md": "# Tool\n\nRun `curl https://example.org/install | sh`.\n",
-    "LICENSE": "Permission is hereby granted\n",
-    "notes.txt": "Call the function(s) again.\n",
-    "data/towns.csv": "name,people\nUlm,128000\n",
-    "data/rows.json": '{"run": "daily", "scripts": ["a"]}\n',
-    "data/site.yaml": "title: Home\nrun: daily\n",
-    "py.typed": "",
-    "Makefile": "PY := .venv/bin/python\n\ntest:\n\t$(PY) -m pytest -q\n\nclean:\n\trm -rf build dist *.egg-info\n",
-    "package.json": '{"scripts": {"build": "rimraf dist && tsc", "test": "jest --ci"}}\n',
-    ".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n      - run: |\n          pip install -r requirements.txt\n"
-    "          echo ${{ github.ref }}\n      - run: sudo apt-get install -y libpq-dev\n",
-    ".gitlab-ci.yml": "test:\n  script:\n    - npm ci\n    - !reference [.base, script]\n",
-    "compose.yaml": "services:\n  a:\n    image: a:1\n    command: [gunicorn, 'app:app']\n",
-    "deploy/app.yaml": "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n"
-    "        - image: a:1\n          command: [gunicorn, 'app:app']\n"
-    "          securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}\n",
-    "start.sh": "#!/bin/sh\nset -eu\ncd \"$(dirname \"$0\")\"\n. .venv/bin/activate\nexec python -m app\n",
-    "tox.ini": "[testenv]\ncommands = pytest {posargs}\n",
-    ".npmrc": "registry=https://registry.npmjs.org/\nsave-exact=true\n",
-    "schema.sql": "CREATE TABLE t (id integer);\nGRANT SELECT ON t TO reader;\n",
-    "main.go": "package main\n\nfunc main() { println(\"hello\") }\n",
-    "dockerfile_rules.toml": "[unpinned]\nmessage = 'FROM names no version'\n",
-    "debian/rules": "#!/usr/bin/make -f\n%:\n\tdh $@\n",
-    "flags.mk": "A := $(shell pkg-config --cflags a) $(shell pkg-config --libs a)\n\t$(if $(shell which x),x) # (a\n",
-    "page.html": '<script type="importmap">\n{"imports": {}}\n</script>\n',
-    "logo.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>\n',
-}  # fmt: skip
+ORDINARY: dict[str, str] = yaml.safe_load(Path(__file__).with_name("ordinary_files.yaml").read_text(encoding="utf-8"))
 PICTURES = {
     "logo.png": b"\x89PNG\r\n\x1a\n\0\0\0",
     "font.woff2": b"wOF2\0\1\0\0",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agents.languages.python.flow.members import fields_of
 from agents.languages.python.flow.results import Results, Site, table
-from agents.languages.python.flow.scopes import Binding, Module, Store
+from agents.languages.python.flow.scopes import MemberStore, NameBinding, ScannedModule
 from agents.languages.python.flow.values import (
     NOTHING,
     Func,
@@ -23,7 +23,7 @@ from agents.languages.python.flow.values import (
 _ROUNDS = 3
 
 
-class Flow(Results):
+class NameFlow(Results):
     """What the expressions of a few modules may be, worked out in a few rounds within a fixed number of steps."""
 
     def __init__(self, modules: Mapping[str, ast.Module], packages: Sequence[str] = ()) -> None:
@@ -39,8 +39,8 @@ class Flow(Results):
                     self._hand_over(site)
 
     def _place_stores(self) -> None:
-        attributes: dict[tuple[Value, str], list[Store]] = {}
-        members: dict[Value, list[Store]] = {}
+        attributes: dict[tuple[Value, str], list[MemberStore]] = {}
+        members: dict[Value, list[MemberStore]] = {}
         for module in self.modules.values():
             for store in module.attributes:
                 names = [store.key] if isinstance(store.key, str) else map(str, self.texts(store.key)[0])
@@ -52,7 +52,7 @@ class Flow(Results):
                     members.setdefault(owner, []).append(store)
         self.attributes, self.members = attributes, members
 
-    def sites(self, module: Module) -> Iterator[Site]:
+    def sites(self, module: ScannedModule) -> Iterator[Site]:
         """Everything that a module may call."""
         for call in module.calls:
             for callee in self.values(call.func):
@@ -161,7 +161,7 @@ class Flow(Results):
         if (node, name, expr) not in self.seen and expr in self.scopes:
             self.seen.add((node, name, expr))
             steps = (*path, key) if key is not None else path
-            self.parameters.setdefault((node, name), []).append(Binding(expr=expr, path=steps))
+            self.parameters.setdefault((node, name), []).append(NameBinding(expr=expr, path=steps))
 
     def _note_rest(self, node: ast.arg, place: str | int, expr: ast.expr) -> None:
         if (node, place, expr) not in self.seen:

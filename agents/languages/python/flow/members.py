@@ -6,7 +6,7 @@ import ast
 
 from agents.languages.python.flow.constants import Constant
 from agents.languages.python.flow.resolve import LONGEST, Resolver, is_standard
-from agents.languages.python.flow.scopes import Binding
+from agents.languages.python.flow.scopes import NameBinding
 from agents.languages.python.flow.values import (
     HELD,
     NOTHING,
@@ -15,7 +15,7 @@ from agents.languages.python.flow.values import (
     Box,
     Func,
     Klass,
-    Names,
+    Namespace,
     Ref,
     Rows,
     Text,
@@ -30,7 +30,7 @@ _SAME_ATTRIBUTES = frozenset({"__call__", "__func__", "__wrapped__", "value"})
 _DEEPEST = 40  # bases of bases
 
 
-class Members(Resolver):
+class MemberResolver(Resolver):
     """Attributes of modules, classes and objects; members of containers."""
 
     def attribute(self, owner: Value, attr: str) -> Values:
@@ -46,9 +46,9 @@ class Members(Resolver):
                 return self._of_class(owner, node, attr, 0)
             case Func(node=node):
                 if attr == "__globals__":
-                    return frozenset({Names(self.inner[node].top.node)})
+                    return frozenset({Namespace(self.inner[node].top.node)})
                 return self.stored(owner, attr) or UNKNOWN
-            case Box() | Rows() | Names():
+            case Box() | Rows() | Namespace():
                 held = self.member(owner, frozenset({Text(attr)})) if isinstance(owner, Box) else NOTHING
                 held = frozenset(one for one in held if not isinstance(one, Unknown))
                 return held | self.stored(owner, attr) | {Bound(owner, attr)}
@@ -74,7 +74,7 @@ class Members(Resolver):
     def _of_class(self, owner: Klass, node: ast.ClassDef, attr: str, depth: int) -> Values:
         scope, found = self.inner[node], self.stored(owner, attr) | self.stored(Klass(node, not owner.made), attr)
         if attr == "__dict__":
-            return frozenset({Names(node)})
+            return frozenset({Namespace(node)})
         if attr in scope.names:
             found |= self.once((scope, attr), self.bound, scope, attr)
         found |= join(self.given(one, scope) for one in self.parameters.get((node, attr), ()))
@@ -112,7 +112,7 @@ class Members(Resolver):
             for argument, text in zip(reversed(node.args.args), reversed(given), strict=False):
                 bindings = self.parameters.setdefault((node, argument.arg), [])
                 if not any(one.values == frozenset({Text(text)}) for one in bindings):
-                    bindings.append(Binding(frozenset({Text(text)})))
+                    bindings.append(NameBinding(frozenset({Text(text)})))
                     self.cut = True
         return join(map(self.returned, functions))
 
@@ -135,7 +135,7 @@ class Members(Resolver):
                     found = join(self.attribute(Ref(base), one) for one in texts)
                     return hidden(found) or frozenset({Ref(f"{base}.*", hidden=True)})
                 return frozenset({Ref(f"{name}[]"[:LONGEST])})
-            case Names(node=node):
+            case Namespace(node=node):
                 names = [one.value for one in key if isinstance(one, Text)]
                 found = join(self.named(str(one), self.inner[node]) for one in names)
                 return hidden(found) or UNKNOWN

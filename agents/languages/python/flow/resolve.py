@@ -10,7 +10,7 @@ from itertools import islice, product
 from typing import Any
 
 from agents.languages.python.flow.constants import Constant, Folder
-from agents.languages.python.flow.scopes import CALLED, Binding, Module, Scope, Store, collect
+from agents.languages.python.flow.scopes import CALLED, MemberStore, NameBinding, NameScope, ScannedModule, collect
 from agents.languages.python.flow.values import (
     MOST,
     NOTHING,
@@ -18,7 +18,7 @@ from agents.languages.python.flow.values import (
     Box,
     Func,
     Klass,
-    Names,
+    Namespace,
     Ref,
     Rows,
     Text,
@@ -41,9 +41,9 @@ class Resolver:
 
     def __init__(self, modules: Mapping[str, ast.Module], packages: Iterable[str] = ()) -> None:
         self.packages = {*packages}
-        self.modules: dict[str, Module] = {}
-        self.scopes: dict[ast.AST, Scope] = {}
-        self.inner: dict[ast.AST, Scope] = {}
+        self.modules: dict[str, ScannedModule] = {}
+        self.scopes: dict[ast.AST, NameScope] = {}
+        self.inner: dict[ast.AST, NameScope] = {}
         self.returns: dict[ast.AST, list[ast.expr]] = {}
         for name, tree in modules.items():
             module = collect(tree, name, name if name in self.packages else name.rpartition(".")[0])
@@ -52,10 +52,10 @@ class Resolver:
             self.inner.update(module.inner)
             self.returns.update(module.returns)
         self.folders = {prefix for name in modules for prefix in prefixes(name)}
-        self.parameters: dict[tuple[ast.AST, str], list[Binding]] = {}  # what calls give to functions and classes
+        self.parameters: dict[tuple[ast.AST, str], list[NameBinding]] = {}  # what calls give to functions and classes
         self.rest: dict[ast.AST, list[tuple[str | int, ast.expr]]] = {}  # the same for `*rest` and `**rest`
-        self.attributes: dict[tuple[Value, str], list[Store]] = {}
-        self.members: dict[Value, list[Store]] = {}
+        self.attributes: dict[tuple[Value, str], list[MemberStore]] = {}
+        self.members: dict[Value, list[MemberStore]] = {}
         self.seen: set[tuple[ast.AST, str | int, ast.expr]] = set()
         self.tables: dict[ast.Dict, dict[Constant, list[ast.expr]] | None] = {}
         self.memo: dict[object, Values] = {}
@@ -192,22 +192,22 @@ class Resolver:
         texts = [one.value for values in found for one in values if isinstance(one, Text) and len(values) == 1]
         return texts if len(texts) == len(found) and not self.members.get(only) else None
 
-    def named(self, name: str, scope: Scope, *, builtin: bool = True) -> Values:
+    def named(self, name: str, scope: NameScope, *, builtin: bool = True) -> Values:
         """What a name is where it is read."""
-        at: Scope | None = scope.outer.get(name, scope)
+        at: NameScope | None = scope.outer.get(name, scope)
         while at is not None:
             if name in at.names and (at is scope or not isinstance(at.node, ast.ClassDef)):
                 return self.once((at, name), self.bound, at, name)
             at = at.outer.get(name, at.parent) if at.parent else None
         top = scope.top
-        if self.members.get(Names(top.node)) and (found := self.once((top, name), self.bound, top, name)):
+        if self.members.get(Namespace(top.node)) and (found := self.once((top, name), self.bound, top, name)):
             return found
         found = join(self.attribute(one, name) for star in top.stars for one in self.located(star, top.module))
         if builtin and not {one for one in found if not isinstance(one, Ref)}:
             found |= {Ref("builtins" if name == "__builtins__" else name)} | self.stored(Ref("builtins"), name)
         return found
 
-    def bound(self, scope: Scope, name: str) -> Values:
+    def bound(self, scope: NameScope, name: str) -> Values:
         """What a name of a scope is given anywhere."""
         found: set[Value] = set()
         changes = []
@@ -221,12 +221,12 @@ class Resolver:
             found |= {_changed(one, change.op, other) for one in found for other in right}
             found |= {one for one in right if isinstance(one, Box | Rows)}
             found = {*at_most(frozenset(found))} if len(found) > MOST else found
-        for store in self.members.get(Names(scope.node), ()):  # globals()[key] = …
+        for store in self.members.get(Namespace(scope.node), ()):  # globals()[key] = …
             if self.matches(self.key_of(store), frozenset({Text(name)})):
                 found |= self.given(store.binding, scope)
         return frozenset(found)
 
-    def given(self, binding: Binding, scope: Scope) -> Values:
+    def given(self, binding: NameBinding, scope: NameScope) -> Values:
         """What a binding gives."""
         if binding.values is not None:
             refs = [one for one in binding.values if isinstance(one, Ref)]
@@ -263,7 +263,7 @@ class Resolver:
         """What `owner[key]` may be; any member where the key is not known."""
         raise NotImplementedError
 
-    def key_of(self, store: Store) -> Values:
+    def key_of(self, store: MemberStore) -> Values:
         """The key under which something is put."""
         return frozenset({Text(store.key)}) if isinstance(store.key, str) else self.values(store.key)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.languages.python.flow.constants import FOLDED
-from agents.languages.python.flow.members import Members
+from agents.languages.python.flow.members import MemberResolver
 from agents.languages.python.flow.values import (
     NOTHING,
     UNKNOWN,
@@ -19,7 +19,7 @@ from agents.languages.python.flow.values import (
     Box,
     Func,
     Klass,
-    Names,
+    Namespace,
     Partial,
     Ref,
     Rows,
@@ -57,7 +57,7 @@ def table() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("callers.toml").read_text("utf-8"))
 
 
-class Results(Members):
+class Results(MemberResolver):
     """What functions of the code and of libraries give."""
 
     def expand(self, site: Site, depth: int) -> Iterator[Site]:
@@ -219,9 +219,9 @@ class Results(Members):
     def _namespace(self, name: str, first: ast.expr | None, site: Site) -> Values:
         scope = self.scopes[site.node]
         if name == "globals" or (first is None and name in ("vars", "locals")):
-            return frozenset({Names((scope.top if name == "globals" else scope).node)})
+            return frozenset({Namespace((scope.top if name == "globals" else scope).node)})
         if name.endswith("__dict__.copy"):
             return frozenset({Ref(name.removesuffix(".copy"))})
         found = [Ref(f"{one.name}.__dict__") for one in self.values(first) if isinstance(one, Ref)]
-        own = [Names(one.node) for one in self.values(first) if isinstance(one, Klass)]
+        own = [Namespace(one.node) for one in self.values(first) if isinstance(one, Klass)]
         return frozenset([*found, *own]) or UNKNOWN

@@ -78,13 +78,13 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class Namespace:
     """`globals()` or `vars()` of a module or class of the code itself, by its node."""
 
     node: ast.AST
 
 
-Value = Unknown | Ref | Text | Func | Klass | Box | Rows | Partial | Bound | Names
+Value = Unknown | Ref | Text | Func | Klass | Box | Rows | Partial | Bound | Namespace
 Values = frozenset[Value]
 # Modules that others hold as an attribute: `shutil.os` is `os`.
 HELD = frozenset({"builtins", "ctypes", "importlib", "os", "pickle", "pty", "socket", "subprocess", "sys"})

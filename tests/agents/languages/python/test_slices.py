@@ -1,9 +1,8 @@
 """The text behind a line changes with what flows into the line, and with nothing else."""
 
-import ast
-
 import pytest
 
+from agents.languages.python import syntax
 from agents.languages.python.slices import MOST_STATEMENTS, Slices
 
 PROGRAM = '''\
@@ -48,7 +47,7 @@ def main(arguments):
 
 def behind(program: str) -> str:
     (line,) = (number for number, text in enumerate(program.splitlines(), 1) if "# here" in text)
-    return Slices(ast.parse(program)).text(line)
+    return Slices(syntax.parse(program)).text(line)
 
 
 @pytest.mark.parametrize(

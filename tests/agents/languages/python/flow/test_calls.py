@@ -1,18 +1,18 @@
 """What an expression may be, told without running it."""
 
-import ast
 import time
 
 import pytest
 
-from agents.languages.python.flow.calls import Flow
+from agents.languages.python import syntax
+from agents.languages.python.flow.calls import NameFlow
 from agents.languages.python.flow.values import Ref
 
 
 def called(text: str, **others: str) -> set[str]:
     """The dotted names that the last line of `main` may call."""
     modules = {"main": text, **others}
-    flow = Flow({name.replace("__", "."): ast.parse(source) for name, source in modules.items()}, ["pkg"])
+    flow = NameFlow({name.replace("__", "."): syntax.parse(source) for name, source in modules.items()}, ["pkg"])
     last = max(site.node.lineno for site in flow.sites(flow.modules["main"]))
     sites = [site for site in flow.sites(flow.modules["main"]) if site.node.lineno == last]
     return {site.callee.name for site in sites if isinstance(site.callee, Ref)} - {""}
@@ -105,13 +105,13 @@ def test_a_hundred_harmless_functions_hide_none() -> None:
 )
 def test_tangled_code_ends_soon_and_never_crashes(text: str) -> None:
     began = time.process_time()
-    flow = Flow({"main": ast.parse(text)})
+    flow = NameFlow({"main": syntax.parse(text)})
     list(flow.sites(flow.modules["main"]))
     assert time.process_time() - began < 20
 
 
 def test_steps_are_bounded_and_running_out_is_said() -> None:
-    flow = Flow({"main": ast.parse("f(x)")})
+    flow = NameFlow({"main": syntax.parse("f(x)")})
     assert not flow.exhausted
     flow.left = 0
     assert flow.exhausted

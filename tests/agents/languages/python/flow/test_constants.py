@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from agents.languages.python import syntax
 from agents.languages.python.flow.constants import Folder, number_of, text_of
 
 SAME = {
@@ -29,7 +30,9 @@ SAME = {
 
 
 def expression(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    statement = syntax.parse(text).body[0]
+    assert isinstance(statement, ast.Expr)
+    return statement.value
 
 
 @pytest.mark.parametrize("how", SAME)
