@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from dataclasses import asdict
@@ -52,16 +53,17 @@ def export(project: Project, commit: str, target: Path) -> None:
 @click.argument("project", type=django.named_project)
 @click.option("--commit", default="", help="A branch or commit; the base branch by default.")
 @click.option("--output", "-o", "target", type=FILE, help="File to write; printed by default.")
+@output.json_option
 def bill(project: Project, commit: str, target: Path | None) -> None:
     """Show what PROJECT (its short name) is made of: its packages with their licences, in CycloneDX 1.6."""
     from projects.services.delivery.bills import bill_of
 
     text = bill_of(project, commit)
     if target is None:
-        output.say(text.rstrip())
+        output.answer(json.loads(text), text.rstrip())
     else:
         target.write_text(text)
-        output.say(f"Wrote {target}.")
+        output.answer({"project": project.slug, "file": str(target)}, f"Wrote {target}.")
 
 
 @click.command()
