@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -62,6 +63,13 @@ class ChatTerminal:
         self.child.close()
         return _STEERING.sub("", self.child.before)
 
+    def end(self) -> None:
+        """End the program however long it takes to go: pexpect gives a busy machine a tenth of a second."""
+        if not self.child.terminate():
+            self.child.kill(signal.SIGKILL)
+            self.child.wait()
+        self.child.close()
+
     def log(self) -> list[dict[str, Any]]:
         """The exchanges that were logged."""
         return [json.loads(line) for line in (self.home / "aide_log.jsonl").read_text().splitlines()]
@@ -84,7 +92,7 @@ def chat(home: Path, model: ReplyingModel) -> Iterator[ChatTerminal]:
     terminal = ChatTerminal(home, model)
     terminal.until()
     yield terminal
-    terminal.child.close(force=True)
+    terminal.end()
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def test_a_killed_chat_comes_back_where_it_was(home: Path, model: ReplyingModel)
     killed.say("Create config.py", "<<WRITE: config.py>>\nDEBUG = True\n<</WRITE>>", "Created config.py.")
     assert killed.child.pid is not None
     os.kill(killed.child.pid, signal.SIGKILL)
-    killed.child.close(force=True)
+    killed.end()
     again = ChatTerminal(home, model, "--resume", number)
     assert f"Going on with chat {number}" in again.until()
     again.say("What was the file we created in our last session?", "config.py")

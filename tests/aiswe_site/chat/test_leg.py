@@ -40,7 +40,7 @@ def fresh(home: Path, model: ReplyingModel) -> Iterator[ChatTerminal]:
     terminal = ChatTerminal(home, model, "--new")
     terminal.until()
     yield terminal
-    terminal.child.close(force=True)
+    terminal.end()
 
 
 def test_todos_are_shown_confirmed_worked_on_judged_and_the_mode_ends_with_the_task(fresh: ChatTerminal) -> None:
