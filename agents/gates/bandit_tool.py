@@ -15,8 +15,8 @@ from agents.gates.base import RawFinding, Severity
 from agents.gates.quiet import quiet
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
-from agents.gates.taint import address_is_checked, first_argument_is_constant, parse, sql_is_settled
-from agents.languages.python.syntax import TURN
+from agents.gates.taint import address_is_checked, first_argument_is_constant, sql_is_settled
+from agents.languages.python import syntax
 
 # Bandit keeps plugins and a scope in class and module globals.
 _LOCK = threading.Lock()
@@ -60,7 +60,7 @@ class BanditScanner:
                     scan.problem = "timed out"
                     return scan
                 manager.files_list = [path]
-                with TURN:
+                with syntax.TURN:
                     manager.run_tests()
         for path, why in manager.get_skipped():
             scan.failures[by_path[str(path)].name] = str(why)
@@ -114,7 +114,6 @@ def _in_order(raw: RawFinding, data: bytes) -> bool:
 
 
 def _only_encrypted_ftp(data: bytes, line: int) -> bool:
-    module = parse(data)
-    imports = [n for n in ast.walk(module) if isinstance(n, ast.ImportFrom) and n.lineno == line] if module else []
+    imports = [n for n in ast.walk(syntax.module(data)) if isinstance(n, ast.ImportFrom) and n.lineno == line]
     names = {alias.name for node in imports for alias in node.names}
     return bool(names) and names <= {"FTP_TLS", "all_errors", "error_perm", "error_temp"}

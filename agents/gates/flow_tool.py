@@ -13,7 +13,7 @@ from agents.gates.base import RawFinding, Severity, own_finding, own_rules
 from agents.gates.imported import imported
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit, read_beside
-from agents.gates.taint import parse
+from agents.languages.python import syntax
 from agents.languages.python.flow.calls import NameFlow
 from agents.languages.python.flow.results import Site
 from agents.languages.python.flow.scopes import ScannedModule
@@ -45,7 +45,7 @@ class FlowScanner:
     def scan(self, stage: Stage) -> Scan:
         """Follow the names of all units and of what they import together; where that takes too long, of each alone."""
         scan = Scan(version="1", ran=True)
-        trees = {unit: parse(unit.data) or ast.Module([], []) for unit in stage.units}
+        trees = {unit: syntax.module(unit.data) for unit in stage.units}
         others, complete = _others(stage, trees)
         names: dict[str, Unit] = {}
         # Where a module and a package have one name, imports mean the package.

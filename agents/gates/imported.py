@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from agents.gates.taint import parse
+from agents.languages.python import syntax
 from agents.languages.python.flow.resolve import is_standard, prefixes
 from agents.languages.python.imports import is_typing_block
 
@@ -98,7 +98,7 @@ def _used(modules: dict[str, _Module | None]) -> dict[str, ast.Module]:
 
 
 def _parts(data: bytes, path: str) -> Iterator[_ModulePart]:
-    waiting: list[ast.stmt] = [*getattr(parse(data), "body", ())]
+    waiting: list[ast.stmt] = [*syntax.module(data).body]
     for node in waiting:
         if is_typing_block(node):
             continue

@@ -13,14 +13,6 @@ _HTTPS = "https://"
 _PASSES = 4  # a name may be settled by another one; nobody needs longer chains
 
 
-def parse(data: bytes) -> ast.Module | None:
-    """The module, or None when it does not parse (other gates say so)."""
-    try:
-        return syntax.parse(data)
-    except syntax.UNREADABLE:
-        return None
-
-
 def around(module: ast.Module, line: int) -> ast.AST:
     """The innermost function that holds the line, else the module."""
     functions = [
@@ -31,7 +23,7 @@ def around(module: ast.Module, line: int) -> ast.AST:
 
 def sql_is_settled(data: bytes, line: int) -> bool:
     """True when every part put into the text of the statement at this line is settled."""
-    module = parse(data) or ast.Module([], [])
+    module = syntax.module(data)
     scope = around(module, line)
     names = _names(scope) | (_names(module, inside=False) - _bound(scope) if scope is not module else set())
     texts = [n for n in ast.walk(scope) if isinstance(n, ast.JoinedStr | ast.BinOp) and _holds(n, line)]
@@ -41,7 +33,7 @@ def sql_is_settled(data: bytes, line: int) -> bool:
 
 def address_is_checked(data: bytes, line: int) -> bool:
     """True when `urlopen` at this line opens an address with a fixed https start or a checked scheme."""
-    module = parse(data) or ast.Module([], [])
+    module = syntax.module(data)
     scope = around(module, line)
     if any(isinstance(node, ast.Compare) and "scheme" in ast.unparse(node) for node in ast.walk(scope)):
         return True
@@ -63,9 +55,7 @@ def address_is_checked(data: bytes, line: int) -> bool:
 
 def first_argument_is_constant(data: bytes, line: int, method: str) -> bool:
     """True when every call of the method at this line is given a written-out text."""
-    module = parse(data)
-    nodes = ast.walk(module) if module else ()
-    calls = [n for n in nodes if isinstance(n, ast.Call) and _holds(n, line)]
+    calls = [n for n in ast.walk(syntax.module(data)) if isinstance(n, ast.Call) and _holds(n, line)]
     calls = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == method]
     return bool(calls) and all(call.args and isinstance(call.args[0], ast.Constant) for call in calls)
 

@@ -81,15 +81,6 @@ def bare(node: Node | None) -> Node | None:
     return node
 
 
-def plain_string(node: Node | None) -> str | None:
-    """The text of a literal without substitutions and escapes; None for anything else."""
-    if node is None or node.type not in ("string", "template_string"):
-        return None
-    if any(child.type != "string_fragment" for child in node.named_children):
-        return None
-    return text_of(node)[1:-1]
-
-
 def string_value(node: Node | None) -> str | None:
     """The value of a literal without substitutions, common escapes resolved; None for anything else."""
     if node is None or node.type not in ("string", "template_string"):
