@@ -24,7 +24,7 @@ PLACES = {
     "agents/prompts/provenance.py": "prompts and tokens",
     "agents/llm/tokens.py": "prompts and tokens",
     "agents/replies/": "reading replies",
-    "agents/replies/reply_format.py": "reading replies",
+    "agents/llm/reply_format.py": "reading replies",
     "agents/firewall/": "firewall and screening",
     "agents/engine/nodes/firewall_check.py": "firewall and screening",
     "agents/firewall/trifecta.py": "firewall and screening",

@@ -22,11 +22,11 @@ from agents.events.reasoning import ContextCompacted, ModelCalled, Thought
 from agents.firewall.leaks.replies import ReplyFilter, judge_reply, planted
 from agents.firewall.trifecta import Step, is_outside, require, secrets_in_text, without_secrets
 from agents.llm.base import Cancelled, Completion, LLMError, Message, step_of
+from agents.llm.reply_format import in_form
 from agents.llm.runner import DELTA_S, ModelRunner
 from agents.llm.tokens import count_messages
 from agents.personas import Persona
 from agents.prompts.provenance import sources_in, untrusted
-from agents.replies.reply_format import in_form
 
 SHOWN_THOUGHT = 4_000
 

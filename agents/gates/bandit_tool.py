@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from agents.gates.base import RawFinding, Severity
-from agents.gates.quiet import quiet
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
 from agents.gates.taint import address_is_checked, first_argument_is_constant, sql_is_settled
 from agents.languages.python import syntax
+from agents.languages.python.quiet import quiet
 
 # Bandit keeps plugins and a scope in class and module globals.
 _LOCK = threading.Lock()

@@ -14,9 +14,9 @@ from agents.gates.base import RawFinding, own_finding
 from agents.gates.commands import UNREADABLE, as_shell, commands_of
 from agents.gates.kinds import Kind, is_media, kinds_of, mostly_text
 from agents.gates.pins import is_dependency_file, is_of_another_ecosystem
-from agents.gates.quiet import quiet
 from agents.languages.node.tree import read_any
 from agents.languages.python import syntax
+from agents.languages.python.quiet import quiet
 
 PYTHON = frozenset({".py", ".pyw", ".pyi"})
 PROGRAMS = frozenset({".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".class", ".jar", ".wasm", ".node"})

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from agents.gates.base import RawFinding, own_finding
 from agents.gates.kinds import text_languages
-from agents.gates.quiet import quiet
 from agents.gates.scanner import Scan, Stage, canary
 from agents.gates.source import Unit
+from agents.languages.python.quiet import quiet
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 # The few of the compiler's warnings that say that a check does not check: how they begin, and our rule.

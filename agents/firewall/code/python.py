@@ -23,12 +23,12 @@ from agents.firewall.base import (
 from agents.firewall.code.javascript import judge_javascript
 from agents.firewall.paths import is_secret, judge_root, judge_write
 from agents.firewall.shell.commands import command_verdicts, judge_command
-from agents.gates.quiet import quiet
 from agents.languages.python import syntax
 from agents.languages.python.flow.calls import NameFlow
 from agents.languages.python.flow.constants import number_of
 from agents.languages.python.flow.results import Site
 from agents.languages.python.flow.values import UNKNOWN, Func, Klass, Ref, Text
+from agents.languages.python.quiet import quiet
 
 _TABLE = "code/python.toml"
 _deny, _approve = layer_verdicts("code")

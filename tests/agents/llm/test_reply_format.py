@@ -9,10 +9,10 @@ from agents.engine.contracts import TaskLimits
 from agents.languages.registry import language
 from agents.llm.chain import ModelChain
 from agents.llm.ollama import OllamaProvider
+from agents.llm.reply_format import in_form
 from agents.llm.runner import ModelRunner
 from agents.personas import CODER
 from agents.prompts.provenance import as_turn, render
-from agents.replies.reply_format import in_form
 from tests.agents.engine.nodes.support import MemoryEventLog
 from tests.agents.llm.fake_servers import FakeModelServer
 
