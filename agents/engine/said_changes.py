@@ -6,9 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
-from agents.engine.nodes.removals import test_changes
 from agents.languages.base import Language
 from agents.languages.registry import is_test, language_of, languages
+from agents.languages.suites import test_changes
 from agents.secrets.redaction import redact
 from sandbox.package_index.names import NPM
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 
 from agents.languages.base import Language
+from agents.languages.definitions import DefinitionSpan
 from agents.languages.registry import language_of, languages
 from sandbox.base import Sandbox
 from sandbox.test_report import TestReport
@@ -90,3 +91,27 @@ def combined(reports: Sequence[TestReport]) -> TestReport:
     found["services"] = tuple(dict.fromkeys(name for one in reports for name in one.services))
     found["branch_coverage"] = next((one.branch_coverage for one in reports if one.branch_coverage is not None), None)
     return TestReport(**found)
+
+
+def test_changes(language: Language, path: str, old: str, new: str) -> dict[str, tuple[str, str]]:
+    """Tests and helpers of an existing file that a new version alters or drops: by name the old text and the new."""
+    there, given = language.definitions(path, old), language.definitions(path, new)
+    before, after = old.splitlines(), new.splitlines()
+    if there is None or given is None:
+        lost = [line for line in before if line.strip() and line not in set(after)]
+        return {path: ("\n".join(lost), "")} if lost else {}
+    later: dict[str, list[DefinitionSpan]] = {}
+    for one in given:
+        later.setdefault(one.name, []).append(one)
+    found = {}
+    for one in there:
+        if one.kind == "class":
+            continue  # its members are compared
+        new_texts = ["\n".join(after[each.first - 1 : each.last]) for each in later.get(one.name, [])]
+        text = "\n".join(before[one.first - 1 : one.last])
+        more = len(new_texts) > sum(each.name == one.name for each in there)
+        if text not in new_texts or more:
+            found[one.name] = (text, "\n\n".join(new_texts))
+    known = {one.name for one in there}
+    marks = [one for one in given if one.name.rpartition(".")[2] in language.test_marks and one.name not in known]
+    return found | {one.name: ("", "\n".join(after[one.first - 1 : one.last])) for one in marks}

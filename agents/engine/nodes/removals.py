@@ -12,10 +12,9 @@ from typing import Any
 
 from agents.engine.contracts import TaskContext
 from agents.engine.state import TaskState, files_of
-from agents.languages.base import Language
 from agents.languages.definitions import CannotMerge, DefinitionSpan, without
 from agents.languages.registry import language_of, language_of_task
-from agents.languages.suites import owner_of_test
+from agents.languages.suites import owner_of_test, test_changes
 from agents.replies.apply import Applied
 from agents.replies.keeping import gone_from
 from agents.replies.paths import BadPath, check_path
@@ -194,30 +193,6 @@ def removed_names(state: TaskState, ctx: TaskContext) -> dict[str, list[str]]:
 
 def _is_public(one: DefinitionSpan) -> bool:
     return one.role != "overload" and not any(part.startswith("_") for part in one.name.split("."))
-
-
-def test_changes(language: Language, path: str, old: str, new: str) -> dict[str, tuple[str, str]]:
-    """Tests and helpers of an existing file that a new version alters or drops: by name the old text and the new."""
-    there, given = language.definitions(path, old), language.definitions(path, new)
-    before, after = old.splitlines(), new.splitlines()
-    if there is None or given is None:
-        lost = [line for line in before if line.strip() and line not in set(after)]
-        return {path: ("\n".join(lost), "")} if lost else {}
-    later: dict[str, list[DefinitionSpan]] = {}
-    for one in given:
-        later.setdefault(one.name, []).append(one)
-    found = {}
-    for one in there:
-        if one.kind == "class":
-            continue  # its members are compared
-        new_texts = ["\n".join(after[each.first - 1 : each.last]) for each in later.get(one.name, [])]
-        text = "\n".join(before[one.first - 1 : one.last])
-        more = len(new_texts) > sum(each.name == one.name for each in there)
-        if text not in new_texts or more:
-            found[one.name] = (text, "\n\n".join(new_texts))
-    known = {one.name for one in there}
-    marks = [one for one in given if one.name.rpartition(".")[2] in language.test_marks and one.name not in known]
-    return found | {one.name: ("", "\n".join(after[one.first - 1 : one.last])) for one in marks}
 
 
 def changed_tests(state: TaskState, ctx: TaskContext) -> dict[str, dict[str, tuple[str, str]]]:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from agents.engine.nodes.removals import free_name, removal_words
-from agents.engine.nodes.removals import test_changes as changes_of
 from agents.engine.nodes.tester import write_tests
 from agents.engine.state import start_state
 from agents.engine.waiting import Waiting
 from agents.languages.registry import language
+from agents.languages.suites import test_changes as changes_of
 from sandbox.test_setup import TestSetup
 from tests.agents.engine.nodes.support import APPROVED, DIAGNOSIS, Bench, code, task
 
