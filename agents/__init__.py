@@ -1,1 +1,1 @@
-"""Thinking: the task graph, personas, models, gates, memory. Knows no database."""
+"""Agents: requirements, plans, the task graph, models, firewall, gates and memory. Imports no Django."""

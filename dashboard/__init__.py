@@ -1,0 +1,1 @@
+"""What people see in a browser: pages, forms, live updates, and what templates need."""

@@ -1,16 +1,18 @@
-"""Write the tables of docs/reference that mirror code, each between its two marks; the prose around them is by hand.
+"""Write the tables of docs/ that mirror code, each between its two marks; the prose around them is by hand.
 
 `python scripts/reference_pages.py` writes them; with `--check` it changes nothing and exits with 1 when one is old.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import os
 import sys
 import tempfile
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -25,7 +27,8 @@ from aiswe_site.cli.app import cli
 from aiswe_site.configuration import rows
 
 EXPLAINED_ONCE = ("as_json", "user")  # --json and --as: the page explains them once, above the commands
-REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 # What each right of projects/services/accounts/rights.py lets a member do.
 RIGHTS = {
     "project.view": "see the project, clone and download its code",
@@ -211,41 +214,77 @@ def openapi() -> str:
     return json.dumps(description(), indent=1, ensure_ascii=False) + "\n"
 
 
+def rooms() -> str:
+    """The top-level packages, from the top layer down."""
+    return table(("room", "what is in it"), ((f"`{room}/`", purpose(ROOT / room)) for room in _rooms()))
+
+
+def packages() -> str:
+    """The packages of each room, and those of `projects/services`, which is as large as a room."""
+    found = [
+        file.parent
+        for room in _rooms()
+        for file in sorted(
+            (*ROOT.glob(f"{room}/*/__init__.py"), *ROOT.glob(f"{room}/services/*/__init__.py")),
+            key=lambda file: file.parent,
+        )
+        if file.parent.name != "migrations"
+    ]
+    return table(
+        ("package", "what is in it"),
+        ((f"`{package.relative_to(ROOT)}/`", purpose(package)) for package in found),
+    )
+
+
+def _rooms() -> list[str]:
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return list(configuration["tool"]["importlinter"]["root_packages"])
+
+
+def purpose(package: Path) -> str:
+    """The first sentence of a package's docstring. Raises ValueError for a package without one."""
+    documentation = ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8")))
+    if not documentation:
+        raise ValueError(f"{package}/__init__.py needs a docstring of one line that says what is in the package.")
+    return " ".join(documentation.partition("\n\n")[0].split()).removesuffix(".")
+
+
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "api.md": {"verbs": verbs},
-    "openapi.json": {},
-    "accounts.md": {"permissions": permissions, "scopes": scopes},
-    "cli.md": {"commands": commands},
-    "configuration.md": {"settings": settings, "limits": limits},
-    "events.md": {"events": events},
-    "gates.md": {"gates": gates},
-    "models.md": {"servers": servers},
+    "explanation/architecture.md": {"rooms": rooms, "packages": packages},
+    "reference/api.md": {"verbs": verbs},
+    "reference/openapi.json": {},
+    "reference/accounts.md": {"permissions": permissions, "scopes": scopes},
+    "reference/cli.md": {"commands": commands},
+    "reference/configuration.md": {"settings": settings, "limits": limits},
+    "reference/events.md": {"events": events},
+    "reference/gates.md": {"gates": gates},
+    "reference/models.md": {"servers": servers},
 }
 
 
-def written(page: Path) -> str:
+def written(page: str) -> str:
     """The text of a page with its tables as they should be. Raises ValueError when a mark is missing."""
-    if page.name == "openapi.json":
+    if page.endswith("openapi.json"):
         return openapi()
-    text = page.read_text("utf-8")
-    for name, make in PAGES[page.name].items():
+    text = (DOCS / page).read_text("utf-8")
+    for name, make in PAGES[page].items():
         before, begin, rest = text.partition(f"<!-- {name} -->\n")
         _, end, after = rest.partition(f"<!-- end of {name} -->")
         if not end:
-            raise ValueError(f"{page.name} lacks the marks of its table of {name}.")
+            raise ValueError(f"{page} lacks the marks of its table of {name}.")
         text = f"{before}{begin}{make()}{end}{after}"
     return text
 
 
 def main(arguments: list[str]) -> int:
     """Write the pages; with --check return 1 when one is not current, and name it."""
-    pages = {page: written(page) for page in (REFERENCE / name for name in PAGES)}
-    old = [page for page, text in pages.items() if page.read_text("utf-8") != text]
+    pages = {page: written(page) for page in PAGES}
+    old = [page for page, text in pages.items() if (DOCS / page).read_text("utf-8") != text]
     for page in old:
         if "--check" in arguments:
-            print(f"{page.name} is not current: run python scripts/reference_pages.py", file=sys.stderr)
+            print(f"{page} is not current: run python scripts/reference_pages.py", file=sys.stderr)
         else:
-            page.write_text(pages[page], "utf-8")
+            (DOCS / page).write_text(pages[page], "utf-8")
     return int(bool(old) and "--check" in arguments)
 
 

@@ -1,1 +1,1 @@
-"""A conversation with a person: what the model asks for in its replies is done with leave, and its results go back."""
+"""Chats: what a model asks for in its replies is done with permission, and the results go back to it."""

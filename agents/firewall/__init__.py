@@ -1,7 +1,4 @@
-"""The semantic firewall.
-
-Every command, path, piece of code and output of an agent is judged before it has an effect.
-"""
+"""The semantic firewall: every command, path, piece of code and reply of an agent is judged before it has an effect."""
 
 from agents.firewall.base import FirewallContext, FirewallJudgement, FirewallVerdict, Kind
 from agents.firewall.guard import Guard, ModelGuard

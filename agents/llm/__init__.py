@@ -1,1 +1,1 @@
-"""Talking to models: one small contract, a file for each kind of server, and the runner that makes calls safe."""
+"""Model servers: one contract, a file for each kind of server, and the runner that retries, limits and replays."""

@@ -1,4 +1,4 @@
-"""What was learned from repairs that worked, kept to be found again; and what turns texts into vectors."""
+"""Lessons from repairs that worked, how they are found again, and embeddings."""
 
 import os
 

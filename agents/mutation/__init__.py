@@ -1,1 +1,1 @@
-"""Mutation check: small mistakes are put into finished code to see whether its tests notice any of them."""
+"""Mutation check: small mistakes put into finished code, to see whether its tests notice them."""

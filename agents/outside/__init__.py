@@ -1,1 +1,1 @@
-"""Agents of other makers, behind our walls: who they are, how we talk with them, and what of their work is taken."""
+"""Coding agents of other makers: which there are, the protocol they speak, and what of their work is taken."""

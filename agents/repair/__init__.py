@@ -1,1 +1,1 @@
-"""Understanding a failure: its signature, and what to tell the model about it."""
+"""Failures: their signature, and what the model is shown about them."""

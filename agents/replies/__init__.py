@@ -1,1 +1,1 @@
-"""Reading what a model wrote: forgiving about form, strict about effect."""
+"""Parsing model replies and applying them to files: lenient about form, strict about effect."""

@@ -1,1 +1,1 @@
-"""What a requirements document asks for, found by rules: no model, no chance, no invention."""
+"""Requirements of a document, found by rules, without a model."""

@@ -1,1 +1,1 @@
-"""The recorded demo: who starts it, who says yes in it, and what came of it."""
+"""The recorded demo: its start, its scripted approvals, and its result."""

@@ -1,4 +1,4 @@
-"""Is everything there that is needed, and if not, how to get it: the checks, in the order in which they matter."""
+"""Checks of the installation, in order of importance, each with how to get what is missing."""
 
 from __future__ import annotations
 

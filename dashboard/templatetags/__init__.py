@@ -1,1 +1,1 @@
-"""Words templates may use."""
+"""Template tags and filters."""

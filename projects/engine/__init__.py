@@ -1,1 +1,1 @@
-"""What gives the engine its doors: the event_log, the rows, the places on disk, the model."""
+"""Connects the engine to the database: events, tasks, paths on disk, models, sandboxes."""

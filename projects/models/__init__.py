@@ -1,4 +1,4 @@
-"""The tables, one module a subject."""
+"""The database tables, one module per subject."""
 
 from projects.models.accounts import ApiAnswer, ApiToken, BrowserSession, RecoveryCode, SecondFactor, Tries
 from projects.models.backlog import BacklogHours, BacklogItem

@@ -10,41 +10,51 @@ import pytest
 from aiswe_site.cli.app import cli
 from projects.services.accounts.rights import ALL_VERBS
 from scripts import reference_pages
-from scripts.reference_pages import PAGES, REFERENCE, RIGHTS, commands, gates, written
+from scripts.reference_pages import DOCS, PAGES, RIGHTS, commands, gates, purpose, written
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_the_code_says(name: str) -> None:
-    page = REFERENCE / name
-    assert page.read_text("utf-8") == written(page), "run python scripts/reference_pages.py"
+    assert (DOCS / name).read_text("utf-8") == written(name), "run python scripts/reference_pages.py"
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of pages of which one is not current."""
     for name in PAGES:
-        (tmp_path / name).write_text((REFERENCE / name).read_text("utf-8"), "utf-8")
-    (tmp_path / "events.md").write_text("# Events\n\n<!-- events -->\nold\n<!-- end of events -->\nThe end.\n")
-    monkeypatch.setattr(reference_pages, "REFERENCE", tmp_path)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((DOCS / name).read_text("utf-8"), "utf-8")
+    (tmp_path / "reference/events.md").write_text(
+        "# Events\n\n<!-- events -->\nold\n<!-- end of events -->\nThe end.\n"
+    )
+    monkeypatch.setattr(reference_pages, "DOCS", tmp_path)
     return tmp_path
 
 
 def test_a_page_that_is_not_current_is_named_and_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert reference_pages.main(["--check"]) == 1
     assert "events.md" in capsys.readouterr().err
-    assert "old" in (folder / "events.md").read_text()
+    assert "old" in (folder / "reference/events.md").read_text()
     assert reference_pages.main([]) == 0
     assert reference_pages.main(["--check"]) == 0
-    text = (folder / "events.md").read_text()
+    text = (folder / "reference/events.md").read_text()
     assert text.startswith("# Events\n")
     assert "`run.finished`" in text
     assert text.endswith("\nThe end.\n")
 
 
 def test_a_page_without_its_marks_is_refused(folder: Path) -> None:
-    (folder / "events.md").write_text("# Events\n")
+    (folder / "reference/events.md").write_text("# Events\n")
     with pytest.raises(ValueError, match=r"events\.md"):
         reference_pages.main([])
+
+
+def test_a_package_without_a_docstring_is_named(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").write_text('"""Wheels\nand axles.\n\nMore about them."""\n')
+    assert purpose(tmp_path) == "Wheels and axles"
+    (tmp_path / "__init__.py").write_text("WHEELS = 4\n")
+    with pytest.raises(ValueError, match=tmp_path.name):
+        purpose(tmp_path)
 
 
 def test_every_command_has_a_section() -> None:

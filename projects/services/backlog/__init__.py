@@ -1,1 +1,1 @@
-"""Tickets that the agents work on by themselves: their order, their hours, and what a night may take."""
+"""Tickets that the agents work on by themselves: their order, their hours, and the caps of a night."""

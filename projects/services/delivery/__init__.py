@@ -1,1 +1,1 @@
-"""What was built goes out: downloads, clones, the state of the requirements, pushes, signed attestations."""
+"""Taking results out: downloads, clones, the state of requirements, pushes, signed attestations."""

@@ -1,1 +1,1 @@
-"""Telling people what happened: their choice, the outbox, and the ways a message takes."""
+"""Notifications: who wants which, the outbox, and the channels they are sent by."""

@@ -1,1 +1,1 @@
-"""Taking code in: where it may come from, and the project that is made of it."""
+"""Importing code: where it may come from, and the project made of it."""
