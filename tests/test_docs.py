@@ -1,12 +1,13 @@
-"""The documentation: links resolve, every page is in the index, and what it names exists."""
+"""The documentation: links resolve, pages are in the index, what they name exists, each requirement has a state.
+
+Pages are looped over with subtests: each failure names its page, without the cost of a test for each.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-
-import pytest
 
 from agents.gates.rule_set import rules_json
 from aiswe_site.configuration import rows
@@ -19,6 +20,20 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 ELSEWHERE = ("AISWE_BENCH_", "AISWE_STUDIO_", "AISWE_SERVER", "AISWE_TOKEN")  # no settings of an installation
 ROOMS = "agents|aiswe_site|benchmarks|dashboard|projects|requirements|sandbox|scripts|tests|trials"
+REQUIREMENTS = [
+    *(f"SWE-US-0{number}" for number in range(1, 6)),
+    *("SWE-P-A", "SWE-P-B", "SWE-P-C", "SWE-ARCH"),
+    *(f"SWE-AG-{number}" for number in range(1, 6)),
+    *(f"SWE-FR-{number:02}" for number in range(1, 13)),
+    *(f"SWE-NFR-0{number}" for number in range(1, 9)),
+    *("SWE-MEM-1", "SWE-MEM-2", "SWE-MEM-3", "SWE-RISK", "SWE-KPI", "SWE-BENCH"),
+    *(f"ACA-{number}" for number in range(1, 13)),
+    *(f"AIDE-{number}" for number in range(1, 10)),
+    *(f"LEG-{number}" for number in range(1, 7)),
+    *(f"ASET-{number}" for number in range(1, 6)),
+    *(f"SWE-PLUS-{number}" for number in range(1, 13)),
+    *("OWN-1", "OWN-2", "OWN-3"),
+]
 PATH = re.compile(rf"`((?:{ROOMS})/[\w./-]+)`")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
@@ -35,14 +50,22 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_to_a_file_and_a_heading_that_exist(page):
-    broken = [
-        f"{target.name}#{anchor}"
-        for target, anchor in links(page)
-        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target))
-    ]
-    assert broken == []
+def named(page: Path) -> str:
+    """A page's path in the repository."""
+    return str(page.relative_to(ROOT))
+
+
+def test_links_lead_to_a_file_and_a_heading_that_exist(subtests):
+    known = {page: anchors(page) for page in PAGES}
+    for page in PAGES:
+        broken = [
+            f"{target.name}#{anchor}"
+            for target, anchor in links(page)
+            if not target.exists()
+            or (anchor and target.suffix == ".md" and anchor not in (known.get(target) or anchors(target)))
+        ]
+        with subtests.test(named(page)):
+            assert broken == []
 
 
 def test_every_page_is_listed_in_the_index():
@@ -51,19 +74,29 @@ def test_every_page_is_listed_in_the_index():
     assert [page.name for page in PAGES if page.is_relative_to(index.parent) and page not in listed] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_page_uses_a_retired_wording(page):
-    assert retired_in(FENCE.sub("", page.read_text(encoding="utf-8"))) == []
+def test_no_page_uses_a_retired_wording(subtests):
+    for page in PAGES:
+        with subtests.test(named(page)):
+            assert retired_in(FENCE.sub("", page.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_files_and_settings_that_a_page_names_exist(page):
-    text = page.read_text(encoding="utf-8")
-    paths = {path for path in PATH.findall(text) if "/ID" not in path}  # `projects/ID` is an address of the API
-    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+def test_files_and_settings_that_a_page_names_exist(subtests):
     known = {variable for row in rows() for variable in row.variables}
-    used = set(re.findall(r"\bAISWE_[A-Z0-9_]*[A-Z0-9]\b", text))
-    assert [name for name in sorted(used - known) if not name.startswith(ELSEWHERE)] == []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        paths = {path for path in PATH.findall(text) if "/ID" not in path}  # `projects/ID` is an address of the API
+        used = set(re.findall(r"\bAISWE_[A-Z0-9_]*[A-Z0-9]\b", text))
+        with subtests.test(named(page)):
+            assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+            assert [name for name in sorted(used - known) if not name.startswith(ELSEWHERE)] == []
+
+
+def test_each_requirement_has_one_line_with_its_state():
+    text = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| ((?:SWE|ACA|AIDE|LEG|ASET|OWN)-\S+) \|.*$", text, re.MULTILINE)
+    assert lines == REQUIREMENTS
+    stated = re.findall(r"^\| \S+-\S+ \| [^|]+ \| \*\*(?:works|partly|missing)\*\* \| [^|]*\|$", text, re.MULTILINE)
+    assert len(stated) == len(REQUIREMENTS)
 
 
 def test_the_number_of_rules_is_current():

@@ -13,9 +13,10 @@ from scripts import reference_pages
 from scripts.reference_pages import DOCS, PAGES, RIGHTS, commands, gates, purpose, written
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_shows_what_the_code_says(name: str) -> None:
-    assert (DOCS / name).read_text("utf-8") == written(name), "run python scripts/reference_pages.py"
+def test_a_page_shows_what_the_code_says(subtests: pytest.Subtests) -> None:
+    for name in PAGES:
+        with subtests.test(name):
+            assert (DOCS / name).read_text("utf-8") == written(name), "run python scripts/reference_pages.py"
 
 
 @pytest.fixture
