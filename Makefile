@@ -1,7 +1,7 @@
 # One target per task; all are idempotent. Needs make and git; everything else is installed or named.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run demo doctor check test lint soak bench screenshots notices bill clean
+.PHONY: help install install-dev run demo doctor check test stages lint soak bench screenshots notices bill clean
 PY := .venv/bin/python
 
 help:            ## this list
@@ -25,10 +25,13 @@ doctor: install  ## report what is installed, what is missing, and how to get it
 check: lint      ## lint and the fast tests, for every change: under three minutes on two cores
 	@bash scripts/test.sh fast
 
-test: install-dev   ## every test; ends with the test runner's summary
+test: install-dev   ## the tests, for every merge; prints what costs most and fails over its budget of CPU
 	@bash scripts/test.sh
 
-lint: install-dev   ## style, format, types, imports between rooms, licences
+stages: install-dev ## what takes long: images, kills, skeletons, the trial, large inputs; .ci/run runs it after make test
+	@bash scripts/test.sh stages
+
+lint: install-dev   ## style, format, types, imports between rooms, licences, the walls of house.toml
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/djlint --lint --quiet templates

@@ -41,7 +41,7 @@ from django.conf import settings as django_settings  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.test import TransactionTestCase  # noqa: E402
 
-from tests import fast  # noqa: E402
+from tests import costs, fast  # noqa: E402
 from tests.needs import bubblewrap_problem, missing  # noqa: E402
 
 # How fast examples are made and run depends on what else the machine does: no verdict.
@@ -72,8 +72,14 @@ def _read_settings_again() -> None:
 _read_settings_again()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--budget NAME`: print what the tests cost, and fail above the budget of that name in house.toml."""
+    parser.addoption("--budget", choices=sorted(costs.HOUSE["cpu_minutes"]), help=pytest_addoption.__doc__)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep a run of the fast tests fast, and what finalizers raise out of the tests that it has nothing to do with."""
+    config.pluginmanager.register(costs.Costs(config), "costs")
     # Warnings are errors, also of a socket that the collector closes: printed, they would stand in the output of some
     # later test; formatted, they end it, because Python 3.11 parses source for a traceback and cannot do that within
     # another parse (SystemError).

@@ -17,7 +17,7 @@ import pytest
 MIRRORED = ("agents", "aiswe_site", "dashboard", "projects", "sandbox", "scripts", "trials")
 NEEDS = ("docker", "bubblewrap", "browser", "redis", "postgresql")
 # Hypothesis tries hundreds of examples; a time limit of its own is for a test that takes long.
-LONG = ("slow", "timeout", "hypothesis")
+LONG = ("slow", "timeout", "hypothesis", "stage")
 ALLOWED = ("git", "ruff")
 
 
