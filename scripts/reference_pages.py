@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import tempfile
-import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -166,19 +165,17 @@ def _sections(path: str, command: click.Command) -> Iterator[str]:
                 yield from _sections(f"{path} {name}", below)
         return
     usage = " ".join((path, *(_usage(each, context) for each in command.params)))
-    folded = textwrap.fill(usage, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    folded = folded.replace("\N{NO-BREAK SPACE}", " ")
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in EXPLAINED_ONCE]
-    described = "\n" + table(("option", "default", "what it is"), (_described(each, context) for each in options))
-    yield f"### {path}\n\n```\n{folded}\n```\n\n{inspect.cleandoc(command.help or '')}\n" + described * bool(options)
+    described = "".join(f"{_described(each, context)}\n" for each in options)
+    yield f"### {path}\n`{usage}`\n\n{inspect.cleandoc(command.help or '')}\n" + f"\n{described}" * bool(options)
 
 
 def _usage(each: click.Parameter, context: click.Context) -> str:
-    """How an argument or an option is written on the command line; a line is not broken inside of it."""
+    """How an argument or an option is written on the command line."""
     if not isinstance(each, click.Option):
         return each.make_metavar(context)
     text = each.opts[-1] + _value(each, context)
-    return ((text if each.required else f"[{text}]") + "…" * each.multiple).replace(" ", "\N{NO-BREAK SPACE}")
+    return (text if each.required else f"[{text}]") + "…" * each.multiple
 
 
 def _value(option: click.Option, context: click.Context) -> str:
@@ -189,14 +186,16 @@ def _value(option: click.Option, context: click.Context) -> str:
     return " " + (option.metavar or ("N" if is_number else option.make_metavar(context).strip("[]")))
 
 
-def _described(option: click.Option, context: click.Context) -> tuple[str, str, str]:
+def _described(option: click.Option, context: click.Context) -> str:
+    """An option as an item of a list: its names, its default or that it is required, and its help."""
     names = ", ".join(f"`{name}{_value(option, context)}`" for name in option.opts)
     default = option.get_default(context)
     text = (
         ", ".join(default) if isinstance(default, list) else f"{default:g}" if isinstance(default, float) else default
     )
-    shown = f"`{text}`" if isinstance(text, str | int) and text and not option.is_flag else ""
-    return names, "required" if option.required else shown, option.help or ""
+    shown = f" (`{text}`)" if isinstance(text, str | int) and text and not option.is_flag else ""
+    about = f": {option.help}" if option.help else ""
+    return f"- {names}{' (required)' if option.required else shown}{about}"
 
 
 def verbs() -> str:
