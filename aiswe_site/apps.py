@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from django.apps import AppConfig
 
-from projects.services.insight import health
+from projects.services.installation import health
 
 
 def checks(awaited: Collection[str] | None = None) -> list[health.HealthCheck]:

@@ -13,8 +13,8 @@ from aiswe_site import VERSION as VERSION
 from aiswe_site.configuration import WrongSetting, load
 from aiswe_site.database import SQLITE, database
 from aiswe_site.running.home import keep_database_private, keep_private
-from projects.key_files import kept_key
 from projects.services.insight.prices import parse_model_prices
+from projects.storage.key_files import kept_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 config = load()

@@ -31,8 +31,7 @@ def make_user() -> Any:
 
 def make_build(user: Any, name: str, tasks: Sequence[dict[str, Any]], *, model: str, parallel: int = 1) -> Run:
     """A queued build of an approved plan with these tasks."""
-    from projects.services.planning import documents, plans, projects
-    from projects.services.work import runs
+    from projects.services.planning import documents, plans, projects, runs
 
     project = projects.create_project(name, by=user, model=model, limits={"parallel_tasks": parallel})
     document = documents.upload_document(project, PRD.encode(), "prd.md", by=user)

@@ -195,10 +195,10 @@ class Bench:
         from projects import jobs
         from projects.engine import building
         from projects.engine.event_log import DatabaseEventLog
-        from projects.engine.paths import repository_of
         from projects.engine.saver import DjangoSaver
         from projects.engine.task_store import DatabaseTaskStore
         from projects.models import Task
+        from projects.storage.paths import repository_of
 
         self.number += 1
         run = builds.make_build(user, f"Bench {self.number}", [REPAIRED_TASK], model="scripted:bench")
@@ -271,7 +271,7 @@ def main() -> int:
     """Measure, and print the samples as one JSON line."""
     options = json.loads(sys.argv[1])
     builds.set_up()
-    from projects.services.work import queue
+    from projects.workers import queue
 
     queue.send = lambda name, args: None  # jobs are called here, by hand, one after the other
     user = builds.make_user()

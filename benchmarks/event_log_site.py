@@ -31,7 +31,7 @@ def main() -> None:
     from twisted.internet import reactor
 
     from aiswe_site.asgi import application
-    from projects.services.work import queue
+    from projects.workers import queue
 
     queue.send = lambda name, args: None  # nothing runs jobs here
     layer: Any = get_channel_layer()

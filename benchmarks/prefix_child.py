@@ -36,8 +36,8 @@ class Job:
         from agents.llm.runner import ModelRunner
         from projects import jobs as worker
         from projects.engine import building
-        from projects.engine.paths import repository_of
         from projects.models import Task
+        from projects.storage.paths import repository_of
 
         self.number += 1
         run = builds.make_build(self.user, f"Rental {self.number}", [task_of_plan()], model="scripted:bench")
@@ -97,7 +97,7 @@ def main() -> int:
     """Measure, and print the samples as one JSON line."""
     options = json.loads(sys.argv[1])
     builds.set_up()
-    from projects.services.work import queue
+    from projects.workers import queue
 
     queue.send = lambda name, args: None  # jobs are called here, by hand, one after the other
     job = Job()

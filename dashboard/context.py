@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from projects.services.work import approvals
+from projects.services.decisions import approvals
 
 THEMES = ("auto", "light", "dark")
 # Which entry of the navigation a page belongs to, by the first word of its address's name.

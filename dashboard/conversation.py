@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dashboard import diffs
-from projects.engine.paths import repository_of
 from projects.models import Approval, Chat, Run
 from projects.services.work import chats, transcripts
 from projects.services.work.transcripts import TranscriptStep, TranscriptTurn
+from projects.storage.paths import repository_of
 
 FULL = 4  # turns of a page whose steps come with input and output; those of the others when they are unfolded
 MODES = {"chat": "Chat", "todo": "TODO", "review": "Review"}

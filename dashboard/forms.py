@@ -13,14 +13,13 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
-from projects.engine import outside
 from projects.models import Requirement
 from projects.models.project import Autonomy, Role
 from projects.services.accounts.api_tokens import LONGEST, SCOPES
-from projects.services.planning import reading
+from projects.services.planning import outside, reading
 from projects.services.planning.documents import ADDS, REPLACES
 from projects.services.planning.projects import LIMITS, MAX_RULES, SANDBOXES
-from projects.services.planning.starting import built_in_recipes
+from projects.services.repositories.recipes import built_in_recipes
 
 RETRIES = LIMITS["max_retries"]
 MAX_DOCUMENT = 5 * 1024 * 1024  # bytes

@@ -23,7 +23,7 @@ from projects.services.insight.costs import Bill, by_group
 from projects.services.insight.measures import REPAIR_S, RESOLVED_PERCENT, Measure
 from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.weeks import Week
-from projects.wording import counted, dollars, words
+from projects.values.wording import counted, dollars, words
 
 MOST = 200  # projects
 ORDER = ("needs", "working", "done", "archived")

@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard.states import look_of_state
-from projects.wording import counted
+from projects.values.wording import counted
 
 HEIGHT, WIDE, STEP = 44, 24, 37
 MOST_LAYERS = 40

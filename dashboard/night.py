@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from dashboard.text import shortened
 from projects.services.backlog.forecast import BEHIND, WINDOW, Forecast, Slot, State
-from projects.time_windows import zone
-from projects.wording import dollars, rounded, words
+from projects.values.time_windows import zone
+from projects.values.wording import dollars, rounded, words
 
 LEFT, RIGHT = 40, 1080
 MEASURES = {"tokens": "token cap", "minutes": "hours cap", "cents": "money cap", WINDOW: "window"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from projects.engine import outside
+from projects.services.planning import outside
 
 Choices = list[tuple[str, str]]
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from dashboard.requests import AuthenticatedHttpRequest
 from projects.models import Approval, Task
-from projects.services.work import approvals
+from projects.services.decisions import approvals
 
 # What a yes could let through comes first; then what holds work up.
 RISK = (

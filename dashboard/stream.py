@@ -32,7 +32,7 @@ from projects.services.audit.vocabulary import (
     types_in,
     types_with_words,
 )
-from projects.services.work import runs
+from projects.services.planning import runs
 
 FRAME = 200  # rows at most in one message
 SKIP_AFTER = 2_000  # a reader further behind than this is sent counts first, rows when it scrolls to them

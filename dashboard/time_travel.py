@@ -12,7 +12,7 @@ from dashboard.text import one_line
 from projects.models import Event, Run, Task
 from projects.services.audit.vocabulary import types_in
 from projects.services.insight import run_state
-from projects.services.work import runs
+from projects.services.planning import runs
 
 BARS = 150
 MARKS: dict[str, tuple[str, ...]] = {  # the first kind that a place has is shown

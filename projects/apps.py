@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db.models.signals import pre_migrate
 
 from agents.secrets import redaction
-from projects.data_version import refuse_old_data
+from projects.storage.data_version import refuse_old_data
 
 
 class ProjectsConfig(AppConfig):

@@ -13,7 +13,7 @@ from projects.engine.chat import ChatHeld
 from projects.errors import ProjectsError
 from projects.models import Chat, Run
 from projects.services.work import chats
-from projects.services.work.queue import enqueue
+from projects.workers.queue import enqueue
 
 log = logging.getLogger("aiswe.jobs")
 

@@ -22,29 +22,30 @@ from agents.events.effects import ErrorRaised, TestsRan
 from agents.llm.base import LLMError, ModelMissing, ModelTimeout, ModelUnavailable
 from agents.llm.scripted_server.scenario import ScenarioError
 from agents.workspace.git import DiskFull, GitError, RepositoryDamaged
-from projects.engine import baseline, building, planning, sandboxes
-from projects.engine.disk_space import NoRoom
-from projects.engine.heartbeat import heartbeat as heartbeat
+from projects.engine import baseline, building, planning, questions, sandboxes
 from projects.engine.operations import installation
-from projects.engine.owners import is_alive, this_worker
-from projects.engine.paths import repository_of
 from projects.engine.priority import longest_first
 from projects.errors import LostRace, ProjectsError
 from projects.models import Baseline, Plan, Project, RequirementDocument, Run, Task, Transition
 from projects.models.project import NO_APPROVAL
 from projects.models.waiting import phrase
-from projects.services import backups
 from projects.services.audit import checkpoints, events
 from projects.services.backlog import hours, scheduler
 from projects.services.delivery.attestations import attest_merges
-from projects.services.insight import lessons, mailing, questions
+from projects.services.insight import mailing
+from projects.services.installation import backups
+from projects.services.memory import lessons
 from projects.services.notices import delivery
 from projects.services.operations import releases
-from projects.services.planning import documents, plans
-from projects.services.work import chats, leases, runs, tasks
+from projects.services.planning import documents, plans, runs
+from projects.services.work import chats, leases, tasks
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
-from projects.services.work.queue import enqueue
+from projects.storage.disk_space import NoRoom
+from projects.storage.paths import repository_of
+from projects.workers.heartbeat import heartbeat as heartbeat
+from projects.workers.owners import is_alive, this_worker
+from projects.workers.queue import enqueue
 from sandbox.base import SandboxError, SandboxUnavailable
 from sandbox.package_index.errors import IndexUnavailable
 

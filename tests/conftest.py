@@ -141,7 +141,7 @@ def _fast_passwords(settings: Any) -> None:
 @pytest.fixture
 def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[Any, ...]]]:
     """Jobs sent by name, in order, instead of being handed to a broker. They are sent after the commit."""
-    from projects.services.work import queue
+    from projects.workers import queue
 
     sent: list[tuple[str, tuple[Any, ...]]] = []
     monkeypatch.setattr(queue, "send", lambda name, args: sent.append((name, args)))

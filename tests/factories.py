@@ -9,8 +9,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 
 from projects.models import Finding, Plan, Project, Requirement, RequirementDocument, Run, Task
-from projects.services.planning import documents, plans, projects
-from projects.services.work import runs
+from projects.services.planning import documents, plans, projects, runs
 from projects.services.work.moves import move_run, move_task
 
 PASSWORD = "a long enough passphrase"

@@ -9,9 +9,10 @@ from typing import Any
 from agents.engine.waiting import WaitReason
 from projects.errors import ProjectsError
 from projects.models import Run, Task
-from projects.services.insight.usage import record_usage
-from projects.services.work import attempts, findings, runs, sub_tasks, tasks
+from projects.services.planning import runs
+from projects.services.work import attempts, findings, sub_tasks, tasks
 from projects.services.work.moves import move_run, move_task
+from projects.services.work.usage import record_usage
 from tests.factories import make_run
 from tests.rows import emit
 

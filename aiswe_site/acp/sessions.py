@@ -16,12 +16,12 @@ from aiswe_site.acp import shapes
 from aiswe_site.acp.editor import Editor
 from aiswe_site.acp.files import EditorFiles
 from projects.engine.chat import OpenChat, new_chat
-from projects.engine.paths import home
 from projects.errors import BadInput, NotFound
 from projects.models import Chat, Project, Run
 from projects.services.accounts.rights import projects_where
 from projects.services.planning.projects import create_project
 from projects.services.work.transcripts import transcript
+from projects.storage.paths import home
 from sandbox.base import Backend, Sandbox
 
 PREFIX = "chat-"

@@ -30,7 +30,7 @@ RECIPE = "What it starts from: a name of `aiswe recipes list`, a folder, or a gi
 def recipe(text: str) -> Recipe | None:
     """The recipe that a command names; None for none. Raises WrongUse."""
     from projects.errors import BadInput
-    from projects.services.planning.starting import recipe_named
+    from projects.services.repositories.recipes import recipe_named
 
     try:
         return recipe_named(text) if text else None
@@ -106,9 +106,8 @@ def store_and_plan(
 ) -> tuple[dict[str, Any], str]:
     """Make documents of them and start their planning; what a command answers, and its sentence."""
     from projects.errors import IllegalMove
-    from projects.services.planning import documents
+    from projects.services.planning import documents, runs
     from projects.services.planning.plan_rules import nothing_left
-    from projects.services.work import runs
 
     rows, words = [], []
     for one in found:

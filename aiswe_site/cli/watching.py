@@ -116,7 +116,7 @@ def watch(run: Run, after: int, wanted: EventFilter, by: str, *, asks: bool) -> 
 
 
 def _question(run: Run, put_off: set[int], by: str) -> Approval | None:
-    from projects.services.work import approvals
+    from projects.services.decisions import approvals
 
     waiting = approvals.pending_for(django.acting_user(by)).filter(run=run)
     return waiting.exclude(pk__in=put_off).order_by("requested_at").first()
@@ -126,7 +126,7 @@ def _answer(approval: Approval, by: str) -> bool:
     """Ask the person at the terminal; False when they put it off."""
     from aiswe_site.cli.commands.approvals import say
     from projects.errors import ProjectsError
-    from projects.services.work import approvals
+    from projects.services.decisions import approvals
 
     output.say("")
     say(approval)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from aiswe_site.demo import story
-from projects.engine.paths import repository_path
 from projects.models import Approval, Run, Task
 from projects.services.audit.chain import verify_chain
-from projects.services.work import runs
+from projects.services.planning import runs
+from projects.storage.paths import repository_path
 
 
 def newest_run(planning: Run) -> Run:

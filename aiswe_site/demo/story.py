@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from projects.engine.paths import scenario_path
 from projects.models import Plan, Project, Requirement, RequirementDocument, Run
 from projects.models.project import Role
-from projects.services.planning import documents, plans, projects
-from projects.services.work import runs
-from projects.services.work.queue import enqueue
+from projects.services.planning import documents, plans, projects, runs
+from projects.storage.paths import scenario_path
+from projects.workers.queue import enqueue
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -87,7 +87,7 @@ def _scenario() -> str | None:
 
 def _recording(name: str) -> CheckVerdict:
     from agents.llm.scripted_server.scenario import Scenario, ScenarioError
-    from projects.engine.paths import scenario_path, scenarios_folder
+    from projects.storage.paths import scenario_path, scenarios_folder
 
     try:
         found = Scenario.load(scenario_path(name))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from projects.services.insight.health import HealthCheck
+from projects.services.installation.health import HealthCheck
 
 
 class CheckResult(HealthCheck):

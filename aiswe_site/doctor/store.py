@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection, transaction
 from agents.memory import minilm
 from agents.memory.embedders import HASHING, MINILM, embedding_in
 from aiswe_site.doctor.result import CheckVerdict
-from projects.engine.disk_space import size_of
+from projects.storage.disk_space import size_of
 
 PAGES_NEED = ("css/base.css", "css/tokens.css", "favicon.svg")
 

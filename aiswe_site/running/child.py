@@ -174,7 +174,7 @@ def follow_parent(life_fd: int) -> None:
 
 def look_for_work() -> None:
     """Run the sweep now instead of at its next turn."""
-    from projects.services.work.queue import send
+    from projects.workers.queue import send
 
     send("projects.jobs.sweep", ())
 

@@ -9,6 +9,7 @@ from django.db.models import Count, F
 from agents.prompts.provenance import Source
 from aiswe_site.cli.output import fields
 from aiswe_site.verbs import answers
+from projects.engine.questions import FoundAnswer
 from projects.models import (
     Approval,
     Event,
@@ -22,9 +23,8 @@ from projects.models import (
 )
 from projects.services.audit.canonical import clean_text
 from projects.services.delivery.state import RequirementState, RunResult
-from projects.services.insight.questions import FoundAnswer
-from projects.services.insight.usage import usage_by_task
-from projects.services.work import runs
+from projects.services.planning import runs
+from projects.services.work.usage import usage_by_task
 
 MOST = 200  # rows of a list
 MOST_TEXT = 60_000  # characters of a diff

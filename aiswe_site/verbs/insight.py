@@ -17,6 +17,7 @@ from aiswe_site.verbs import answers, facts
 from aiswe_site.verbs.callers import Caller
 from aiswe_site.verbs.lookup import AnyProject, Number, Slug, row_of, woken
 from dashboard.night import headline
+from projects.engine import questions
 from projects.errors import NotFound
 from projects.models import BacklogItem, Project, Run
 from projects.services.accounts import rights
@@ -27,7 +28,6 @@ from projects.services.audit.decisions import snapshot
 from projects.services.audit.vocabulary import schema
 from projects.services.backlog import items
 from projects.services.backlog.forecast import progress_of, simulate
-from projects.services.insight import questions
 from projects.services.insight.attention import waiting_for
 from projects.services.insight.report import weekly_report as report_of
 from projects.services.insight.report_text import text_of

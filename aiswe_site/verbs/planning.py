@@ -35,8 +35,7 @@ from projects.errors import BadInput, NotFound
 from projects.models import Plan, Project, RequirementDocument
 from projects.models.project import NO_APPROVAL
 from projects.services.delivery import state
-from projects.services.planning import documents, plans, projects, suggestions
-from projects.services.work import runs
+from projects.services.planning import documents, plans, projects, runs, suggestions
 
 DOCUMENT_CHARS = 5 * 1024 * 1024
 

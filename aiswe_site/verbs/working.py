@@ -26,9 +26,11 @@ from aiswe_site.verbs.lookup import (
 from dashboard import access
 from projects.errors import BadInput, NotAllowed, NotFound
 from projects.models import Approval, Event, Finding, Project, Run
+from projects.services.decisions import approvals
 from projects.services.delivery import state
 from projects.services.delivery.downloads import git_dir_of
-from projects.services.work import approvals, runs, tasks
+from projects.services.planning import runs
+from projects.services.work import tasks
 
 EVENTS = 500  # of one answer at most
 After = Annotated[int, Field(ge=0, le=10**15, description="Leave out events up to this number.")]

@@ -18,7 +18,7 @@ from dashboard import text as safe
 from projects.models.project import Role
 from projects.services.accounts import rights
 from projects.services.audit.vocabulary import is_known, look_of
-from projects.wording import span
+from projects.values.wording import span
 
 register = template.Library()
 # A chat that nobody holds is at rest, not held up.

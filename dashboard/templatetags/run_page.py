@@ -12,7 +12,7 @@ from dashboard import conversation, run_graph, stream
 from dashboard.templatetags.look import chip
 from dashboard.why import Why, why_of
 from projects.models import Event, Run, Task
-from projects.wording import rounded
+from projects.values.wording import rounded
 
 register = template.Library()
 register.filter("card_meta", run_graph.meta_of)

@@ -15,12 +15,12 @@ from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.views.plans import conflict
 from dashboard.weaknesses import FindingGroup, changed, weaknesses_of
-from projects.engine.operations.changes import Changed, changes_between
 from projects.errors import BadInput, LostRace, StaleVersion
 from projects.models import Approval, Blob, Deployment, Event, Plan, Run
 from projects.services.audit.vocabulary import FileChanged, Thought
+from projects.services.decisions import approvals
+from projects.services.delivery.changes import Changed, changes_between
 from projects.services.insight import package_use
-from projects.services.work import approvals
 
 ASKS_ABOUT_CODE = (Approval.Kind.GATE, Approval.Kind.REMOVAL, Approval.Kind.TEST_CHANGE)
 CODE_FILES = 10  # files of a question whose code is shown

@@ -8,10 +8,11 @@ from django.shortcuts import redirect
 
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest, words
+from projects.engine import questions
 from projects.models import Project
 from projects.services.accounts import rights
-from projects.services.insight import lessons, questions
-from projects.services.work.queue import enqueue
+from projects.services.memory import lessons
+from projects.workers.queue import enqueue
 
 SHOWN_LINES = 12  # of a place
 

@@ -21,8 +21,8 @@ from projects.models import Project
 from projects.models.project import Autonomy
 from projects.services.backlog import forecast, hours, items, scheduler
 from projects.services.forges import tickets
-from projects.time_windows import zones
-from projects.wording import counted
+from projects.values.time_windows import zones
+from projects.values.wording import counted
 
 MOST_BYTES = 1024 * 1024
 SHOWN = 200

@@ -15,7 +15,8 @@ from dashboard.views import runs
 from projects.engine import chat as engine
 from projects.errors import ProjectsError
 from projects.models import Approval, Project, Run
-from projects.services.work import approvals, chats
+from projects.services.decisions import approvals
+from projects.services.work import chats
 
 
 @page("POST", Project)

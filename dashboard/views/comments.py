@@ -14,7 +14,7 @@ from dashboard.pages import page
 from dashboard.requests import AuthenticatedHttpRequest, number
 from projects.errors import BadInput, StaleVersion
 from projects.models import Task
-from projects.services.work import comments, send_back
+from projects.services.decisions import comments, send_back
 
 PLACES = ("task", "gate")  # pages that show the diff
 

@@ -22,7 +22,7 @@ from projects.models import Plan, PlanEdits
 from projects.services.planning import plan_drafts, plans
 from projects.services.planning.plan_edits import next_key, tasks_of, words_of
 from projects.services.planning.plan_rules import asked_of
-from projects.wording import counted
+from projects.values.wording import counted
 
 
 def _content(plan: Plan, draft: PlanEdits | None) -> dict[str, Any]:

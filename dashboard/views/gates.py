@@ -19,7 +19,8 @@ from dashboard.weaknesses import FindingGroup, tries_of, weaknesses_of
 from projects.errors import BadInput
 from projects.models import Approval, Event, Finding, Task
 from projects.services.audit.vocabulary import GateJudged
-from projects.services.work import findings, send_back
+from projects.services.decisions import send_back
+from projects.services.work import findings
 
 FIX, LEAVE = "fix", "leave"
 

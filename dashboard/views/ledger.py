@@ -10,7 +10,8 @@ from dashboard import prompt_breakdown
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest, number
 from projects.models import Run, Task
-from projects.services.insight import ledger, usage
+from projects.services.insight import ledger
+from projects.services.work import usage
 
 
 def _page(request: AuthenticatedHttpRequest, run: Run, task: Task | None) -> HttpResponse:

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 
 from dashboard.pages import page, show
 from dashboard.requests import AuthenticatedHttpRequest, words
-from projects.services.insight import lessons
+from projects.services.memory import lessons
 
 # A state's word, its look among the states of work, and what it means.
 STATES = {

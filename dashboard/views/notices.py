@@ -17,9 +17,9 @@ from dashboard.refusals import status_of
 from dashboard.requests import AuthenticatedHttpRequest, number
 from projects.errors import ProjectsError
 from projects.models import Notice, NoticeChannel, NoticeKind
+from projects.services.decisions import approvals
 from projects.services.notices import outbox, preferences
-from projects.services.work import approvals
-from projects.time_windows import zones
+from projects.values.time_windows import zones
 
 NEWS = (NoticeChannel.PAGE, NoticeChannel.BROWSER)
 

@@ -17,9 +17,9 @@ from dashboard import access
 from dashboard.pages import page, show
 from dashboard.refusals import status_of
 from dashboard.requests import AuthenticatedHttpRequest
-from projects.engine.operations.changes import Changed, changes_between
 from projects.errors import BadInput, ProjectsError
 from projects.models import Deployment, Incident, Project, Target
+from projects.services.delivery.changes import Changed, changes_between
 from projects.services.operations import incidents, releases, targets, traffic
 from projects.services.operations.traffic import Metrics
 

@@ -17,9 +17,8 @@ from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.text import listed
 from projects.errors import BadInput, StaleVersion
 from projects.models import Plan, Project, Requirement, RequirementDocument, Transition
-from projects.services.planning import plan_drafts, plans, variants
+from projects.services.planning import plan_drafts, plans, runs, variants
 from projects.services.planning.plan_edits import FIELDS
-from projects.services.work import runs
 
 SAMPLES = 3  # plans that the planner is asked for to compare
 

@@ -25,10 +25,10 @@ from projects.models import Approval, Plan, Project, RequirementDocument, Run
 from projects.models.project import Role
 from projects.services.accounts import rights
 from projects.services.forges import links, tickets
-from projects.services.insight import health
-from projects.services.planning import deleting, documents, projects
-from projects.services.planning.starting import recipe_named, started_project
-from projects.services.work import demo, runs
+from projects.services.installation import health
+from projects.services.planning import deleting, documents, projects, runs
+from projects.services.repositories.recipes import recipe_named, started_project
+from projects.services.work import demo
 
 
 @page("GET")

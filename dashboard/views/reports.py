@@ -23,7 +23,7 @@ from projects.services.insight.cost_rows import CostRow
 from projects.services.insight.costs import Bill, by_group
 from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.weeks import Week
-from projects.time_windows import zones
+from projects.values.time_windows import zones
 
 MOST_ROWS = 200  # of the table of costs
 

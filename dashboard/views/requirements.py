@@ -19,11 +19,10 @@ from dashboard.streaming import as_file
 from dashboard.text import plain
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument
-from projects.services.planning import documents, reading, suggestions
+from projects.services.planning import documents, reading, runs, suggestions
 from projects.services.planning.progress import differences
 from projects.services.planning.withdrawing import why_it_stays, withdraw_document
-from projects.services.work import runs
-from projects.wording import counted
+from projects.values.wording import counted
 
 PAGE_CARDS = 400
 

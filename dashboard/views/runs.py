@@ -27,7 +27,7 @@ from projects.services.forges import links, tickets
 from projects.services.forges import requests as pull_requests
 from projects.services.forges.comments import requests_of
 from projects.services.insight import replays
-from projects.services.work import runs
+from projects.services.planning import runs
 
 CONTROLS = (
     ("pause", "Pause", "running needs_you"),

@@ -19,10 +19,10 @@ from dashboard.requests import AuthenticatedHttpRequest
 from dashboard.streaming import attachment
 from projects.models import SiteEvent
 from projects.models.project import RECORDING
-from projects.services import backups as store
 from projects.services.accounts.rights import require_administrator
 from projects.services.delivery.downloads import Download
-from projects.services.insight import health, sandbox_image
+from projects.services.installation import backups as store
+from projects.services.installation import health, sandbox_image
 from projects.services.operations import incidents
 from projects.services.work import demo
 

@@ -21,9 +21,9 @@ from projects.services.audit.vocabulary import (
     DiagnosisMade,
 )
 from projects.services.delivery.state import tried_containers
-from projects.services.insight import run_state, try_costs, usage
+from projects.services.insight import run_state, try_costs
 from projects.services.planning import projects
-from projects.services.work import tasks
+from projects.services.work import tasks, usage
 
 LIMITS = {name: projects.LIMITS[name].label for name in projects.PER_TASK}
 LOG_ROWS = 200

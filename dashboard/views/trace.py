@@ -19,7 +19,7 @@ from dashboard.streaming import as_file
 from projects.models import Finding, Project, Requirement
 from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, TraceRow, as_csv, trace
 from projects.services.planning.progress import DONE, IN_WORK
-from projects.wording import counted
+from projects.values.wording import counted
 
 MOST_ROWS = 400
 BAR = 1_000  # units of its drawing

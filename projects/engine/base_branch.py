@@ -8,13 +8,13 @@ from django.db import transaction
 from agents.events.effects import SystemNotice
 from agents.workspace.git import GitError
 from agents.workspace.repository import TakenIn
-from projects.engine.owners import this_worker
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove
 from projects.models import Run, Task
 from projects.services.accounts.rights import require
 from projects.services.audit.events import emit
 from projects.services.work import leases
+from projects.storage.paths import repository_of
+from projects.workers.owners import this_worker
 
 MERGE_SECONDS = 600.0
 

@@ -14,8 +14,8 @@ from typing import Any
 from agents.workspace.repository import Repository
 from projects.errors import BadInput
 from projects.models import Approval, Project
+from projects.services.decisions.approvals import answer_to
 from projects.services.work.approval_requests import ask
-from projects.services.work.approvals import answer_to
 from sandbox.services import KINDS
 
 SETTINGS_FILE = ".aiswe.toml"

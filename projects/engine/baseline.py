@@ -16,8 +16,6 @@ from agents.languages.layouts import RepositoryLayout
 from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
 from projects.engine.base_settings import SETTINGS_FILE, AnswerWanted, checked_edits, repository_settings
-from projects.engine.packages import ProjectSupply, names_asked
-from projects.engine.paths import repository_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.test_setups import setup_from, setup_to_json
 from projects.errors import BadInput
@@ -26,7 +24,9 @@ from projects.services.accounts.rights import require
 from projects.services.audit.sitelog import note
 from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_project
-from projects.services.work.queue import enqueue
+from projects.storage.packages import ProjectSupply, names_asked
+from projects.storage.paths import repository_of
+from projects.workers.queue import enqueue
 from sandbox.base import PackageRefused, PackageSet, SandboxError, SandboxPreparing
 from sandbox.package_index.errors import IndexUnavailable, NoSuchPackage, PackageUnlisted
 from sandbox.package_index.names import Judgement, is_npm, plain_name

@@ -17,20 +17,20 @@ from agents.languages.registry import DEFAULT, language, main_language
 from agents.repair.build_log import CRASH, BuildCause, read_log
 from agents.workspace.git import GitError
 from agents.workspace.worktree import Worktree
-from projects.engine.operations.changes import changes_between
-from projects.engine.packages import ProjectSupply
-from projects.engine.paths import repository_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.test_setups import packages_of, test_setup_of
 from projects.errors import BadInput
 from projects.models import Baseline, Event, Project, RequirementDocument, Run
 from projects.services.accounts.rights import require
 from projects.services.audit.sitelog import note
-from projects.services.forges.starting import REQUEST, starts_at
+from projects.services.delivery.changes import changes_between
 from projects.services.planning.build_words import acceptance_of, requirement_of
+from projects.services.planning.request_work import REQUEST, starts_at
 from projects.services.planning.small_work import plan_document, small_document
 from projects.services.work.locks import lock_project
-from projects.services.work.queue import enqueue
+from projects.storage.packages import ProjectSupply
+from projects.storage.paths import repository_of
+from projects.workers.queue import enqueue
 from sandbox.base import Sandbox
 from sandbox.paths import regular_files
 from sandbox.registry import open_backend

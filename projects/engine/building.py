@@ -20,22 +20,22 @@ from agents.gates.base import GateReport, Policy
 from agents.gates.run import run_gates
 from agents.languages.registry import main_language
 from projects.engine.budgets import limits_of
-from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
-from projects.engine.outside import engaged_for
-from projects.engine.packages import ProjectSupply, allowlist_files
-from projects.engine.paths import ensure_repository, home, repository_of
-from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.engine.task_store import DatabaseTaskStore
 from projects.engine.test_setups import packages_of, test_setup_of
 from projects.models import Baseline, Run, Task
 from projects.models.project import ASKS_AT_GATES
-from projects.services.forges.starting import starts_at
-from projects.services.insight.lessons import embedder, store
+from projects.services.memory.lessons import embedder, store
 from projects.services.planning import documents, progress
+from projects.services.planning.outside import engaged_for
+from projects.services.planning.patterns import rules_of
+from projects.services.planning.request_work import starts_at
+from projects.storage.disk_space import need_room
+from projects.storage.packages import ProjectSupply, allowlist_files
+from projects.storage.paths import ensure_repository, home, repository_of
 from sandbox.registry import open_backend
 
 lessons = store  # the memory of this process

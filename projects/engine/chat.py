@@ -30,14 +30,8 @@ from agents.repair.feedback import clip
 from agents.secrets.redaction import redact
 from agents.workspace.repository import Repository
 from projects.engine.budgets import limits_of
-from projects.engine.disk_space import need_room
 from projects.engine.event_log import DatabaseEventLog
-from projects.engine.heartbeat import heartbeat
 from projects.engine.model_clients import announce, canary_of, guard, label, provider_for, runner
-from projects.engine.owners import is_alive, this_worker
-from projects.engine.packages import ProjectSupply
-from projects.engine.paths import ensure_repository, home
-from projects.engine.patterns import rules_of
 from projects.engine.sandboxes import fitted, name_for
 from projects.engine.test_setups import packages_of, test_setup_of
 from projects.engine.web_search import web_search
@@ -46,10 +40,16 @@ from projects.models import Chat, Project, Run
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line
 from projects.services.audit.events import emit
+from projects.services.planning.patterns import rules_of
 from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_project_in_use
 from projects.services.work.moves import move_run
+from projects.storage.disk_space import need_room
+from projects.storage.packages import ProjectSupply
+from projects.storage.paths import ensure_repository, home
+from projects.workers.heartbeat import heartbeat
+from projects.workers.owners import is_alive, this_worker
 from sandbox.base import Backend
 from sandbox.registry import open_backend
 

@@ -20,10 +20,10 @@ from agents.languages.suites import run_suites
 from agents.repair.feedback import summary_text
 from projects.engine.building import gates
 from projects.engine.chat import OpenChat
-from projects.engine.paths import repository_of
 from projects.engine.test_setups import packages_of, test_setup_of
 from projects.errors import IllegalMove
 from projects.services.accounts.rights import require
+from projects.storage.paths import repository_of
 from sandbox.paths import regular_files
 from sandbox.test_report import TestReport
 

@@ -18,11 +18,11 @@ from agents.workspace.git import GitError
 from projects.engine.chat import OpenChat, open_chat
 from projects.engine.chat_merge import check, merge
 from projects.engine.chat_surface import DashboardSurface
-from projects.engine.disk_space import NoRoom
 from projects.errors import ProjectsError
 from projects.models import Approval, Chat, Run
 from projects.services.work import chats
 from projects.services.work.moves import move_run
+from projects.storage.disk_space import NoRoom
 from sandbox.base import SandboxError
 
 log = logging.getLogger("aiswe.jobs")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agents.workspace.git import GitError
-from projects.engine.paths import repository_of
 from projects.models import Run, Task
 from projects.services.audit.checkpoints import Anchor
+from projects.storage.paths import repository_of
 
 
 def commit_anchors(run: Run) -> tuple[list[Anchor], str]:

@@ -26,8 +26,7 @@ from projects.services.audit.intents import announce_effect, effect_failed
 from projects.services.audit.notifications import announce_delta
 from projects.services.audit.sealing import keep_reply, kept_reply
 from projects.services.backlog import hours
-from projects.services.insight import usage
-from projects.services.work import leases
+from projects.services.work import leases, usage
 from projects.services.work.locks import lock_run
 
 MOST_STREAMS = 16  # replies that may be written at the same time

@@ -17,9 +17,9 @@ from agents.llm.registry import DEFAULT_PROVIDER, make_provider
 from agents.llm.runner import ModelRunner
 from agents.llm.scripted_server.server import ScriptedOllama
 from projects.engine.choice import catalog, outside_hosts, provider_of
-from projects.engine.paths import scenario_path
 from projects.models import Project, Run
 from projects.models.project import RECORDING
+from projects.storage.paths import scenario_path
 
 RECORDED_PARALLEL = 3  # calls that a recording answers at a time
 _lock = threading.Lock()

@@ -14,13 +14,13 @@ from agents.engine.effects import in_words
 from agents.events.lifecycle import RunQueued
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, label
-from projects.engine.owners import is_alive, this_worker
 from projects.errors import IllegalMove, ProjectsError
 from projects.models import Project, Run
 from projects.services.audit.events import emit
 from projects.services.work import leases
 from projects.services.work.locks import lock_project
 from projects.services.work.moves import move_run
+from projects.workers.owners import is_alive, this_worker
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

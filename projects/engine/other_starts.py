@@ -16,15 +16,15 @@ from agents.prompts.render import quoted
 from agents.repair.build_log import DEPENDENCY
 from agents.workspace.git import GitError
 from agents.workspace.repository import Repository
-from projects.engine.operations.changes import changes_between
-from projects.engine.packages import ProjectSupply
-from projects.engine.paths import repository_of
 from projects.errors import BadInput
 from projects.models import Project, RequirementDocument, Run
 from projects.services.accounts.rights import require
+from projects.services.delivery.changes import changes_between
 from projects.services.planning.build_words import LEFT_ALONE
 from projects.services.planning.small_work import plan_small
 from projects.services.work.locks import lock_project
+from projects.storage.packages import ProjectSupply
+from projects.storage.paths import repository_of
 from sandbox.base import SandboxError
 from sandbox.package_index.names import NPM, plain_name
 

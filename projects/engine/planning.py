@@ -20,18 +20,18 @@ from agents.prompts import provenance
 from projects.engine.budgets import limits_of
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.model_clients import announce, canary_of, label, provider_for, runner
-from projects.engine.paths import home, repository_of, repository_path
-from projects.engine.patterns import rules_of
 from projects.engine.saver import DjangoSaver, run_or_resume
 from projects.engine.test_setups import packages_of, test_setup_of
 from projects.models import Plan, Project, Requirement, RequirementDocument, Run, Task
 from projects.models.project import NO_APPROVAL
 from projects.services.audit.canonical import clean_line, clean_text
-from projects.services.forges.starting import starts_at
-from projects.services.insight.lessons import embedder, store
+from projects.services.memory.lessons import embedder, store
 from projects.services.planning import documents, plans, progress, reading
 from projects.services.planning.overtaken import open_build
+from projects.services.planning.patterns import rules_of
 from projects.services.planning.plan_rules import examine
+from projects.services.planning.request_work import starts_at
+from projects.storage.paths import home, repository_of, repository_path
 
 MOST_STEPS = 50
 LEAST_WORDS = 4  # of a paragraph that tells something

@@ -14,14 +14,14 @@ from agents.workspace.export import commit_at
 from agents.workspace.fetching import ORIGIN
 from agents.workspace.git import GitError, git
 from projects.engine.building import task_context
-from projects.engine.disk_space import need_room
 from projects.engine.on_request import run_on_request
-from projects.engine.paths import ensure_repository
 from projects.errors import BadInput
 from projects.models import Baseline, Project, Run
 from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_text
 from projects.services.work.moves import move_run
+from projects.storage.disk_space import need_room
+from projects.storage.paths import ensure_repository
 from trials.in_memory import MemoryTaskStore
 
 if TYPE_CHECKING:

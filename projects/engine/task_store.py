@@ -14,7 +14,8 @@ from agents.events.lifecycle import HumanMessage
 from agents.gates.base import Disposition, GateReport, Severity
 from projects.engine.event_log import DatabaseEventLog
 from projects.models import Approval, Event, Finding, Run, Task
-from projects.services.work import approval_requests, approvals, attempts, findings, leases, sub_tasks
+from projects.services.decisions import approvals
+from projects.services.work import approval_requests, attempts, findings, leases, sub_tasks
 
 TURN_POLL = 0.1
 NEVER = datetime.now(UTC) + timedelta(days=36_500)

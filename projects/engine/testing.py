@@ -18,13 +18,13 @@ from agents.memory.base import NoLessons
 from agents.workspace.git import GitError, is_branch_name
 from agents.workspace.repository import Repository
 from projects.engine.building import task_context
-from projects.engine.disk_space import need_room
 from projects.engine.on_request import run_on_request
-from projects.engine.paths import ensure_repository
 from projects.errors import BadInput
 from projects.models import Project, Run
 from projects.services.accounts.rights import require
 from projects.services.work.moves import move_run
+from projects.storage.disk_space import need_room
+from projects.storage.paths import ensure_repository
 from trials.in_memory import MemoryTaskStore
 
 if TYPE_CHECKING:

@@ -43,8 +43,7 @@ def in_fork(work: Callable[..., Any], *args: Any) -> tuple[int, Any]:
 
 def prepare(folder: str) -> int:
     """An approved plan of one task that wants a package, and its run."""
-    from projects.services.planning import plans
-    from projects.services.work import runs
+    from projects.services.planning import plans, runs
     from tests.factories import make_document, make_project, make_user, owner_of
     from tests.projects.jobs_driver import small_plan, small_replies, write_scenario
 
@@ -69,7 +68,7 @@ def crash_at(point: str, moment: str) -> None:
     from agents.languages.python import language
     from agents.llm.runner import ModelRunner
     from agents.workspace.repository import Repository, Worktree
-    from projects.engine.packages import ProjectSupply
+    from projects.storage.packages import ProjectSupply
 
     places: dict[str, tuple[Any, str]] = {
         "model.call": (ModelRunner, "complete"),
@@ -95,7 +94,7 @@ def work(point: str = "", moment: str = "") -> None:
     from agents.llm.runner import ModelRunner
     from projects import jobs
     from projects.engine import building
-    from projects.engine.packages import ProjectSupply
+    from projects.storage.packages import ProjectSupply
     from sandbox.base import PackageSet
     from tests.agents.engine.nodes.support import MemoryLessons, clean_gates
     from tests.faults.stage import QuietBackend, quiet_pytest
@@ -124,9 +123,9 @@ def work(point: str = "", moment: str = "") -> None:
 def look(run_id: int) -> dict[str, Any]:
     """What trail, task and repository say now."""
     from agents.workspace.git import out
-    from projects.engine.paths import repository_path
     from projects.models import Event, Run
     from projects.services.audit.chain import verify_chain
+    from projects.storage.paths import repository_path
 
     run = Run.objects.get(pk=run_id)
     report = verify_chain(run_id)

@@ -13,8 +13,8 @@ import pytest
 
 from agents.workspace.git import VERBS
 from projects.models import Approval, Blob, Event, Plan, RequirementDocument
+from projects.services.decisions import approvals
 from projects.services.planning import documents
-from projects.services.work import approvals
 from tests.abuse.decoy import decoy
 from tests.factories import owner_of
 from tests.faults.conftest import real, runner, still

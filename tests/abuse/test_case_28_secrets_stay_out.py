@@ -25,8 +25,8 @@ from aiswe_site.logs import OneLineFormatter, WholeFormatter
 from projects.engine import event_log as engine_event_log
 from projects.engine.saver import DjangoSaver
 from projects.services.audit import exports
-from projects.services.planning import documents, plans
-from projects.services.work import approval_requests, attempts, findings, runs, tasks
+from projects.services.planning import documents, plans, runs
+from projects.services.work import approval_requests, attempts, findings, tasks
 from sandbox.base import Sandbox
 from tests.agents.gates.secret_samples import sample
 from tests.factories import make_document, make_project, make_run, make_task, make_user, owner_of, plan_content

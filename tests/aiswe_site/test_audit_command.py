@@ -12,9 +12,9 @@ import pytest
 
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
-from projects.engine.paths import repository_of
 from projects.models import Event, Run, Task
 from projects.services.audit.sitelog import note
+from projects.storage.paths import repository_of
 from tests.aiswe_site.running import REPOSITORY
 from tests.factories import bare_run, make_user
 from tests.rows import emit

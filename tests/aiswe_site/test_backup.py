@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from projects import backup
-from projects.backup import BackupFailed, Installation, back_up, restore
+from projects.storage import backup
+from projects.storage.backup import BackupFailed, Installation, back_up, restore
 from tests.aiswe_site.running import COMMAND, aiswe, environment
 
 

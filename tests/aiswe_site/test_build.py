@@ -14,8 +14,8 @@ import pytest
 from agents.recipes.recipe import load
 from aiswe_site.cli.commands.build import answer, approved, confirm, name_for, write_files
 from aiswe_site.cli.problems import CliError, WrongUse
-from projects.engine.paths import repository_of
-from projects.services.planning.starting import started_project
+from projects.services.repositories.recipes import started_project
+from projects.storage.paths import repository_of
 from tests.agents.recipes.folders import write_recipe
 from tests.aiswe_site.running import COMMAND, aiswe, environment
 from tests.factories import bare_run, make_document, make_plan, make_requirement, make_user, owner_of

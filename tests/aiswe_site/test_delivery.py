@@ -14,7 +14,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
-from projects.engine.paths import repository_of
+from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, tell
 from tests.factories import make_requirement
 

@@ -9,8 +9,7 @@ from django.contrib.auth import get_user_model
 
 from aiswe_site.demo import result, story
 from projects.models import Plan, RequirementDocument, Run
-from projects.services.planning import documents, plans
-from projects.services.work import runs
+from projects.services.planning import documents, plans, runs
 
 pytestmark = pytest.mark.django_db
 

@@ -10,9 +10,9 @@ import pytest
 
 from aiswe_site.running import home as home_module
 from aiswe_site.running.home import Home, NotOurs, keep_database_private, keep_private
-from projects import key_files
 from projects.errors import UnusableKey
-from projects.key_files import kept_key, make_once, replace_file
+from projects.storage import key_files
+from projects.storage.key_files import kept_key, make_once, replace_file
 from tests.aiswe_site.running import aiswe
 
 

@@ -9,10 +9,10 @@ import pytest
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from projects.engine import reviewing
-from projects.engine.paths import repository_of
 from projects.models import Event, Run
 from projects.services.audit.chain import verify_chain
 from projects.services.planning import projects
+from projects.storage.paths import repository_of
 from tests.agents.engine.nodes.support import clean_gates
 from tests.factories import make_user
 from tests.replying_model import replying_model

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.workspace.git import out
-from projects.engine.paths import repository_of
 from projects.models import Project
+from projects.storage.paths import repository_of
 from tests.aiswe_site.answers import refused, said
 from tests.factories import make_user
 

@@ -8,10 +8,10 @@ from agents.engine.waiting import WaitReason
 from aiswe_site.cli.app import run
 from projects.errors import IllegalMove
 from projects.models import Project
-from projects.services.insight.usage import record_usage
-from projects.services.planning import projects
-from projects.services.work import approval_requests, runs
+from projects.services.planning import projects, runs
+from projects.services.work import approval_requests
 from projects.services.work.moves import move_run
+from projects.services.work.usage import record_usage
 from tests.aiswe_site.answers import refused, said
 from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of
 

@@ -12,14 +12,14 @@ from agents.engine.module_tests.write import write_tests
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run
 from projects.engine import testing
-from projects.engine.paths import repository_of
 from projects.errors import IllegalMove
 from projects.models import Event, Run, SealedReply
 from projects.models.project import RECORDING
 from projects.services.audit.chain import verify_chain
 from projects.services.audit.events import event_blobs
 from projects.services.planning import projects
-from projects.services.work.runs import pause_run, resume_run
+from projects.services.planning.runs import pause_run, resume_run
+from projects.storage.paths import repository_of
 from tests.agents.engine.nodes.support import code
 from tests.factories import make_user
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from projects.engine.paths import repository_of
 from projects.models import Approval, Finding, Plan, Project, RequirementDocument, Run, Task
-from projects.services.planning import plans
-from projects.services.work import approval_requests, attempts, findings, runs, tasks
+from projects.services.planning import plans, runs
+from projects.services.work import approval_requests, attempts, findings, tasks
+from projects.storage.paths import repository_of
 from tests.dashboard.story_events import ask_models, loop
 from tests.factories import make_document, make_plan, make_project, make_user, owner_of, plan_content
 from tests.rows import emit

@@ -10,7 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from projects.services.insight import lessons, questions
+from projects.engine import questions
+from projects.services.memory import lessons
 from tests.dashboard.story import CODE, Story, add_code, tell
 from tests.factories import make_user
 

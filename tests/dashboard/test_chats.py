@@ -18,7 +18,8 @@ from projects import chat_jobs
 from projects.engine import chat as engine
 from projects.models import Approval, Project, Run
 from projects.services.insight import replays
-from projects.services.work import chats, queue
+from projects.services.work import chats
+from projects.workers import queue
 from tests.factories import make_project, make_user, owner_of
 from tests.projects.engine.test_chat import Person
 from tests.replying_model import replying_model

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dashboard import best
 from projects.models import Task
-from projects.services.work import approval_requests, approvals, tasks
+from projects.services.decisions import approvals
+from projects.services.work import approval_requests, tasks
 from tests.dashboard.story import Story
 from tests.factories import make_user
 from tests.rows import emit

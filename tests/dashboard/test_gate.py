@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from dashboard import weaknesses
 from projects.models import Approval, Finding, Task
-from projects.services.work import approvals
+from projects.services.decisions import approvals
 from tests.dashboard.story import Story, ask_gate
 from tests.dashboard.story_decisions import ask_every_kind
 from tests.factories import make_user

@@ -15,7 +15,7 @@ from dashboard import minigraph
 from dashboard.minigraph import MiniCell
 from projects.models import Approval, Run, Task
 from projects.services.insight.attention import waiting_for
-from projects.services.insight.usage import record_usage
+from projects.services.work.usage import record_usage
 from tests.dashboard.story import Story, tell
 from tests.factories import make_project, make_run, make_user
 

@@ -171,7 +171,7 @@ def test_an_attempt_a_lesson_and_a_guards_question_of_any_words_stay_text(
     enqueued: list, client: Client, settings: Any, tmp_path: Any
 ) -> None:
     from agents.memory.base import Lesson
-    from projects.services.insight import lessons
+    from projects.services.memory import lessons
     from projects.services.work import approval_requests
 
     settings.AISWE_HOME = tmp_path

@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from projects.engine.paths import repository_of
 from projects.models import Project
-from projects.services import backups
+from projects.services.installation import backups
+from projects.storage.paths import repository_of
 from tests.dashboard.story import Story, add_code, finish, move_base, tell
 from tests.factories import make_user
 

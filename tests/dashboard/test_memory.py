@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from agents.memory.base import Lesson, Showing
 from projects.models import SiteEvent
-from projects.services.insight import lessons
+from projects.services.memory import lessons
 from tests.dashboard.story import Story
 from tests.factories import make_user
 

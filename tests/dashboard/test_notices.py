@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Approval, NoticePreferences, SiteEvent
+from projects.services.decisions import approvals
 from projects.services.notices import outbox
-from projects.services.work import approvals
 from projects.services.work.approval_requests import ask
 from tests.factories import make_project, make_user
 

@@ -124,7 +124,7 @@ def test_an_export_is_an_attachment_with_every_row(story: Story, client: Client)
 
 
 def test_the_system_page_shows_checks_and_their_way_out(page, monkeypatch: pytest.MonkeyPatch) -> None:
-    from projects.services.insight import health
+    from projects.services.installation import health
 
     monkeypatch.setattr(health, "_registered", None)
     health.register(

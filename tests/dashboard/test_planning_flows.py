@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from agents.fragments.blueprint import read_blueprint
 from agents.fragments.planned import plan_of
-from projects.engine.paths import repository_of
 from projects.models import Plan, Project, Run
 from projects.services.planning import documents, plans, reading
+from projects.storage.paths import repository_of
 from tests.agents.fragments import crm
 from tests.agents.requirements.readers.files import lines, pdf
 from tests.dashboard.story import Story, second_version

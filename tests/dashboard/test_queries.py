@@ -14,7 +14,7 @@ from django.urls import reverse
 from projects.models import BacklogItem
 from projects.services.accounts import api_tokens
 from projects.services.backlog import items
-from projects.services.insight.usage import record_usage
+from projects.services.work.usage import record_usage
 from tests.dashboard.story import Story
 from tests.factories import make_plan, make_project, make_requirement, make_task
 from tests.rows import emit

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard import night
 from projects.models import Requirement
-from projects.wording import dollars, duration_in_minutes
+from projects.values.wording import dollars, duration_in_minutes
 from tests.dashboard.story import Story
 from tests.factories import make_user
 from tests.projects.services.insight.year import WEEK, set_prices, tell_year

@@ -13,10 +13,10 @@ from django.urls import reverse
 from agents.workspace import changes
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
-from projects.engine.paths import repository_of
 from projects.models import Run, Task
 from projects.services.delivery.start import how_to_start
 from projects.services.delivery.state import project_state, requirement_states, result
+from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, finish, tell
 from tests.factories import PRD, make_document, make_plan, make_run
 from tests.rows import emit

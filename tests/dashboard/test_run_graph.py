@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard import run_graph, run_time, stream
-from projects import wording
 from projects.models import Run, Task
 from projects.services.work.graphs import RunGraph
 from projects.services.work.moves import move_task
+from projects.values import wording
 from tests.factories import make_run, owner_of
 
 pytestmark = pytest.mark.django_db

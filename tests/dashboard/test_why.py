@@ -11,7 +11,8 @@ from agents.engine.waiting import WaitReason
 from dashboard import stream
 from dashboard.why import Why, why_of
 from projects.models import Run
-from projects.services.work import approval_requests, attempts, runs
+from projects.services.planning import runs
+from projects.services.work import approval_requests, attempts
 from projects.services.work.moves import move_run, move_task
 from tests.factories import make_document, make_run, owner_of
 from tests.rows import emit

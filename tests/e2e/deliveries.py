@@ -13,7 +13,7 @@ def do_forge() -> dict[str, Any]:
 
     from projects.models import Run
     from projects.services.forges import receiving
-    from projects.services.work import queue
+    from projects.workers import queue
     from tests.factories import make_project
     from tests.projects.services.forges.stand_in import SECRET, linked
 

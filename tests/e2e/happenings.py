@@ -187,7 +187,7 @@ def do_ask(subject: str) -> dict[str, Any]:
 def do_answer(approval: int) -> dict[str, Any]:
     """The owner's answer to it."""
     from projects.models import Approval
-    from projects.services.work import approvals
+    from projects.services.decisions import approvals
 
     approvals.decide(Approval.objects.get(pk=approval), by=KEPT[0].owner, yes=True)
     return {}

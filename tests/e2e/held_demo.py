@@ -11,7 +11,7 @@ from django.db import close_old_connections, connection
 from django.db.transaction import Atomic
 
 from projects.models import Run
-from projects.services.work import queue
+from projects.workers import queue
 
 TOKENS_PER_S = 3_000
 JOB = threading.local()  # set in the threads that work

@@ -147,8 +147,8 @@ def do_drafts() -> dict[str, Any]:
 
 def do_finish(whole: bool = False) -> dict[str, Any]:
     """A project of its own whose build has ended: the others' builds go on."""
-    from projects.engine.paths import repository_of
     from projects.models import Project
+    from projects.storage.paths import repository_of
     from tests.dashboard.story import CODE, add_code, finish, tell
 
     story = tell(KEPT[0].owner, "Finished")
@@ -162,7 +162,7 @@ def do_finish(whole: bool = False) -> dict[str, Any]:
 
 def do_keeping() -> dict[str, Any]:
     """A base that others moved, a kept backup, and the session of an administrator."""
-    from projects.services import backups
+    from projects.services.installation import backups
     from tests.dashboard.story import move_base
     from tests.factories import make_user
 
@@ -176,7 +176,7 @@ def do_lessons() -> dict[str, Any]:
     import time
 
     from agents.memory.base import Lesson, Showing
-    from projects.services.insight import lessons
+    from projects.services.memory import lessons
 
     story, store = KEPT[0], lessons.store()
     if store.all():

@@ -32,8 +32,8 @@ def main() -> None:
 
     from aiswe_site.asgi import application
     from projects.services.accounts import console_token
-    from projects.services.insight import health
-    from projects.services.work import queue
+    from projects.services.installation import health
+    from projects.workers import queue
 
     queue.send = lambda name, args: None  # nothing runs jobs here
     console_token.bind("127.0.0.1")

@@ -42,7 +42,8 @@ def turn(run: Any, person: Any, words: str, *answers: str) -> None:
     """A turn, with the answers to what is asked in it."""
     from projects.chat_jobs import chat_turn
     from projects.models import Approval
-    from projects.services.work import approvals, chats
+    from projects.services.decisions import approvals
+    from projects.services.work import chats
 
     chats.send(run, by=person, text=words)
     chat_turn(run.pk)
@@ -57,7 +58,7 @@ def chats_of(person: Any) -> dict[str, str]:
     """A chat in each of its states; their addresses by name."""
     from projects.engine.chat import new_chat
     from projects.models import Chat, Run
-    from projects.services.work import runs
+    from projects.services.planning import runs
     from tests.factories import make_project
 
     project = make_project("Greetings", by=person)
@@ -81,7 +82,8 @@ def chats_of(person: Any) -> dict[str, str]:
 def do_talk(replies: list[str]) -> dict[str, Any]:
     """A project of the owner's in which chats are answered so, by jobs in threads."""
     from projects.chat_jobs import chat_turn
-    from projects.services.work import chats, queue
+    from projects.services.work import chats
+    from projects.workers import queue
     from tests.e2e.scenes import KEPT
     from tests.factories import make_project
 

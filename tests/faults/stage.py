@@ -15,8 +15,8 @@ from projects import jobs
 from projects.engine import model_clients as engine_models
 from projects.models import Approval, Event, Plan, Project, RequirementDocument, Run, Task
 from projects.services.audit import chain
-from projects.services.planning import documents, plans
-from projects.services.work import approvals, runs
+from projects.services.decisions import approvals
+from projects.services.planning import documents, plans, runs
 from sandbox.base import SandboxWish
 from sandbox.test_report import Failure, TestReport
 from tests.agents.llm.fake_servers import FakeModelServer

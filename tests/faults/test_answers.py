@@ -3,8 +3,7 @@
 import pytest
 
 from projects.models import Plan, Run, Task
-from projects.services.planning import documents
-from projects.services.work import runs
+from projects.services.planning import documents, runs
 from tests.factories import owner_of
 from tests.faults.test_replies import BODIES
 from tests.projects.jobs_driver import small_plan, small_replies

@@ -9,8 +9,7 @@ import pytest
 from aiswe_site.cli.app import run as aiswe
 from projects.errors import BadInput
 from projects.models import Plan, Run, Task
-from projects.services.planning import documents, plans
-from projects.services.work import runs
+from projects.services.planning import documents, plans, runs
 from tests.factories import owner_of
 from tests.projects.jobs_driver import small_replies
 

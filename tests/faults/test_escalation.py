@@ -8,8 +8,8 @@ from agents.engine.limits import LIMITS
 from projects.engine.budgets import seconds_at_work
 from projects.jobs import run_task
 from projects.models import Attempt, Run, Task, Transition, Usage
-from projects.services.planning import projects
-from projects.services.work import runs, tasks
+from projects.services.planning import projects, runs
+from projects.services.work import tasks
 from sandbox.base import SandboxError, SandboxUnavailable
 from tests.factories import bare_run, owner_of
 from tests.projects.jobs_driver import reply, small_replies

@@ -7,8 +7,7 @@ import pytest
 from projects.engine import model_clients as engine_models
 from projects.jobs import sweep
 from projects.models import Plan, Run, Task
-from projects.services.planning import documents
-from projects.services.work import runs
+from projects.services.planning import documents, runs
 from tests.factories import owner_of
 from tests.faults.stage import WITH_BACKGROUND
 from tests.projects.jobs_driver import small_replies

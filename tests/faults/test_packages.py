@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 
 from agents.workspace.git import out
-from projects.engine.packages import ProjectSupply
-from projects.engine.paths import home, repository_path
 from projects.models import Approval, Attempt, Task
-from projects.services.work import approvals
+from projects.services.decisions import approvals
+from projects.storage.packages import ProjectSupply
+from projects.storage.paths import home, repository_path
 from tests.factories import make_project, owner_of
 from tests.projects.jobs_driver import reply, small_plan
 from tests.sandbox.local_index import LocalIndex

@@ -13,8 +13,8 @@ from aiswe_site.cli.app import run as aiswe
 from projects.engine.priority import longest_first
 from projects.errors import BadInput
 from projects.models import Plan, Run, SiteEvent, Task
-from projects.services.planning import documents, plans
-from projects.services.work import runs, tasks
+from projects.services.planning import documents, plans, runs
+from projects.services.work import tasks
 from tests.factories import PRD, make_document, make_plan, make_project, make_run, owner_of, plan_content
 from tests.projects.jobs_driver import small_replies
 

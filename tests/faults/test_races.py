@@ -16,8 +16,9 @@ from projects.engine.task_store import DatabaseTaskStore
 from projects.errors import LeaseLost, LostRace, ProjectsError, StaleVersion
 from projects.models import Attempt, Event, Plan, Run, Task
 from projects.services.audit import chain
-from projects.services.planning import plans
-from projects.services.work import approvals, leases, runs, tasks
+from projects.services.decisions import approvals
+from projects.services.planning import plans, runs
+from projects.services.work import leases, tasks
 from tests.factories import make_plan, make_run, make_task, owner_of, plan_content
 from tests.faults.stage import WITH_BACKGROUND
 from tests.projects.jobs_driver import small_plan, small_replies

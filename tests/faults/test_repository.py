@@ -10,9 +10,9 @@ from agents.engine.nodes import merger
 from agents.workspace import objects
 from projects.engine.base_branch import take_in_base
 from projects.engine.commits import commit_anchors
-from projects.engine.paths import repository_of
 from projects.errors import NotAllowed
 from projects.models import Attempt, Event, Run, Task
+from projects.storage.paths import repository_of
 from tests.factories import make_user, owner_of
 
 pytestmark = pytest.mark.django_db(transaction=True)

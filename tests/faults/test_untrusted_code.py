@@ -8,9 +8,10 @@ import pytest
 from agents.repair.feedback import trace_text
 from agents.workspace.objects import object_name
 from agents.workspace.store import LINK, Entry
-from projects.engine import building, paths
+from projects.engine import building
 from projects.models import Attempt, Event, Run, Task
 from projects.services.audit.events import event_blobs
+from projects.storage import paths
 from sandbox.base import SandboxUnavailable
 from tests.faults.test_replies import GOOD, PATHS
 from tests.projects.jobs_driver import reply, small_plan, small_replies

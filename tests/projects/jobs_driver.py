@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from projects import chat_jobs, jobs
-from projects.services.work import queue
+from projects.workers import queue
 
 # The marks of tests that run the jobs with a sandbox and a memory.
 REAL_JOBS = [

@@ -13,11 +13,13 @@ from agents.events.effects import CommandRan, ErrorRaised, PermissionDecided, To
 from agents.events.lifecycle import HumanMessage
 from projects import jobs
 from projects.engine import chat as engine
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Approval, Chat, Project, Run
 from projects.services.audit.chain import verify_run
-from projects.services.work import approvals, chats, runs, transcripts
+from projects.services.decisions import approvals
+from projects.services.planning import runs
+from projects.services.work import chats, transcripts
+from projects.storage.paths import repository_of
 from tests.factories import make_project, make_user, owner_of
 from tests.projects.engine.test_chat import Person
 from tests.projects.jobs_driver import Driver

@@ -2,12 +2,13 @@
 
 import json
 
-from projects.engine import building, paths
+from projects.engine import building
 from projects.jobs import sweep
 from projects.models import Approval, Plan, Run, Task
-from projects.services.planning import documents, plans
+from projects.services.decisions import approvals
+from projects.services.planning import documents, plans, runs
 from projects.services.planning.progress import progress_of
-from projects.services.work import approvals, runs
+from projects.storage import paths
 from tests.factories import make_project, owner_of
 from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, reply, write_scenario
 

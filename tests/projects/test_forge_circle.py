@@ -16,14 +16,13 @@ from django.urls import reverse
 
 from projects import forge_jobs
 from projects.engine import build_fixes
-from projects.engine.paths import repository_of
 from projects.models import Approval, ForgeComment, ForgeDelivery, PullRequest, RequirementDocument, Run, SiteEvent
 from projects.services.forges import links, listening, receiving, requests
-from projects.services.forges.starting import starts_at
-from projects.services.planning import documents
+from projects.services.planning import documents, runs
 from projects.services.planning.projects import update_settings
+from projects.services.planning.request_work import starts_at
 from projects.services.repositories.importing import CodeSource, import_project
-from projects.services.work import runs
+from projects.storage.paths import repository_of
 from tests.factories import PRD, make_user
 from tests.forge_server import KINDS, ServedForge
 from tests.forge_server.server import SentHook

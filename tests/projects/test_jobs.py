@@ -12,14 +12,15 @@ from agents.personas import FRESH_TEMPERATURE
 from agents.requirements.pieces import pieces_of
 from agents.requirements.second_reading import SecondReading
 from projects.engine import model_clients as engine_models
-from projects.engine import paths
-from projects.engine.owners import is_alive, this_worker
 from projects.errors import BadInput, IllegalMove
 from projects.jobs import run_task, sweep
 from projects.models import Approval, Event, Plan, Run, Task
 from projects.services.audit import chain, events
-from projects.services.planning import documents, plans
-from projects.services.work import approvals, leases, runs, tasks
+from projects.services.decisions import approvals
+from projects.services.planning import documents, plans, runs
+from projects.services.work import leases, tasks
+from projects.storage import paths
+from projects.workers.owners import is_alive, this_worker
 from tests.factories import PRD, make_project, owner_of
 from tests.projects.jobs_driver import REAL_JOBS, Driver, reply, small_plan, small_replies, write_scenario
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 import json
 import subprocess
 
-from projects.engine import paths
 from projects.models import Attempt, Event, Run, Task
-from projects.services.planning import documents
-from projects.services.work import runs
+from projects.services.planning import documents, runs
+from projects.storage import paths
 from sandbox.node_env import find_node_modules
 from tests.factories import PRD, make_project, owner_of
 from tests.needs import missing

@@ -8,11 +8,11 @@ import subprocess
 import pytest
 
 from agents.events.reasoning import Thought
-from projects.engine import paths
 from projects.models import Approval, Event, Run, Task
 from projects.services.audit import chain
-from projects.services.planning import documents, plans, projects
-from projects.services.work import approvals, runs
+from projects.services.decisions import approvals
+from projects.services.planning import documents, plans, projects, runs
+from projects.storage import paths
 from tests.agents.outside.support import stand_in
 from tests.factories import PRD, make_project, owner_of
 from tests.projects.jobs_driver import REAL_JOBS, Driver, small_replies, write_scenario

@@ -3,15 +3,17 @@
 import pytest
 
 from projects import jobs
-from projects.engine import paths, saver
+from projects.engine import saver
 from projects.errors import BadInput
 from projects.jobs import sweep
 from projects.models import Approval, Event, Plan, Run
 from projects.services.audit import chain, events
-from projects.services.planning import documents
+from projects.services.decisions import approvals
+from projects.services.planning import documents, runs
 from projects.services.planning.progress import progress_of
-from projects.services.work import approvals, runs, sub_tasks, tasks
+from projects.services.work import sub_tasks, tasks
 from projects.services.work.graphs import RunGraph
+from projects.storage import paths
 from tests.factories import PRD, make_project, owner_of
 from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, reply, small_replies, write_scenario
 

@@ -117,7 +117,7 @@ def delete(project: Project, named: str, backup: Path | None, user: str) -> None
 
     That it was deleted, by whom, and where its trails ended stays in the site's own trail. For administrators.
     """
-    from projects.services.backups import write_backup
+    from projects.services.installation.backups import write_backup
     from projects.services.planning.deleting import delete_project
 
     slug, by = project.slug, django.acting_user(user)
@@ -144,8 +144,8 @@ def set_aside(project: Project, backup: Path | None, user: str) -> None:
     Nothing is deleted, and a repository that can be read is left alone. Merges that the backup lacks are named by
     `aiswe audit verify`; work that waited for the repository continues by itself.
     """
-    from projects.engine.paths import repository_path
     from projects.services.delivery.replacing import replace_repository
+    from projects.storage.paths import repository_path
 
     aside = replace_repository(project, by=django.acting_user(user), backup=backup)
     place = repository_path(project)

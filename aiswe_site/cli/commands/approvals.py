@@ -113,7 +113,7 @@ def list_(slug: str, everything: bool, user: str) -> None:
     """List the questions that the user may answer, oldest first, and the documents they may confirm."""
     django.start()
     from projects.models import Approval
-    from projects.services.work import approvals
+    from projects.services.decisions import approvals
 
     by = django.acting_user(user)
     rows, waiting = approvals.pending_for(by), approvals.unconfirmed_for(by)
@@ -153,7 +153,7 @@ def answer(approval: Approval, word: str, reason: str, user: str) -> None:
     yes = word.lower().startswith("y")
     if not yes and not reason.strip() and approval.kind != "chat":
         raise WrongUse("A no needs a reason.", f'Give it: `aiswe approvals answer {approval.pk} no --reason "…"`.')
-    from projects.services.work import approvals
+    from projects.services.decisions import approvals
 
     found = approvals.decide(approval, by=django.acting_user(user), yes=yes, reason=reason)
     words = f"{found.get_status_display()}: {found.title}"

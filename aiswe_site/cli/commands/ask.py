@@ -10,8 +10,8 @@ from aiswe_site.cli import django, output
 from aiswe_site.cli.problems import Missing, WrongUse
 
 if TYPE_CHECKING:
+    from projects.engine.questions import FoundAnswer
     from projects.models import Project
-    from projects.services.insight.questions import FoundAnswer
 
 SECONDS = 120.0  # for the vectors of a project that no server has indexed
 
@@ -28,8 +28,8 @@ def command(project: Project, question: str, no_model: bool, user: str) -> int:
     The places are found by words and vectors. A model, if one answers, puts the best of sixty finds first and writes
     a short answer from the five that are shown. Exit code 1 when no place fits.
     """
+    from projects.engine import questions
     from projects.errors import BadInput, NotFound
-    from projects.services.insight import questions
 
     by = django.acting_user(user)
     try:
@@ -83,8 +83,8 @@ def index(project: Project, user: str) -> None:
 
     A server does so by itself after each merge and import; after another AISWE_EMBEDDING somebody has to ask for it.
     """
+    from projects.engine import questions
     from projects.services.accounts.rights import require
-    from projects.services.insight import questions
 
     require(django.acting_user(user), project, "project.edit")
     if why := questions.index_project(project, again=True):

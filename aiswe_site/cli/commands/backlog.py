@@ -68,7 +68,7 @@ def add(project: Project, file: Path, user: str) -> int:
     With - as FILE they are read from stdin.
     """
     from projects.services.backlog import items
-    from projects.wording import counted
+    from projects.values.wording import counted
 
     data = sys.stdin.buffer.read(MOST_BYTES + 1) if str(file) == "-" else file.read_bytes()
     if len(data) > MOST_BYTES:
@@ -94,7 +94,7 @@ def import_(project: Project, where: str, query: str, user: str) -> int:
     A ticket that is there takes the new words; one that is closed, done, left out or begun stays as it is.
     """
     from projects.services.forges.tickets import import_tickets
-    from projects.wording import counted
+    from projects.values.wording import counted
 
     found = import_tickets(project, where, query, by=django.acting_user(user))
     words = (

@@ -24,7 +24,7 @@ def command(file: Path) -> None:
         raise WrongUse(f"There is no folder {file.absolute().parent}.", "Make it, or name another.")
     django.start()
     from projects.errors import BadInput
-    from projects.services.backups import write_backup
+    from projects.services.installation.backups import write_backup
 
     try:
         made = write_backup(file)

@@ -74,9 +74,9 @@ def _begin(text: str, name: str, recipe: Recipe | None, model: str, by: User) ->
     """The new project with its document, and the run that plans it."""
     from agents.requirements.extract import extract
     from projects.services.planning import documents as papers
+    from projects.services.planning import runs
     from projects.services.planning.small_work import plan_small
-    from projects.services.planning.starting import started_project
-    from projects.services.work import runs
+    from projects.services.repositories.recipes import started_project
 
     with started_project(name, by=by, recipe=recipe, model=model) as project:
         rows = extract(text).requirements
@@ -137,8 +137,7 @@ def confirm(document: RequirementDocument, by: User, yes: bool) -> None:
 
 def approved(plan: Plan, by: User, yes: bool) -> Run:
     """The build of a plan that a person said yes to. Raises CliError after a no."""
-    from projects.services.planning import plans
-    from projects.services.work import runs
+    from projects.services.planning import plans, runs
 
     for line in lines_of(plan):
         output.note(line)
@@ -196,10 +195,10 @@ def _tell(run: Run, seen: int) -> int:
 def answer(run: Run, plan: Plan, why: str, target: Path | None) -> int:
     """What came of it, its files included."""
     from aiswe_site.cli.commands.run import waits
-    from projects.engine.paths import repository_of
     from projects.models import Task
     from projects.services.delivery.downloads import commit_of
     from projects.services.delivery.start import how_to_start
+    from projects.storage.paths import repository_of
 
     project = run.project
     merged = run.tasks.filter(status=Task.Status.MERGED).count()

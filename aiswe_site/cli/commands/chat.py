@@ -66,7 +66,7 @@ def command(
     from aiswe_site.chat.loop import ChatLoop
     from aiswe_site.chat.terminal import Terminal
     from projects.engine.chat import open_chat
-    from projects.engine.paths import home
+    from projects.storage.paths import home
 
     words = _persona(persona)
     run, fresh = _run(project, resume, new, by)

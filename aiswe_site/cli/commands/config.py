@@ -57,7 +57,7 @@ def agents() -> None:
     """The agents of other makers that projects and tasks may choose: what each may see and reach."""
     django.start()
     from agents.outside.table import AgentsFileError
-    from projects.engine import outside
+    from projects.services.planning import outside
 
     try:
         known = outside.agents()

@@ -44,7 +44,7 @@ def _supply(project: str | None) -> PackageSupply:
     django.start(migrate=project is not None)
     from django.conf import settings
 
-    from projects.engine.packages import allowlist_files, supply_of
+    from projects.storage.packages import allowlist_files, supply_of
     from sandbox.packages import PackageSupply
 
     if project is None:

@@ -57,7 +57,7 @@ def new(
     drawn = documents.read_architecture(file, 0) if scaffold and file else None
     rules = read_path(house_rules).text if house_rules else ""
     django.start()
-    from projects.services.planning.starting import started_project
+    from projects.services.repositories.recipes import started_project
 
     by = django.acting_user(user)
     found = read or documents.read_ticket_or_file(file, ticket, by)

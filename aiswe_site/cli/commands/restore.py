@@ -25,7 +25,7 @@ def command(file: Path, folder: Path | None) -> int:
     """
     if os.environ.get("DATABASE_URL"):
         raise WrongUse("DATABASE_URL names another database.", "Unset it: a backup holds SQLite in the data folder.")
-    from projects.backup import restore
+    from projects.storage.backup import restore
 
     home = (folder or Path(os.environ.get("AISWE_HOME") or REPOSITORY / ".aiswe")).expanduser().resolve()
     if home.is_dir() and any(home.iterdir()):

@@ -38,7 +38,7 @@ def command() -> None:
 @output.json_option
 def start(plan: Plan, user: str) -> None:
     """Build the approved plan PLAN."""
-    from projects.services.work import runs
+    from projects.services.planning import runs
 
     run = runs.start_build(plan, by=django.acting_user(user))
     _say(run, f"Next: aiswe run watch {run.pk}")
@@ -56,7 +56,7 @@ def show(run: Run) -> None:
     from django.db.models import Count, F
 
     from projects.engine.build_fixes import request_section
-    from projects.services.insight.usage import usage_of
+    from projects.services.work.usage import usage_of
 
     names = "key title status tries why commit escalation"
     tasks = run.tasks.annotate(tries=Count("attempts"), asked=F("asked_by__key")).order_by("ordinal")
@@ -149,7 +149,7 @@ def _steering(verb: str, about: str) -> None:
     @django.as_option
     @output.json_option
     def steer(run: Run, user: str) -> None:
-        from projects.services.work import runs
+        from projects.services.planning import runs
 
         getattr(runs, f"{verb}_run")(run, by=django.acting_user(user))
         run.refresh_from_db()
@@ -188,7 +188,7 @@ def waits(run: Run) -> str:
 
 
 def _document(run: Run) -> dict[str, Any]:
-    from projects.services.work import runs
+    from projects.services.planning import runs
 
     names = "run=pk kind project=project.slug status left_out why recording events=last_seq"
     return output.fields(run, names) | runs.totals(run)

@@ -12,9 +12,9 @@ import httpx
 from django.conf import settings
 from django.db.models import F
 
-from projects.engine.paths import home
 from projects.errors import BadInput
 from projects.models import Deployment, Target
+from projects.storage.paths import home
 from sandbox.hosting.base import Address, Host, HostingError
 from sandbox.hosting.bubblewrap import BubblewrapHost
 

@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from agents.engine.waiting import WaitReason
 from projects.engine import sandboxes
-from projects.engine.disk_space import size_of
-from projects.engine.paths import home
 from projects.models import Incident, Run, Task
-from projects.services.insight import health
+from projects.services.installation import health
 from projects.services.operations import incidents
+from projects.storage.disk_space import size_of
+from projects.storage.paths import home
 
 Status = Incident.Status
 LARGEST = 3  # folders named when the disk is full

@@ -11,15 +11,15 @@ from django.utils import timezone
 
 from agents.languages.registry import is_test
 from projects.engine.operations import hosts
-from projects.engine.operations.changes import changes_between, diff_of
-from projects.engine.paths import repository_of
 from projects.errors import ProjectsError
 from projects.models import BadRequest, Deployment, Incident, Plan, Run, Target, Task
 from projects.services.backlog.scheduler import held_up_by
+from projects.services.delivery.changes import changes_between, diff_of
 from projects.services.operations import incidents, releases
+from projects.services.planning import runs
 from projects.services.planning.small_work import plan_small
-from projects.services.work import runs
 from projects.services.work.locks import lock_project
+from projects.storage.paths import repository_of
 from sandbox.hosting.base import HostingError
 
 Kind, Status = Incident.Kind, Incident.Status

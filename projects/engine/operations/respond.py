@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from agents.languages.problems import Problem
 from projects.engine.operations import repair, signs
-from projects.engine.operations.changes import Changed, changes_between
 from projects.engine.operations.rollout import Observed
 from projects.engine.operations.signs import Sign
 from projects.errors import ProjectsError
 from projects.models import BadRequest, Deployment, Incident, Target
+from projects.services.delivery.changes import Changed, changes_between
 from projects.services.operations import incidents, releases, traffic
 from projects.services.operations.traffic import Metrics
 

@@ -15,15 +15,15 @@ from agents.languages.registry import languages
 from agents.workspace.git import GitError
 from projects.engine.operations import hosts
 from projects.engine.operations.start_command import start_command, words_of
-from projects.engine.owners import is_alive, this_worker
-from projects.engine.packages import ProjectSupply
-from projects.engine.paths import repository_of
 from projects.engine.sandboxes import limits_of
 from projects.errors import LostRace, ProjectsError
 from projects.models import Deployment, NoticeKind, Target
 from projects.services.notices import outbox
 from projects.services.operations import releases
 from projects.services.work import leases
+from projects.storage.packages import ProjectSupply
+from projects.storage.paths import repository_of
+from projects.workers.owners import is_alive, this_worker
 from sandbox.base import PackageRefused, PackageSet, SandboxError
 from sandbox.hosting.base import Host, HostingError, Release, Seen
 from sandbox.package_index.errors import IndexUnavailable

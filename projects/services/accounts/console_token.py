@@ -14,8 +14,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from projects.key_files import replace_file
 from projects.services.accounts import throttle
+from projects.storage.key_files import replace_file
 
 SETUP, DEMO = "setup_token", "demo_token"  # the names of the files
 _bound_to: str = ""

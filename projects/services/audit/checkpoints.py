@@ -25,11 +25,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from projects.errors import BadInput
-from projects.key_files import replace_file
 from projects.models import Run, SiteEvent
 from projects.services.audit import signing
 from projects.services.audit.canonical import canonical_json, iso
 from projects.services.audit.sitelog import note
+from projects.storage.key_files import replace_file
 
 log = logging.getLogger("aiswe.audit")
 SITE = "site"

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from projects.errors import BadInput
-from projects.key_files import make_once
+from projects.storage.key_files import make_once
 
 KEY_FILE = "signing_key.pem"
 

@@ -20,7 +20,7 @@ from projects.services.accounts.rights import require
 from projects.services.audit.sitelog import note
 from projects.services.insight import costs
 from projects.services.work.locks import lock_project
-from projects.time_windows import Span, Window, zone
+from projects.values.time_windows import Span, Window, zone
 
 MEASURES = ("tokens", "minutes", "cents")
 MOST = {"tokens": 10_000_000_000, "minutes": 7 * 24 * 60, "cents": 100_000_000}

@@ -18,8 +18,8 @@ from projects.services.audit.sitelog import note
 from projects.services.backlog.forecast import State, does_not_fit, progress_of
 from projects.services.backlog.hours import closed
 from projects.services.backlog.items import open_items
+from projects.services.planning import runs
 from projects.services.planning.small_work import plan_small
-from projects.services.work import runs
 from projects.services.work.locks import lock_project
 
 log = logging.getLogger(__name__)

@@ -8,12 +8,12 @@ from typing import Any
 from agents.workspace.export import commit_at
 from agents.workspace.git import GitError
 from agents.workspace.notes import facts_of, noted, write_note
-from projects.engine.paths import repository_of
 from projects.errors import ProjectsError
 from projects.models import Approval, Run, Task
 from projects.services.audit import signing
 from projects.services.audit.attestation import envelope
 from projects.services.delivery.downloads import git_dir_of
+from projects.storage.paths import repository_of
 
 log = logging.getLogger("aiswe.attestations")
 FINDING = ("tool", "rule", "severity", "path", "state", "disposition", "reason")

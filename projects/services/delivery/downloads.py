@@ -8,9 +8,9 @@ from pathlib import Path
 
 from agents.workspace import export
 from agents.workspace.git import GitError, git, is_branch_name
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, NotFound
 from projects.models import Project, Run, Task
+from projects.storage.paths import repository_of
 
 FORMATS = tuple(export.FORMATS)
 RESULTS = "aiswe/run-"  # the branch of a run's results

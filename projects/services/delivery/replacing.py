@@ -8,12 +8,12 @@ from pathlib import Path
 from django.contrib.auth.models import User
 
 from agents.workspace.git import GitError
-from projects.backup import unpack_repository
-from projects.engine.paths import repository_of
 from projects.errors import IllegalMove
 from projects.models import Project, Run, Task
 from projects.services.accounts.rights import require
 from projects.services.audit.sitelog import note
+from projects.storage.backup import unpack_repository
+from projects.storage.paths import repository_of
 
 
 def replace_repository(project: Project, *, by: User, backup: Path | None = None) -> Path | None:

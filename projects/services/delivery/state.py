@@ -12,13 +12,13 @@ from django.db.models import F, QuerySet
 from agents.events.effects import ContainerTried, TestsRan
 from agents.workspace import changes
 from agents.workspace.git import GitError
-from projects.engine.paths import repository_of
 from projects.errors import NotFound
 from projects.models import Event, Project, Requirement, RequirementDocument, Run, Task
 from projects.services.delivery.downloads import RESULTS, branches, git_dir_of, result_of
 from projects.services.delivery.start import StartWords, how_to_start
+from projects.services.planning import runs
 from projects.services.planning.progress import DONE, LEFT_OUT, NOT_PLANNED, Progress, progress_of
-from projects.services.work import runs
+from projects.storage.paths import repository_of
 
 __all__ = [
     "LEFT_OUT",

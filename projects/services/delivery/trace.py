@@ -13,7 +13,6 @@ from agents.events.reasoning import DecisionMade
 from agents.workspace import blame
 from agents.workspace.git import GitError, git
 from agents.workspace.written import LineSpan, TestPlace, WrittenLines, written
-from projects.engine.paths import repository_of
 from projects.errors import NotFound
 from projects.models import Attempt, Event, Finding, Plan, Project, Requirement, Task
 from projects.services.audit.exports import csv_row
@@ -22,6 +21,7 @@ from projects.services.delivery.state import RequirementState, requirement_state
 from projects.services.planning.keys import said_of
 from projects.services.planning.progress import DONE, IN_WORK, LEFT_OUT, NOT_PLANNED, REMOVED, STALE
 from projects.services.work.findings import SEVERE, still_holds
+from projects.storage.paths import repository_of
 
 GAP, PLANNED, NOTHING_YET = "gap", "planned", "nothing_yet"
 ORDER = (GAP, IN_WORK, PLANNED, NOTHING_YET, DONE, REMOVED)

@@ -16,8 +16,8 @@ from projects.models import ForgeComment, Plan, PullRequest, Run
 from projects.services.audit.canonical import clean_line
 from projects.services.audit.sitelog import note
 from projects.services.delivery.downloads import git_dir_of, result_of
-from projects.services.forges.starting import AGAIN_AT, ENDED, open_work
-from projects.services.work import runs
+from projects.services.planning import runs
+from projects.services.planning.request_work import AGAIN_AT, ENDED, open_work
 
 Outcome = ForgeComment.Outcome
 # Puts what a run made on the branch of the request; the branch that it went to instead, "" for that one. Raises

@@ -22,7 +22,6 @@ from agents.prompts.provenance import Source, label
 from agents.secrets.redaction import redact
 from agents.workspace.git import GitError, out
 from agents.workspace.objects import NAME
-from projects.engine.paths import repository_of
 from projects.errors import NotFound, ProjectsError
 from projects.models import ForgeComment, ForgeDelivery, ForgePerson, PullRequest, Run
 from projects.services.accounts.rights import can
@@ -30,9 +29,10 @@ from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.sitelog import note
 from projects.services.backlog.scheduler import held_up_by
 from projects.services.delivery.downloads import git_dir_of
-from projects.services.forges.starting import REQUEST
+from projects.services.planning.request_work import REQUEST
 from projects.services.planning.small_work import plan_small
 from projects.services.work.locks import lock_project
+from projects.storage.paths import repository_of
 
 Outcome = ForgeComment.Outcome
 VERB = "run.start"  # what a comment asks for

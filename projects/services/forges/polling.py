@@ -19,7 +19,7 @@ from projects.services.forges import answers, comments
 from projects.services.forges.links import forge_of
 from projects.services.forges.receiving import JOB, mark_handled, prune, waiting
 from projects.services.forges.requests import keep_current
-from projects.services.work.queue import enqueue
+from projects.workers.queue import enqueue
 
 EVERY = timedelta(minutes=2)  # a request of a link that is polled
 LONGEST_REST = timedelta(hours=1)

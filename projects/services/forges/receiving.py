@@ -24,7 +24,7 @@ from projects.errors import Unsealable
 from projects.models import ForgeDelivery, ForgeLink, PullRequest
 from projects.services.audit.canonical import clean_line
 from projects.services.audit.sealing import unseal
-from projects.services.work.queue import enqueue
+from projects.workers.queue import enqueue
 
 log = logging.getLogger(__name__)
 JOB = "projects.forge_jobs.read_request"

@@ -11,7 +11,6 @@ from agents.workspace.addresses import SourceRefused, parse_address
 from agents.workspace.fetching import fetch_into
 from agents.workspace.git import is_branch_name
 from agents.workspace.objects import NAME
-from projects.engine.paths import ensure_repository
 from projects.engine.reviewing import Reviewed, parted, review_on_request
 from projects.errors import BadInput, StaleVersion
 from projects.models import Approval, Event, ForgeLink, Project, Run
@@ -22,6 +21,7 @@ from projects.services.forges.links import forge_of, needed_link, remote_of
 from projects.services.forges.wording import apart
 from projects.services.repositories.importing import remote_access
 from projects.services.work import approval_requests
+from projects.storage.paths import ensure_repository
 
 MOST_WORDS = 2_000  # characters of a remark, and of each line of its evidence
 _STRENGTHS = {

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from agents.engine.waiting import UNCONFIRMED
 from projects.models import Approval, Plan, Project, Run, Task
 from projects.services.accounts.rights import Person, projects_where
-from projects.services.work.approvals import pending_for
+from projects.services.decisions.approvals import pending_for
 
 UNSETTLED = frozenset(Task.Status.values) - set(Task.SETTLED)
 

@@ -10,7 +10,7 @@ from projects.models import Project
 from projects.services.insight.costs import Bill
 from projects.services.insight.measures import COST_TARGET
 from projects.services.insight.weeks import Week
-from projects.wording import dollars
+from projects.values.wording import dollars
 
 COLUMNS = (
     "week project requirement name calls tokens_sent tokens_reused tokens_written model_seconds kwh kwh_source "

@@ -30,8 +30,8 @@ from projects.services.insight.report import WeeklyReport, weekly_report
 from projects.services.insight.report_text import text_of
 from projects.services.insight.weeks import Week
 from projects.services.notices import outbox
-from projects.services.work.queue import enqueue
-from projects.time_windows import zone
+from projects.values.time_windows import zone
+from projects.workers.queue import enqueue
 
 CLAIM = timedelta(minutes=5)  # longer than sending takes
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))

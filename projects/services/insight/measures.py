@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from projects.models import Approval, Attempt, Finding, Incident, Project, Task, Usage
 from projects.services.insight.costs import Bill, Feature
-from projects.wording import dollars, duration_in_minutes, span
+from projects.values.wording import dollars, duration_in_minutes, span
 
 ENOUGH = 10  # cases for a percentage or a p90
 RESOLVED_PERCENT, CORRECTED_PERCENT = 80, 60

@@ -10,11 +10,11 @@ from pathlib import PurePosixPath
 from agents.languages.registry import language_of
 from agents.workspace.git import GitError
 from agents.workspace.store import Store
-from projects.engine.paths import repository_of
 from projects.errors import NotFound
 from projects.models import Approval, Project, Task
 from projects.services.delivery.downloads import git_dir_of
 from projects.services.work.approval_requests import stored_subject
+from projects.storage.paths import repository_of
 
 MOST_FILES, MOST_BYTES, MOST_LINES = 600, 100_000, 12
 LISTS = frozenset({"package.json", "pyproject.toml", "setup.cfg", "requirements.txt", "requirements-dev.txt"})

@@ -22,7 +22,7 @@ from projects.services.insight.cost_rows import COLUMNS, CostRow
 from projects.services.insight.costs import SHARED, Bill, Feature
 from projects.services.insight.measures import Measure, WeekFacts, facts_of, measures_of
 from projects.services.insight.weeks import Week
-from projects.wording import counted, dollars, words
+from projects.values.wording import counted, dollars, words
 
 TREND = 6  # weeks of the small charts, this one included
 

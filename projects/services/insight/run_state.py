@@ -33,7 +33,7 @@ from agents.events.lifecycle import (
 from agents.events.reasoning import Adjudicated, ModelCalled
 from projects.models import Event, Run, Task
 from projects.services.audit.canonical import clean_line
-from projects.services.insight.usage import totals_of
+from projects.services.work.usage import totals_of
 
 STEP = 100  # events between two kept states
 KEPT_RUNS = 8
@@ -225,7 +225,7 @@ def tasks_at(tasks: Iterable[Task], state: RunSnapshot) -> list[Task]:
 
 
 def totals_at(tasks: Iterable[Task], state: RunSnapshot) -> dict[str, Any]:
-    """The numbers that projects.services.work.runs.totals gives of the run now, as they were."""
+    """The numbers that projects.services.planning.runs.totals gives of the run now, as they were."""
     counts = dict.fromkeys(Task.Status.values, 0)
     for task in tasks:
         counts[task.status] += 1

@@ -19,7 +19,7 @@ from projects.services.audit.canonical import clean_line
 from projects.services.audit.sealing import unseal
 from projects.services.notices.outbox import DELIVERED, link_of, preferences_of, subject
 from projects.services.notices.webhooks import NotSent, post
-from projects.services.work.queue import enqueue
+from projects.workers.queue import enqueue
 
 CLAIM = timedelta(minutes=2)  # longer than one try may take; after it another worker takes over
 PAUSES = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1_800, 7_200, 21_600, 43_200))

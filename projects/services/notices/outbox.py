@@ -18,8 +18,8 @@ from projects.models import Notice, NoticeChannel, NoticeKind, NoticePreferences
 from projects.models.notices import default_channels
 from projects.services.accounts.rights import roles_that_may
 from projects.services.audit.canonical import clean_line
-from projects.services.work.queue import enqueue
-from projects.time_windows import Window
+from projects.values.time_windows import Window
+from projects.workers.queue import enqueue
 
 DELIVERED = (NoticeChannel.EMAIL, NoticeChannel.WEBHOOK)  # by a worker; an open page fetches the others itself
 

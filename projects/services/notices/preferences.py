@@ -16,7 +16,7 @@ from projects.services.audit.sealing import seal
 from projects.services.audit.sitelog import note
 from projects.services.notices.outbox import DELIVERED, preferences_of, put
 from projects.services.notices.webhooks import check_address, new_secret
-from projects.time_windows import zone
+from projects.values.time_windows import zone
 
 
 def may_name_webhooks(user: User) -> bool:

@@ -8,7 +8,6 @@ from django.db.models import Max
 from django.utils import timezone
 
 from agents.workspace.git import GitError
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove, NotFound
 from projects.models import Approval, Deployment, Project, Run, Target
 from projects.models.project import NO_APPROVAL
@@ -16,7 +15,8 @@ from projects.services.accounts.rights import require
 from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.sitelog import note
 from projects.services.work.approval_requests import ask, close_questions
-from projects.services.work.queue import enqueue
+from projects.storage.paths import repository_of
+from projects.workers.queue import enqueue
 
 Status = Deployment.Status
 JOB = "projects.operations_jobs.operate"

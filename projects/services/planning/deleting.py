@@ -9,8 +9,6 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from projects.engine.packages import memory_of
-from projects.engine.paths import home
 from projects.errors import BadInput, IllegalMove
 from projects.models import (
     Blob,
@@ -29,8 +27,10 @@ from projects.models.insert_only import lifted
 from projects.services.accounts.rights import require_administrator
 from projects.services.audit.chain import DELETED
 from projects.services.audit.sitelog import note
-from projects.services.insight import lessons
+from projects.services.memory import lessons
 from projects.services.work.locks import lock_project
+from projects.storage.packages import memory_of
+from projects.storage.paths import home
 
 
 def delete_project(project: Project, *, by: User, named: str) -> SiteEvent:

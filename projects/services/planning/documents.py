@@ -20,7 +20,6 @@ from agents.requirements.implicit import imply
 from agents.requirements.passages import passages_text
 from agents.requirements.readers.folders import specifications
 from agents.secrets.redaction import redact
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Project, Requirement, RequirementDocument, Run
 from projects.models.project import NO_APPROVAL
@@ -30,7 +29,8 @@ from projects.services.planning.keys import manual_key, number_on, said_of
 from projects.services.planning.overtaken import end_overtaken, leave_out_overtaken, lock_planning, open_build
 from projects.services.planning.reading import fields_of, read_bytes
 from projects.services.work.locks import lock_project, lock_run
-from projects.services.work.queue import enqueue
+from projects.storage.paths import repository_of
+from projects.workers.queue import enqueue
 
 MAX_REQUIREMENTS = 2_000
 REPLACES, ADDS = "replaces", "adds"  # what a new document is to the earlier ones

@@ -16,7 +16,7 @@ from projects.services.work import leases
 from projects.services.work.approval_requests import close_questions
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
-from projects.services.work.queue import enqueue
+from projects.workers.queue import enqueue
 
 
 def lock_planning(project: Project) -> list[Run]:

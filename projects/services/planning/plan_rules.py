@@ -13,11 +13,11 @@ from agents.planning.parse import parse_plan
 from agents.planning.validate import limited, validate_plan
 from agents.planning.writers import order_writers
 from agents.requirements.injection_hints import passages
-from projects.engine import outside
-from projects.engine.patterns import rules_of
 from projects.models import Plan, Requirement, RequirementDocument, Run, Task
+from projects.services.planning import outside
 from projects.services.planning.documents import hints, passages_of
 from projects.services.planning.keys import names_of
+from projects.services.planning.patterns import rules_of
 from projects.services.planning.progress import DONE as FINISHED
 from projects.services.planning.progress import scope_of
 from projects.services.planning.reading import opening_of

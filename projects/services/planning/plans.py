@@ -21,10 +21,10 @@ from projects.services.audit.events import emit
 from projects.services.audit.sitelog import note
 from projects.services.planning.plan_edits import without_agents
 from projects.services.planning.plan_rules import contradiction_problems, examine, odd_problems
+from projects.services.planning.runs import start_planning
 from projects.services.work.approval_requests import ask, close_approval, close_questions
 from projects.services.work.locks import lock_project, lock_run
 from projects.services.work.moves import move_plan
-from projects.services.work.runs import start_planning
 
 REFUSED = "plan.refused"
 

@@ -17,7 +17,6 @@ from django.utils.text import slugify
 from agents.engine.limits import LIMITS, PER_TASK, default_limits
 from agents.workspace.addresses import SourceRefused, parse_address
 from agents.workspace.git import CommitSettings, is_branch_name
-from projects.engine import outside
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Membership, Project, Run
 from projects.models.project import Autonomy, Role
@@ -26,6 +25,7 @@ from projects.services.audit.canonical import clean_text
 from projects.services.audit.chain import deleted_projects
 from projects.services.audit.notifications import announce_recheck
 from projects.services.audit.sitelog import note
+from projects.services.planning import outside
 from projects.services.work.locks import lock_project
 
 __all__ = ["LIMITS", "PER_TASK", "add_member", "create_project", "remove_member", "set_archived", "update_settings"]

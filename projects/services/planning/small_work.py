@@ -11,8 +11,7 @@ from django.db.models import Max
 
 from projects.models import Project, RequirementDocument, Run
 from projects.services.audit.canonical import clean_json, clean_line
-from projects.services.planning import documents
-from projects.services.work import runs
+from projects.services.planning import documents, runs
 
 
 def plan_small(

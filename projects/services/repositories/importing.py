@@ -17,14 +17,14 @@ from django.db import transaction
 from agents.workspace.addresses import SourceRefused, parse_address
 from agents.workspace.fetching import Fetched, FetchLimits, RemoteAccess, clone_address, clone_folder, commit_files
 from agents.workspace.git import GitError, git
-from projects.engine.paths import home, repository_path
 from projects.errors import BadInput, NotAllowed
 from projects.models import Project
 from projects.services.audit.sitelog import note
 from projects.services.planning.documents import import_specifications
 from projects.services.planning.projects import create_project
 from projects.services.repositories.files import read_archive, read_folder
-from projects.services.work.queue import enqueue
+from projects.storage.paths import home, repository_path
+from projects.workers.queue import enqueue
 
 UPLOAD_MB = 200  # of an archive, unpacked
 

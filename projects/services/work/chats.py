@@ -12,7 +12,6 @@ from django.db.models import Q, QuerySet
 from agents.conversation.state import ChatState, chat_state_from
 from agents.events.effects import ErrorRaised
 from agents.secrets.redaction import redact
-from projects.engine.owners import is_alive
 from projects.errors import BadInput, IllegalMove, ProjectsError
 from projects.models import Approval, Chat, Run
 from projects.services.accounts.rights import require
@@ -22,7 +21,8 @@ from projects.services.work.approval_requests import close_questions
 from projects.services.work.leases import run_out
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run
-from projects.services.work.queue import enqueue
+from projects.workers.owners import is_alive
+from projects.workers.queue import enqueue
 
 JOB = "projects.chat_jobs.chat_turn"
 MODES = ("chat", "todo", "review")

@@ -21,7 +21,7 @@ from projects.services.audit.canonical import clean_line, clean_text
 from projects.services.audit.events import emit
 from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_run
-from projects.services.work.queue import enqueue
+from projects.workers.queue import enqueue
 
 DISPOSITIONS = ("accepted", "false_positive", "wont_fix", "override")
 SEVERE = ("HIGH", "ERROR", "CRITICAL")

@@ -20,7 +20,7 @@ from projects.services.work import leases
 from projects.services.work.approval_requests import ask, close_questions
 from projects.services.work.locks import lock_run
 from projects.services.work.moves import move_run, move_task
-from projects.services.work.queue import enqueue
+from projects.workers.queue import enqueue
 
 DONE = (Task.Status.MERGED, Task.Status.SKIPPED)
 NOTE_CHARS = 8_000  # of what people add to a task

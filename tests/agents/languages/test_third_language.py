@@ -8,10 +8,9 @@ import subprocess
 import pytest
 
 from agents.languages.registry import LANGUAGES
-from projects.engine import paths
 from projects.models import Attempt, Event, Run, Task
-from projects.services.planning import documents
-from projects.services.work import runs
+from projects.services.planning import documents, runs
+from projects.storage import paths
 from tests.factories import PRD, make_project, owner_of
 from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, write_scenario
 

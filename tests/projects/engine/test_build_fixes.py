@@ -12,10 +12,10 @@ from agents.engine.rebuild import Builder, Rebuilt
 from projects import build_jobs
 from projects.engine import build_fixes
 from projects.engine.build_fixes import fix_log, request_section, said_in
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, NotAllowed
 from projects.models import Project, RequirementDocument, Run
 from projects.services.repositories.importing import CodeSource, import_project
+from projects.storage.paths import repository_of
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.bubblewrap, pytest.mark.usefixtures("enqueued")]

@@ -22,10 +22,10 @@ from agents.events.lifecycle import HumanMessage
 from agents.llm.base import LLMError
 from projects.engine import chat as engine
 from projects.engine.chat_merge import check, merge
-from projects.engine.paths import repository_of
 from projects.errors import IllegalMove
 from projects.models import Baseline, Chat, Project, Run
 from projects.services.audit.chain import verify_run
+from projects.storage.paths import repository_of
 from sandbox.base import PackageRefused
 from tests.factories import make_project, owner_of
 from tests.replying_model import Reply, ReplyingModel, replying_model

@@ -33,7 +33,7 @@ def test_a_project_without_a_model_of_its_own_plays_the_configured_recording(rec
 
 
 def test_its_runs_are_called_recordings(recorded: str, enqueued: list[Any]) -> None:
-    from projects.services.work import runs
+    from projects.services.planning import runs
 
     document = make_document(confirmed=False)
     assert runs.start_planning(document, by=document.project.created_by).recording

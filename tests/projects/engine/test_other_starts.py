@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 
 from projects.engine import other_starts
 from projects.engine.other_starts import update_documentation, upgrade
-from projects.engine.paths import repository_of
 from projects.errors import BadInput
 from projects.models import Project
 from projects.services.repositories.importing import CodeSource, import_project
+from projects.storage.paths import repository_of
 from sandbox.package_index.resolving import Resolution
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]

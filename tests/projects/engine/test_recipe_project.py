@@ -9,12 +9,11 @@ import pytest
 
 from agents.recipes.recipe import load
 from agents.workspace.git import out
-from projects.engine.paths import repository_of
 from projects.models import Event, Plan, Project, Run, Task
 from projects.services.audit.events import event_blobs
-from projects.services.planning import documents, plans
-from projects.services.planning.starting import started_project
-from projects.services.work import runs
+from projects.services.planning import documents, plans, runs
+from projects.services.repositories.recipes import started_project
+from projects.storage.paths import repository_of
 from tests.factories import make_user
 from tests.projects.jobs_driver import APPROVED, REAL_JOBS, Driver, reply, write_scenario
 

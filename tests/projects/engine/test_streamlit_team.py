@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from agents.recipes.recipe import load
-from projects.engine import paths
 from projects.models import Event, Plan, Project, Run, Task
 from projects.services.audit.events import event_blobs
-from projects.services.planning import documents, plans
-from projects.services.planning.starting import started_project
-from projects.services.work import runs
+from projects.services.planning import documents, plans, runs
+from projects.services.repositories.recipes import started_project
+from projects.storage import paths
 from tests.agents.fragments import crm
 from tests.agents.fragments.stand_in import add_streamlit
 from tests.factories import make_user

@@ -4,7 +4,8 @@ import pytest
 
 from projects.engine.event_log import DatabaseEventLog
 from projects.engine.task_store import DatabaseTaskStore
-from projects.services.work import approval_requests, approvals
+from projects.services.decisions import approvals
+from projects.services.work import approval_requests
 from tests.factories import make_task, make_user
 
 pytestmark = pytest.mark.django_db

@@ -23,10 +23,10 @@ from agents.events.lifecycle import HumanMessage, TodoChanged
 from agents.events.reasoning import DecisionMade, Thought
 from projects.engine import chat as engine
 from projects.engine.chat_turns import take
-from projects.engine.paths import repository_of
 from projects.models import Approval, Chat, Project, Run
 from projects.services.audit.chain import verify_run
-from projects.services.work.approvals import answer_chat
+from projects.services.decisions.approvals import answer_chat
+from projects.storage.paths import repository_of
 from tests.factories import make_project, owner_of
 from tests.projects.engine.test_chat import Person, talking
 from tests.replying_model import Reply, ReplyingModel, replying_model

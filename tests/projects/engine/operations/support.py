@@ -10,9 +10,9 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from projects.engine.operations import rollout
-from projects.engine.paths import ensure_repository
 from projects.models import Deployment, Project, Target
 from projects.services.operations import releases, targets
+from projects.storage.paths import ensure_repository
 
 SHOP = '''"""A shop."""
 

@@ -13,8 +13,8 @@ from projects import jobs, operations_jobs
 from projects.engine import sandboxes
 from projects.engine.operations import installation
 from projects.models import Incident, Notice, SiteEvent, Task, TrafficMinute
-from projects.services.insight import health
-from projects.services.insight.health import HealthCheck
+from projects.services.installation import health
+from projects.services.installation.health import HealthCheck
 from projects.services.work import tasks
 from tests.dashboard.operated import operated
 from tests.factories import make_project, make_task, make_user

@@ -11,12 +11,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from projects.engine.operations import hosts, rollout
-from projects.engine.paths import ensure_repository
 from projects.errors import NotFound
 from projects.models import Approval, Deployment, SiteEvent, Target
 from projects.models.project import Autonomy
+from projects.services.decisions.approvals import decide
 from projects.services.operations import releases, targets
-from projects.services.work.approvals import decide
+from projects.storage.paths import ensure_repository
 from tests.projects.engine.operations.support import commit, deployed, shop, until, version
 
 pytestmark = [pytest.mark.django_db, pytest.mark.bubblewrap]

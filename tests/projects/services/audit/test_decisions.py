@@ -11,8 +11,9 @@ from projects.models import Approval, Finding, Membership, Plan, Run, Task, Tran
 from projects.models.project import Role
 from projects.services.audit.checkpoints import note_heads
 from projects.services.audit.decisions import differences, snapshot
+from projects.services.decisions import approvals
 from projects.services.planning import plans, projects
-from projects.services.work import approval_requests, approvals, findings
+from projects.services.work import approval_requests, findings
 from projects.services.work.moves import move_run, move_task
 from tests.factories import make_document, make_finding, make_plan, make_project, make_run, make_user, plan_content
 from tests.rows import emit

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from projects.errors import Unsealable
 from projects.models import SealedReply
 from projects.services.audit.sealing import Seal, keep_reply, kept_reply, seal, unseal
-from projects.services.work import runs
+from projects.services.planning import runs
 from tests.factories import make_run
 
 WORDS = 'PASSWORD = "correct horse battery staple"\n\ud800'

@@ -14,9 +14,9 @@ from projects.errors import BadInput
 from projects.models import BacklogItem, Plan, Project, Run, SiteEvent, Task
 from projects.services.backlog import hours, items, scheduler
 from projects.services.backlog.forecast import State, progress_of
-from projects.services.planning import plans
+from projects.services.planning import plans, runs
 from projects.services.planning.deleting import delete_project
-from projects.services.work import leases, runs
+from projects.services.work import leases
 from projects.services.work.moves import move_run, move_task
 from tests.factories import make_document, make_plan, make_project, make_run, make_user
 from tests.projects.services.backlog.nights import DAY, NIGHT, begun, merged, planned, queue, spend, windowed

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agents.workspace.notes import note_of, noted, write_note
 from aiswe_site.cli.app import run as command
-from projects.engine.paths import repository_of
 from projects.jobs import schedule_run
 from projects.models import Task
 from projects.services.audit import signing
 from projects.services.audit.attestation import envelope, verify_commit
 from projects.services.delivery.attestations import attest_merges, predicate_of
+from projects.storage.paths import repository_of
 from tests.aiswe_site.running import REPOSITORY
 from tests.dashboard.story import Story, add_code, finish, tell
 

@@ -14,11 +14,11 @@ from django.urls import reverse
 
 from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as command
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Approval, SiteEvent
 from projects.services.delivery.pushes import push_run
 from projects.services.planning.projects import update_settings
+from projects.storage.paths import repository_of
 from tests.dashboard.story import Story, add_code, tell
 from tests.factories import make_user
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from aiswe_site.cli.app import run as command
-from projects import backup
-from projects.engine.paths import repository_of, repository_path
 from projects.errors import IllegalMove, NotAllowed
 from projects.models import SiteEvent, Task
 from projects.services.delivery.replacing import replace_repository
+from projects.storage import backup
+from projects.storage.paths import repository_of, repository_path
 from tests.dashboard.story import Story
 from tests.factories import make_user
 

@@ -11,11 +11,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from projects.engine.paths import repository_of
 from projects.models import Attempt, Finding, Task
 from projects.services.delivery.trace import GAP, NOTHING_YET, PLANNED, Trace, TraceRow, as_csv, trace
 from projects.services.planning import plans
 from projects.services.planning.progress import DONE, IN_WORK
+from projects.storage.paths import repository_of
 from tests.dashboard.story import CODE, Story, add_code, finish, tell
 from tests.factories import (
     make_document,

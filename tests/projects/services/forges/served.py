@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from projects.engine.paths import repository_of
 from projects.models import ForgeLink, ForgePerson, PullRequest, Run
 from projects.services.forges import listening
+from projects.storage.paths import repository_of
 from tests.agents.workspace.git_server import TOKEN, certificate
 from tests.forge_server import ServedForge, open_server
 

@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from agents.forges.contract import ForgeRefused, NotThere, Person
 from agents.workspace.git import out
-from projects.engine.paths import repository_of
 from projects.errors import BadInput
 from projects.models import ForgeComment, ForgeDelivery, ForgePerson, PullRequest, RequirementDocument, Run, SiteEvent
 from projects.services.forges import answers, comments, polling, receiving
-from projects.services.forges.starting import starts_at
 from projects.services.planning import plans
+from projects.services.planning.request_work import starts_at
 from projects.services.work.moves import move_run, move_task
+from projects.storage.paths import repository_of
 from tests.factories import make_project, make_user, plan_content
 from tests.projects.services.forges.stand_in import ADA, AT, BOT, STRANGER, US, MemoryForge, linked
 

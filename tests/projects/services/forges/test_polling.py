@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from projects.engine.paths import repository_of
 from projects.models import ForgeComment, PullRequest, Run
 from projects.services.forges import polling
 from projects.services.planning import plans
 from projects.services.repositories.importing import CodeSource, import_project
 from projects.services.work.moves import move_run, move_task
+from projects.storage.paths import repository_of
 from tests.factories import make_user, plan_content
 from tests.forge_server import KINDS, ServedForge
 from tests.projects.services.forges.served import pulled, running

@@ -15,13 +15,13 @@ from django.urls import reverse
 
 from agents.forges.contract import ForgeRefused
 from aiswe_site.cli.app import run as command
-from projects.engine.paths import repository_of
 from projects.errors import BadInput, IllegalMove, NotAllowed, StaleVersion
 from projects.models import Approval, SiteEvent
 from projects.models.forges import ForgeLink, PullRequest
 from projects.services.forges import requests
 from projects.services.forges.links import link_project, map_person, unlink_project
 from projects.services.forges.requests import keep_current, look, open_request
+from projects.storage.paths import repository_of
 from tests.dashboard.story import Story
 from tests.factories import make_user
 from tests.forge_server import KINDS, ServedForge, ServedRepository

@@ -16,8 +16,7 @@ from projects.models import Approval, BacklogItem, Event, Project, RequirementDo
 from projects.services.audit import chain
 from projects.services.backlog import items
 from projects.services.forges import tickets
-from projects.services.planning import documents, plans
-from projects.services.work import runs
+from projects.services.planning import documents, plans, runs
 from tests.agents.workspace.git_server import TOKEN as FORGE_TOKEN
 from tests.factories import make_project, make_run, make_user, owner_of
 from tests.forge_server import open_server

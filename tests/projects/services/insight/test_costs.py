@@ -12,7 +12,7 @@ from projects.models import Project
 from projects.services.insight import costs
 from projects.services.insight.costs import Amounts, UsageEntry
 from projects.services.insight.prices import ModelPrice, PriceList, parse_model_prices
-from projects.services.insight.usage import record_usage
+from projects.services.work.usage import record_usage
 from tests.factories import make_run, make_task
 
 COUNT = st.integers(0, 10**7)

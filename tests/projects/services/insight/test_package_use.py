@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from projects.models import Task
+from projects.services.decisions import approvals
 from projects.services.insight import package_use
-from projects.services.work import approval_requests, approvals
+from projects.services.work import approval_requests
 from tests.dashboard.story import add_code, tell
 from tests.factories import make_project
 

@@ -20,8 +20,8 @@ from projects.services.accounts.rights import can
 from projects.services.audit.canonical import link
 from projects.services.audit.chain import verify_chain
 from projects.services.insight import replays, run_state
+from projects.services.planning import runs
 from projects.services.planning.deleting import delete_project
-from projects.services.work import runs
 from tests.dashboard.story import Story, tell
 from tests.factories import make_user
 

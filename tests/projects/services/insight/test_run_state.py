@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from projects.models import Attempt, Run, Task
 from projects.services.insight import run_state
 from projects.services.insight.run_state import FOLDED, RUN_MOVED, FoldedEvent, RunSnapshot, fold
-from projects.services.work import attempts, runs
+from projects.services.planning import runs
+from projects.services.work import attempts
 from tests.factories import make_run, owner_of
 from tests.random_run import NEEDS, Actor
 from tests.rows import emit

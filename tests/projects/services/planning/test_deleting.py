@@ -13,7 +13,6 @@ from django.db import connection
 from agents.memory.base import Lesson
 from agents.memory.chroma import ChromaLessons
 from aiswe_site.cli.app import run as command
-from projects.engine.paths import repository_path
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.jobs import sweep
 from projects.models import Blob, Event, GraphCheckpoint, Project, Run, SiteEvent, Transition
@@ -21,9 +20,10 @@ from projects.models.insert_only import drop_statements, missing_triggers
 from projects.services.audit.chain import DELETED, missing_runs, verify_site
 from projects.services.audit.checkpoints import note_heads, read_heads, trail_of
 from projects.services.audit.decisions import differences
-from projects.services.insight import lessons
+from projects.services.memory import lessons
 from projects.services.planning.deleting import delete_project
 from projects.services.planning.projects import create_project
+from projects.storage.paths import repository_path
 from tests.dashboard.story import Story, finish
 from tests.factories import make_user
 from tests.rows import emit, run_statements
@@ -151,7 +151,9 @@ def test_the_command_asks_for_the_name_and_takes_a_backup_first(
     assert command(["project", "delete", slug, "--json"]) == 1
     assert "type the short name" in json.loads(capsys.readouterr().out)["error"]
     made: list[Path] = []
-    monkeypatch.setattr("projects.services.backups.write_backup", lambda file: made.append(file) or {"file": str(file)})
+    monkeypatch.setattr(
+        "projects.services.installation.backups.write_backup", lambda file: made.append(file) or {"file": str(file)}
+    )
     words = ["project", "delete", slug, "--name", slug, "--backup", str(tmp_path / "b.zip"), "--json"]
     assert command(words) == 0
     assert json.loads(capsys.readouterr().out)["backup"] == str(tmp_path / "b.zip")

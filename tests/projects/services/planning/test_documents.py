@@ -4,8 +4,7 @@ import pytest
 
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Requirement
-from projects.services.planning import documents
-from projects.services.work import runs
+from projects.services.planning import documents, runs
 from tests.factories import PRD, make_document, make_project, make_requirement, make_user, owner_of
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,7 @@ import pytest
 
 from agents.engine.waiting import WaitReason
 from projects.models import Project, Run
-from projects.services.planning import documents
-from projects.services.work import runs
+from projects.services.planning import documents, runs
 from projects.services.work.moves import move_run
 from tests.factories import PRD, make_project, owner_of
 

@@ -12,10 +12,9 @@ from agents.planning.parse import parse_plan
 from agents.planning.validate import validate_plan
 from projects.errors import BadInput, NotAllowed, StaleVersion
 from projects.models import Plan, PlanEdits, SiteEvent
-from projects.services.planning import plan_drafts, plans
+from projects.services.planning import plan_drafts, plans, runs
 from projects.services.planning.plan_edits import apply_edits, next_key, tasks_of
 from projects.services.planning.plan_rules import examine
-from projects.services.work import runs
 from tests.factories import make_document, make_plan, make_user, owner_of, plan_content
 
 pytestmark = pytest.mark.django_db

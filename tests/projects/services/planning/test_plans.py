@@ -4,8 +4,7 @@ import pytest
 
 from projects.errors import BadInput, LostRace, NotAllowed, StaleVersion
 from projects.models import Approval, Event, Plan, Transition
-from projects.services.planning import documents, plan_rules, plans
-from projects.services.work import runs
+from projects.services.planning import documents, plan_rules, plans, runs
 from tests.factories import make_document, make_plan, make_project, make_run, make_user, owner_of, plan_content
 
 pytestmark = pytest.mark.django_db

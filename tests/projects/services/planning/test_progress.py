@@ -11,9 +11,8 @@ from projects.engine import building
 from projects.engine.planning import DatabasePlanStore
 from projects.errors import BadInput
 from projects.models import Project, Requirement, RequirementDocument, Run, Task
-from projects.services.planning import documents, plans
+from projects.services.planning import documents, plans, runs
 from projects.services.planning.progress import differences, progress_of
-from projects.services.work import runs
 from tests.factories import make_plan, make_project, make_run, owner_of
 
 pytestmark = pytest.mark.django_db

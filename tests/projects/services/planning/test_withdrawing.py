@@ -8,9 +8,8 @@ import pytest
 
 from projects.errors import IllegalMove, NotAllowed, StaleVersion
 from projects.models import Requirement, RequirementDocument, Run, SiteEvent
-from projects.services.planning import documents, plans
+from projects.services.planning import documents, plans, runs
 from projects.services.planning.withdrawing import withdraw_document
-from projects.services.work import runs
 from tests.factories import PRD, make_plan, make_project, make_run, make_user, owner_of
 
 pytestmark = pytest.mark.django_db

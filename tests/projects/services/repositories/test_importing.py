@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from projects.engine.paths import repository_of, repository_path
 from projects.errors import BadInput
 from projects.models import Project, SiteEvent
 from projects.services.repositories.importing import CodeSource, folder_on_page, import_project, named_on_command_line
+from projects.storage.paths import repository_of, repository_path
 
 pytestmark = pytest.mark.django_db
 

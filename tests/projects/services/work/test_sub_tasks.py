@@ -12,8 +12,8 @@ from aiswe_site.cli import django as cli_django
 from aiswe_site.cli.app import run as cli_run
 from projects.errors import NotAllowed
 from projects.models import Approval, Run, Task
+from projects.services.decisions import approvals
 from projects.services.planning.overtaken import leave_out_overtaken
-from projects.services.work import approvals
 from projects.services.work.graphs import RunGraph
 from projects.services.work.moves import move_task
 from projects.services.work.sub_tasks import SubTaskRequest, sub_task_for

@@ -5,9 +5,9 @@ import pytest
 from agents.engine.waiting import WaitReason
 from projects.errors import BadInput, IllegalMove, NotAllowed
 from projects.models import Approval, Event, Task
+from projects.services.decisions.approvals import decide
 from projects.services.work import tasks
 from projects.services.work.approval_requests import ask
-from projects.services.work.approvals import decide
 from projects.services.work.moves import move_run, move_task
 from tests.factories import bare_run, make_project, make_run, make_task, make_user, owner_of
 

@@ -1,0 +1,1 @@
+"""What people decide about work: answers to its questions, comments on its lines, sending it back."""

@@ -1,0 +1,1 @@
+"""What the agents remember from one run to the next."""

@@ -1,0 +1,1 @@
+"""What lies on disk: folders, keys, fetched packages, backups, and the room that is left."""
