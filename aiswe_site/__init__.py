@@ -3,4 +3,4 @@
 Nothing is imported here, so that `aiswe --help` answers at once; `aiswe_site.apps` loads Celery when Django starts.
 """
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 from agents.gates.rule_set import rules_json
+from aiswe_site import VERSION
 from aiswe_site.configuration import rows
 from tests.test_wordings import retired_in
 
@@ -89,6 +91,13 @@ def test_files_and_settings_that_a_page_names_exist(subtests):
         with subtests.test(named(page)):
             assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
             assert [name for name in sorted(used - known) if not name.startswith(ELSEWHERE)] == []
+
+
+def test_the_version_is_the_newest_of_the_changelog():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[:2] == ["Unreleased", VERSION]
+    assert project["version"] == VERSION
 
 
 def test_each_requirement_has_one_line_with_its_state():
