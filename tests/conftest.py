@@ -15,11 +15,11 @@ from typing import Any
 # Before anything imports the settings: the tests write nowhere else and talk to nothing outside.
 _HOME = tempfile.mkdtemp(prefix="aiswe-tests-")
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
-_KEPT = {name: value for name in ("DATABASE_URL",) if (value := os.environ.get(name)) is not None}
+_KEPT = {name: value for name in ("DATABASE_URL", "AISWE_WHOLE_TESTS") if (value := os.environ.get(name)) is not None}
 for _name in [name for name in os.environ if name.startswith("AISWE_")] + ["DATABASE_URL", "REDIS_URL", "OLLAMA_HOST"]:
     os.environ.pop(_name, None)
 os.environ.update(
-    _KEPT,  # the PostgreSQL run names its database on purpose
+    _KEPT,  # the PostgreSQL run names its database on purpose; the whole stage asks for whole sizes
     AISWE_HOME=_HOME,
     AISWE_LOG_LEVEL="ERROR",
     AISWE_EMBEDDING="hashing",  # MiniLM takes seconds for what most tests do not ask
@@ -43,12 +43,14 @@ from django.test import TransactionTestCase  # noqa: E402
 
 from tests import costs, fast  # noqa: E402
 from tests.needs import bubblewrap_problem, missing  # noqa: E402
+from tests.sizes import WHOLE  # noqa: E402
 
 # How fast examples are made and run depends on what else the machine does: no verdict.
-hypothesis.settings.register_profile(
-    "any-machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("any-machine")
+for _profile, _examples in (("part", 20), ("whole", 100)):
+    hypothesis.settings.register_profile(
+        _profile, max_examples=_examples, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+hypothesis.settings.load_profile("whole" if WHOLE else "part")
 
 
 def _read_settings_again() -> None:
@@ -90,13 +92,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Mark the fast tests before `-m` chooses by the markers, and put files with the longest tests first in the end.
+    """Mark fast and whole tests before `-m` chooses by the markers, and put files with the longest tests first.
 
     A worker would else be left alone with them. The plugin that shuffles files runs in between.
     """
     for item in items:
         if fast.is_fast(item):
             item.add_marker("fast")
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker("whole")
     yield
     longest: dict[str, float] = {}
     for item in items:
